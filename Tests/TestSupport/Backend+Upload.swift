@@ -5,7 +5,7 @@ extension Backend {
     /// outcome at once.
     ///
     /// `between` is called before each step is carried out.
-    public func run(
+    package func run(
         _ upload: Upload, chunks: ChunkSizes? = nil, retryTime: Duration = .zero,
         between: (UploadMachine.Step) async -> Void = { _ in }
     ) async throws -> ObjectMetadata {
@@ -17,7 +17,7 @@ extension Backend {
     }
 
     /// The same with one that an earlier process began.
-    public func goOn(
+    package func goOn(
         _ upload: Upload, chunks: ChunkSizes? = nil, between: (UploadMachine.Step) async -> Void = { _ in }
     ) async throws -> ObjectMetadata {
         let size = upload.source.size
@@ -60,13 +60,13 @@ extension Backend {
 
 extension TransferSession where Strategy == UploadStrategy {
     /// As for a client of this process.
-    public func perform(_ step: UploadMachine.Step, replacesNewer: Bool = true) async -> UploadMachine.Answer {
+    package func perform(_ step: UploadMachine.Step, replacesNewer: Bool = true) async -> UploadMachine.Answer {
         await perform(step, replacesNewer: replacesNewer) { _ in }
     }
 }
 
 extension TransferSession where Strategy == DownloadStrategy {
-    public func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {
+    package func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {
         await perform(.fetch, replacesNewer: true, report)
     }
 }
@@ -74,19 +74,19 @@ extension TransferSession where Strategy == DownloadStrategy {
 private struct Unfinished: Error {}
 
 extension TaskMachine where Strategy == UploadStrategy {
-    public init(
+    package init(
         size: Int64, oneRequest: Bool = false, chunks: ChunkSizes, retryTime: Duration = .seconds(600), seed: UInt64 = 0
     ) {
         self.init(UploadStrategy(size: size, oneRequest: oneRequest, chunks: chunks), retryTime: retryTime, seed: seed)
     }
 
     /// In bytes.
-    public var size: Int64 { progress.totalUnitCount }
-    public var acknowledged: Int64 { progress.completedUnitCount }
+    package var size: Int64 { progress.totalUnitCount }
+    package var acknowledged: Int64 { progress.completedUnitCount }
 }
 
 extension TaskMachine where Strategy == DownloadStrategy {
-    public init(retryTime: Duration = .seconds(600), seed: UInt64 = 0) {
+    package init(retryTime: Duration = .seconds(600), seed: UInt64 = 0) {
         self.init(DownloadStrategy(), retryTime: retryTime, seed: seed)
     }
 }

@@ -4,12 +4,12 @@ import Foundation
 import Glibc
 
 /// A program that is run to its end. It is given nothing but what is named here: no descriptor of the tests, no input.
-public struct Command: Sendable {
-    public struct Outcome: Sendable {
+package struct Command: Sendable {
+    package struct Outcome: Sendable {
         /// A signal counts as 128 and its number; a program that cannot be started as 127.
-        public var status: Int32
-        public var output: [UInt8]
-        public var text: String { String(decoding: output, as: UTF8.self) }
+        package var status: Int32
+        package var output: [UInt8]
+        package var text: String { String(decoding: output, as: UTF8.self) }
     }
 
     private let program: String
@@ -19,7 +19,7 @@ public struct Command: Sendable {
     private let withErrors: Bool
 
     /// What it writes to stderr belongs to the output where `withErrors` says so, and is lost otherwise.
-    public init(
+    package init(
         _ program: String, _ arguments: [String], environment: [String: String] = [:], in directory: String = "/",
         withErrors: Bool = false
     ) {
@@ -32,10 +32,10 @@ public struct Command: Sendable {
         self.withErrors = withErrors
     }
 
-    public func run() async -> Outcome { await onThread { runHere() } }
+    package func run() async -> Outcome { await onThread { runHere() } }
 
     /// Blocks. What it writes goes by way of a file, which is never full.
-    public func runHere() -> Outcome {
+    package func runHere() -> Outcome {
         var name = Array("/tmp/command-XXXXXX".utf8CString)
         let file = mkstemp(&name)
         _ = fcntl(file, F_SETFD, FD_CLOEXEC)

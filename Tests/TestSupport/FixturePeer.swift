@@ -3,20 +3,20 @@ import HTTPClient
 import HTTPText
 
 /// The server's end of a connection. Only its thread uses it.
-public final class FixturePeer: @unchecked Sendable {
+package final class FixturePeer: @unchecked Sendable {
     /// The other end is gone, or spoke nothing that can be read.
-    public struct Gone: Error {
-        public init() {}
+    package struct Gone: Error {
+        package init() {}
     }
 
-    public struct Request: Sendable {
-        public var line: String
-        public var headers: HTTPHeaders
-        public var body: [UInt8] = []
+    package struct Request: Sendable {
+        package var line: String
+        package var headers: HTTPHeaders
+        package var body: [UInt8] = []
     }
 
     /// Counts from 1.
-    public let number: Int
+    package let number: Int
     private let socket: Int32
     private let sockets: OpenSockets
     private var buffer: [UInt8] = []
@@ -30,13 +30,13 @@ public final class FixturePeer: @unchecked Sendable {
 
     deinit { sockets.close(socket) }
 
-    public func readRequest() throws -> Request {
+    package func readRequest() throws -> Request {
         var request = try readHead()
         request.body = try readBody(request)
         return request
     }
 
-    public func readHead() throws -> Request {
+    package func readHead() throws -> Request {
         var lines: [String] = []
         while case let line = try readLine(), !line.isEmpty { lines.append(line) }
         var headers = HTTPHeaders()
@@ -48,18 +48,18 @@ public final class FixturePeer: @unchecked Sendable {
         return Request(line: first, headers: headers)
     }
 
-    public func readBody(_ request: Request) throws -> [UInt8] {
+    package func readBody(_ request: Request) throws -> [UInt8] {
         try read(Int(request.headers["Content-Length"] ?? "0") ?? 0)
     }
 
-    public func read(_ count: Int) throws -> [UInt8] {
+    package func read(_ count: Int) throws -> [UInt8] {
         while buffer.count < count { try receive() }
         defer { buffer.removeFirst(count) }
         return Array(buffer[..<count])
     }
 
     /// Hands each piece on as it comes.
-    public func read(_ count: Int, _ take: (UnsafeRawBufferPointer) throws -> Void) throws {
+    package func read(_ count: Int, _ take: (UnsafeRawBufferPointer) throws -> Void) throws {
         var left = count
         while left > 0 {
             if buffer.isEmpty { try receive() }
@@ -70,10 +70,10 @@ public final class FixturePeer: @unchecked Sendable {
         }
     }
 
-    public func write(_ text: String) throws { try write(Array(text.utf8)) }
+    package func write(_ text: String) throws { try write(Array(text.utf8)) }
 
     /// Tells when the other end holds it up.
-    public func write(_ bytes: [UInt8], heldUp: Signal? = nil, sent: (Int) -> Void = { _ in }) throws {
+    package func write(_ bytes: [UInt8], heldUp: Signal? = nil, sent: (Int) -> Void = { _ in }) throws {
         var done = 0
         while done < bytes.count {
             var count = send(bytes, from: done, flags: MSG_DONTWAIT)
@@ -93,18 +93,18 @@ public final class FixturePeer: @unchecked Sendable {
         }
     }
 
-    public func answer(_ status: String = "200 OK", _ body: String = "", headers: [String] = []) throws {
+    package func answer(_ status: String = "200 OK", _ body: String = "", headers: [String] = []) throws {
         let lines = ["HTTP/1.1 \(status)", "Content-Length: \(body.utf8.count)"] + headers
         try write(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
     }
 
     /// Waits until the other end is gone.
-    public func waitForEnd() {
+    package func waitForEnd() {
         while (try? receive()) != nil { buffer.removeAll() }
     }
 
     /// Waits, reading nothing; throws if the other end leaves before.
-    public func wait(for signal: Signal) throws {
+    package func wait(for signal: Signal) throws {
         let hasLeft: Int16 = 0x2000  // POLLRDHUP, which is not imported.
         var ends = [
             pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
@@ -115,14 +115,14 @@ public final class FixturePeer: @unchecked Sendable {
     }
 
     /// Takes a little memory for what comes in, so that the other end is soon held up.
-    public func narrow() {
+    package func narrow() {
         var size: Int32 = 4096
         setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, 4)
         setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &size, 4)
     }
 
     /// The close that follows is a reset.
-    public func breakOff() {
+    package func breakOff() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
@@ -130,7 +130,7 @@ public final class FixturePeer: @unchecked Sendable {
     /// The client reads the end of the connection, but may still send.
     ///
     /// After a reset, libcurl fails where its next call is a `send`: only after a `recv` does it try again by itself.
-    public func endAnswers() { shutdown(socket, Int32(SHUT_WR)) }
+    package func endAnswers() { shutdown(socket, Int32(SHUT_WR)) }
 
     private func readLine() throws -> String {
         while true {

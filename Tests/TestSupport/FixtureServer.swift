@@ -5,18 +5,18 @@ import Synchronization
 /// A server on the loopback that does to every connection what the script says, each on a thread of its own.
 ///
 /// A script that returns or throws closes its connection; a released server closes all of them.
-public final class FixtureServer: Sendable {
-    public struct NoSocket: Error {}
+package final class FixtureServer: Sendable {
+    package struct NoSocket: Error {}
 
-    public let port: UInt16
+    package let port: UInt16
     private let listener: Int32
     private let accepted: Mutex<Int>
     private let sockets = OpenSockets()
 
-    public var url: String { "http://127.0.0.1:\(port)" }
-    public var connections: Int { accepted.withLock { $0 } }
+    package var url: String { "http://127.0.0.1:\(port)" }
+    package var connections: Int { accepted.withLock { $0 } }
 
-    public init(backlog: Int32 = 512, _ script: @escaping @Sendable (FixturePeer) throws -> Void) throws {
+    package init(backlog: Int32 = 512, _ script: @escaping @Sendable (FixturePeer) throws -> Void) throws {
         let (listener, port) = try Self.listen(backlog)
         (self.listener, self.port) = (listener, port)
         accepted = Mutex(0)
@@ -39,7 +39,7 @@ public final class FixtureServer: Sendable {
     }
 
     /// A port on which nobody listens, bound so that nobody else will.
-    public static func silentPort() throws -> (socket: Int32, port: UInt16) { try bound() }
+    package static func silentPort() throws -> (socket: Int32, port: UInt16) { try bound() }
 
     private static func listen(_ backlog: Int32) throws -> (Int32, UInt16) {
         let (socket, port) = try bound()

@@ -2,7 +2,7 @@ import Storage
 import Synchronization
 
 /// An store in memory that a test looks into, and that fails or takes its time where it says so.
-public final class InMemoryTaskStore: TaskRecordStore {
+package final class InMemoryTaskStore: TaskRecordStore {
     private struct State {
         var records: [String: TaskRecord] = [:]
         var unreadable: [StorageError] = []
@@ -18,11 +18,11 @@ public final class InMemoryTaskStore: TaskRecordStore {
 
     private let state: Mutex<State>
     /// Tasks that have a record of their end now, in the order in which they got it.
-    public let ends = Mail<String>()
+    package let ends = Mail<String>()
     /// A call that waits until it may go on.
-    public let stalled = Mail<Void>()
+    package let stalled = Mail<Void>()
 
-    public init() { state = Mutex(State()) }
+    package init() { state = Mutex(State()) }
 
     private init(_ dead: State) {
         var state = State()
@@ -31,7 +31,7 @@ public final class InMemoryTaskStore: TaskRecordStore {
     }
 
     /// What the next process finds. Whatever this one does from now on is lost.
-    public func afterCrash() -> InMemoryTaskStore {
+    package func afterCrash() -> InMemoryTaskStore {
         defer { goOn() }
         return InMemoryTaskStore(
             state.withLock { state in
@@ -40,34 +40,34 @@ public final class InMemoryTaskStore: TaskRecordStore {
             })
     }
 
-    public var kept: [String: TaskRecord] { state.withLock { $0.records } }
-    public var spooled: [String: [UInt8]] { state.withLock { $0.spooled } }
+    package var kept: [String: TaskRecord] { state.withLock { $0.records } }
+    package var spooled: [String: [UInt8]] { state.withLock { $0.spooled } }
     /// How many records were kept, all in all.
-    public var keeps: Int { state.withLock { $0.keeps } }
+    package var keeps: Int { state.withLock { $0.keeps } }
     /// How many calls wait until it may go on.
-    public var waiting: Int { state.withLock { $0.waiting.count } }
+    package var waiting: Int { state.withLock { $0.waiting.count } }
 
     /// Whatever is asked of it fails with this.
-    public var failure: StorageError? {
+    package var failure: StorageError? {
         get { state.withLock { $0.failure } }
         set { state.withLock { $0.failure = newValue } }
     }
 
     /// Whether there is room for records of tasks; there may be some for what is spooled all the same.
-    public var takesRecords: Bool {
+    package var takesRecords: Bool {
         get { state.withLock { $0.takesRecords } }
         set { state.withLock { $0.takesRecords = newValue } }
     }
 
     /// Whether there is room for ends even where everything else fails.
-    public var takesEnds: Bool {
+    package var takesEnds: Bool {
         get { state.withLock { $0.takesEnds } }
         set { state.withLock { $0.takesEnds = newValue } }
     }
 
-    public func stall() { state.withLock { $0.isStalled = true } }
+    package func stall() { state.withLock { $0.isStalled = true } }
 
-    public func goOn() {
+    package func goOn() {
         let waiting = state.withLock { state in
             state.isStalled = false
             defer { state.waiting = [] }
@@ -76,7 +76,7 @@ public final class InMemoryTaskStore: TaskRecordStore {
         for call in waiting { call.resume() }
     }
 
-    public func spoil(_ task: String, _ error: StorageError) {
+    package func spoil(_ task: String, _ error: StorageError) {
         state.withLock { state in
             state.records[task] = nil
             state.unreadable.append(error)
@@ -84,18 +84,18 @@ public final class InMemoryTaskStore: TaskRecordStore {
     }
 
     /// The records belong to another endpoint from now on.
-    public func move(_ tasks: some Sequence<String>, to endpoint: String) {
+    package func move(_ tasks: some Sequence<String>, to endpoint: String) {
         state.withLock { state in
             for task in tasks { state.records[task]?.endpoint = endpoint }
         }
     }
 
-    public func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
+    package func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
         try await turn()
         return state.withLock { $0.unreadable.map { .failure($0) } + $0.records.values.map { .success($0) } }
     }
 
-    public func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
+    package func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
         try await turn()
         guard takesRecords else { throw StorageError(.quotaExceeded, "There is no room left.") }
         let isEnd = state.withLock { state in
@@ -108,7 +108,7 @@ public final class InMemoryTaskStore: TaskRecordStore {
         if isEnd { ends.deliver(record.id) }
     }
 
-    public func keepEnd(of record: TaskRecord) async throws(StorageError) {
+    package func keepEnd(of record: TaskRecord) async throws(StorageError) {
         let failure = state.withLock { state in
             if state.takesEnds, !state.isDead { state.records[record.id] = record }
             return state.takesEnds ? nil : state.failure
@@ -116,7 +116,7 @@ public final class InMemoryTaskStore: TaskRecordStore {
         if let failure { throw failure }
     }
 
-    public func forget(_ tasks: [String]) async throws(StorageError) {
+    package func forget(_ tasks: [String]) async throws(StorageError) {
         try await turn()
         state.withLock { state in
             guard !state.isDead else { return }
@@ -124,13 +124,13 @@ public final class InMemoryTaskStore: TaskRecordStore {
         }
     }
 
-    public func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity) {
+    package func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity) {
         try await turn()
         state.withLock { if !$0.isDead { $0.spooled[task] = bytes } }
         return ("/spool/\(task)", .ofSize(Int64(bytes.count)))
     }
 
-    public func unspool(_ task: String) { state.withLock { if !$0.isDead { $0.spooled[task] = nil } } }
+    package func unspool(_ task: String) { state.withLock { if !$0.isDead { $0.spooled[task] = nil } } }
 
     private func turn() async throws(StorageError) {
         await withCheckedContinuation { (call: CheckedContinuation<Void, Never>) in

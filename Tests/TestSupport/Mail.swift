@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 
 /// A queue: each item is received once, in order.
-public final class Mail<Item: Sendable>: Sendable {
+package final class Mail<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
         var waiters: [Waiter<Item>] = []
@@ -10,9 +10,9 @@ public final class Mail<Item: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    public init() {}
+    package init() {}
 
-    public func deliver(_ item: Item) {
+    package func deliver(_ item: Item) {
         while let waiter = nextWaiter(orKeep: item) {
             if waiter.resume(.success(item)) { return }
         }
@@ -29,7 +29,7 @@ public final class Mail<Item: Sendable>: Sendable {
     }
 
     /// The next item. Waits as `until` does.
-    public func next(
+    package func next(
         isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> Item {
@@ -46,5 +46,5 @@ public final class Mail<Item: Sendable>: Sendable {
     }
 
     /// The items that are not received yet.
-    public var waiting: [Item] { state.withLock { $0.items } }
+    package var waiting: [Item] { state.withLock { $0.items } }
 }

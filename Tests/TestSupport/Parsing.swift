@@ -1,25 +1,25 @@
 import Foundation
 import JSONText
 
-public func parse(_ bytes: [UInt8], maxDepth: Int = 512) throws(JSONSyntaxError) -> JSON {
+package func parse(_ bytes: [UInt8], maxDepth: Int = 512) throws(JSONSyntaxError) -> JSON {
     let result = bytes.withUnsafeBytes { bytes in
         Result { () throws(JSONSyntaxError) in try JSON(parsing: bytes, maxDepth: maxDepth) }
     }
     return try result.get()
 }
 
-public func parse(_ text: String) throws(JSONSyntaxError) -> JSON {
+package func parse(_ text: String) throws(JSONSyntaxError) -> JSON {
     try parse(Array(text.utf8))
 }
 
-public func written(_ json: JSON) -> [UInt8] {
+package func written(_ json: JSON) -> [UInt8] {
     var buffer: [UInt8] = []
     json.write(to: &buffer)
     return buffer
 }
 
 /// Runs `body` on a thread whose stack has 512 KiB.
-public func onSmallStack<T: Sendable>(_ body: @escaping @Sendable () -> T) async -> T {
+package func onSmallStack<T: Sendable>(_ body: @escaping @Sendable () -> T) async -> T {
     await withCheckedContinuation { continuation in
         let thread = Thread { continuation.resume(returning: body()) }
         thread.stackSize = 512 << 10

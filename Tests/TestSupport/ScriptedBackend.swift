@@ -3,30 +3,30 @@ import Storage
 import Synchronization
 
 /// An engine that does nothing by itself: a test sees each step and gives its answer.
-public final class ScriptedBackend: Backend {
-    public let kind: EngineKind
-    public var tokenKind: Token.Kind { kind == .gcs ? .accessToken : .idToken }
-    public let uploadsAtOnce: Int
-    public let smallUploadsAtOnce = 256
-    public let oneRequestLimit: Int64
-    public let chunkSizes: ChunkSizes
-    public var downloadsAtOnce: Int { uploadsAtOnce }
+package final class ScriptedBackend: Backend {
+    package let kind: EngineKind
+    package var tokenKind: Token.Kind { kind == .gcs ? .accessToken : .idToken }
+    package let uploadsAtOnce: Int
+    package let smallUploadsAtOnce = 256
+    package let oneRequestLimit: Int64
+    package let chunkSizes: ChunkSizes
+    package var downloadsAtOnce: Int { uploadsAtOnce }
     /// What `inspect` says of every file.
-    public let inspection: Result<FileIdentity, StorageError>
+    package let inspection: Result<FileIdentity, StorageError>
     /// What it knows about objects: nothing, where the test does not say.
-    public typealias Describe = @Sendable (Reference, Caller) async throws(StorageError) -> ObjectMetadata
+    package typealias Describe = @Sendable (Reference, Caller) async throws(StorageError) -> ObjectMetadata
     private let describe: Describe
     /// What it answers to `data` and `list`, and does when it is to delete.
-    public typealias Read = @Sendable (Reference, _ maxSize: Int64, Caller) async throws(StorageError) -> [UInt8]
-    public typealias Page = @Sendable (Reference, Int, String?, Caller) async throws(StorageError) -> Listing
-    public typealias Remove = @Sendable (Reference, Caller) async throws(StorageError) -> Void
+    package typealias Read = @Sendable (Reference, _ maxSize: Int64, Caller) async throws(StorageError) -> [UInt8]
+    package typealias Page = @Sendable (Reference, Int, String?, Caller) async throws(StorageError) -> Listing
+    package typealias Remove = @Sendable (Reference, Caller) async throws(StorageError) -> Void
     private let read: Read
     private let page: Page
     private let remove: Remove
     private let begun = Mail<ScriptedSession>()
     private let downloads = Mail<ScriptedDownload>()
 
-    public init(
+    package init(
         kind: EngineKind = .embedded, uploadsAtOnce: Int = 2, oneRequestLimit: Int64 = 1,
         chunkSizes: ChunkSizes = ChunkSizes(first: 2, largest: 8),
         inspection: Result<FileIdentity, StorageError> = .success(.ofSize(20)),
@@ -47,80 +47,80 @@ public final class ScriptedBackend: Backend {
     }
 
     /// Those whose session nobody has taken yet.
-    public var uploadsBegun: [Upload] { begun.waiting.map(\.upload) }
+    package var uploadsBegun: [Upload] { begun.waiting.map(\.upload) }
 
     /// The session of the next upload that was begun.
-    public func nextSession(
+    package func nextSession(
         isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> ScriptedSession {
         try await begun.next(isolation: isolation, file: file, location)
     }
 
-    public func inspect(file path: String) async throws(StorageError) -> FileIdentity { try inspection.get() }
+    package func inspect(file path: String) async throws(StorageError) -> FileIdentity { try inspection.get() }
 
-    public func beginUpload(_ upload: Upload) -> any UploadSession {
+    package func beginUpload(_ upload: Upload) -> any UploadSession {
         let session = ScriptedSession(upload)
         begun.deliver(session)
         return session
     }
 
-    public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
+    package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         try await describe(reference, caller)
     }
 
-    public func updateMetadata(
+    package func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         throw .objectNotFound(reference)
     }
 
     /// The session of the next download that was begun.
-    public func nextDownload(
+    package func nextDownload(
         isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> ScriptedDownload {
         try await downloads.next(isolation: isolation, file: file, location)
     }
 
-    public func beginDownload(_ download: Download) -> any DownloadSession {
+    package func beginDownload(_ download: Download) -> any DownloadSession {
         let session = ScriptedDownload(download)
         downloads.deliver(session)
         return session
     }
 
-    public func data(
+    package func data(
         of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
         try await read(reference, maxSize, caller)
     }
 
-    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
+    package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         try await page(query.reference, query.maxResults, query.pageToken, caller)
     }
 
-    public func delete(
+    package func delete(
         _ reference: Reference, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) {
         try await remove(reference, caller)
     }
 
-    public func downloadURL(
+    package func downloadURL(
         of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
     ) async throws(StorageError) -> String {
         "https://example.com/\(reference.fullPath)?token=first"
     }
 
-    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+    package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
         "https://example.com/\(reference.fullPath)?token=second"
     }
 
-    public func settle() async {}
+    package func settle() async {}
 }
 
 /// One upload into a scripted engine.
-public final class ScriptedSession: TransferSession {
-    public typealias Strategy = UploadStrategy
+package final class ScriptedSession: TransferSession {
+    package typealias Strategy = UploadStrategy
 
     private struct State {
         var waiter: CheckedContinuation<UploadMachine.Answer, Never>?
@@ -130,7 +130,7 @@ public final class ScriptedSession: TransferSession {
         var discards = 0
     }
 
-    public let upload: Upload
+    package let upload: Upload
     private let steps = Mail<UploadMachine.Step>()
     private let state = Mutex(State())
     private let mayReplaceNewer = Mutex(true)
@@ -138,10 +138,10 @@ public final class ScriptedSession: TransferSession {
     init(_ upload: Upload) { self.upload = upload }
 
     /// What was said with the last step.
-    public var replacesNewer: Bool { mayReplaceNewer.withLock { $0 } }
+    package var replacesNewer: Bool { mayReplaceNewer.withLock { $0 } }
 
     /// The next step that was asked for; it is in flight until it is answered.
-    public func nextStep(
+    package func nextStep(
         isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> UploadMachine.Step {
@@ -150,7 +150,7 @@ public final class ScriptedSession: TransferSession {
 
     /// The step in flight ends so. False where none is.
     @discardableResult
-    public func answer(_ answer: UploadMachine.Answer) -> Bool {
+    package func answer(_ answer: UploadMachine.Answer) -> Bool {
         let waiter = state.withLock { state in
             defer { state.waiter = nil }
             return state.waiter
@@ -159,13 +159,13 @@ public final class ScriptedSession: TransferSession {
         return waiter != nil
     }
 
-    public var isInFlight: Bool { state.withLock { $0.waiter != nil } }
-    public var aborts: Int { state.withLock { $0.aborts } }
+    package var isInFlight: Bool { state.withLock { $0.waiter != nil } }
+    package var aborts: Int { state.withLock { $0.aborts } }
     /// Those that came while nothing was in flight.
-    public var abortsInVain: Int { state.withLock { $0.abortsInVain } }
-    public var discards: Int { state.withLock { $0.discards } }
+    package var abortsInVain: Int { state.withLock { $0.abortsInVain } }
+    package var discards: Int { state.withLock { $0.discards } }
 
-    public func perform(
+    package func perform(
         _ step: UploadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
     ) async -> UploadMachine.Answer {
         mayReplaceNewer.withLock { $0 = replacesNewer }
@@ -178,27 +178,27 @@ public final class ScriptedSession: TransferSession {
         }
     }
 
-    public func abort() {
+    package func abort() {
         state.withLock { state in
             state.aborts += 1
             if state.waiter == nil { state.abortsInVain += 1 }
         }
     }
-    public func discard() { state.withLock { $0.discards += 1 } }
+    package func discard() { state.withLock { $0.discards += 1 } }
 
     /// What the next process is told.
-    public var mark: String? {
+    package var mark: String? {
         get { marked.withLock { $0 } }
         set { marked.withLock { $0 = newValue } }
     }
     private let marked = Mutex<String?>(nil)
-    public func bookmark() async -> Bookmark? { mark.map(Bookmark.init) }
+    package func bookmark() async -> Bookmark? { mark.map(Bookmark.init) }
 }
 
 /// One download out of a scripted engine.
-public final class ScriptedDownload: TransferSession {
-    public typealias Strategy = DownloadStrategy
-    public typealias Report = @Sendable (Progress) -> Void
+package final class ScriptedDownload: TransferSession {
+    package typealias Strategy = DownloadStrategy
+    package typealias Report = @Sendable (Progress) -> Void
 
     private struct State {
         var waiter: CheckedContinuation<DownloadAnswer, Never>?
@@ -206,14 +206,14 @@ public final class ScriptedDownload: TransferSession {
         var discards = 0
     }
 
-    public let download: Download
+    package let download: Download
     private let tries = Mail<Report>()
     private let state = Mutex(State())
 
     init(_ download: Download) { self.download = download }
 
     /// The next try: what it may report with. It is under way until it is answered.
-    public func nextTry(
+    package func nextTry(
         isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> Report {
@@ -221,7 +221,7 @@ public final class ScriptedDownload: TransferSession {
     }
 
     /// The try under way ends so.
-    public func answer(_ answer: DownloadAnswer) {
+    package func answer(_ answer: DownloadAnswer) {
         let waiter = state.withLock { state in
             defer { state.waiter = nil }
             return state.waiter
@@ -229,11 +229,11 @@ public final class ScriptedDownload: TransferSession {
         waiter?.resume(returning: answer)
     }
 
-    public var isUnderWay: Bool { state.withLock { $0.waiter != nil } }
-    public var aborts: Int { state.withLock { $0.aborts } }
-    public var discards: Int { state.withLock { $0.discards } }
+    package var isUnderWay: Bool { state.withLock { $0.waiter != nil } }
+    package var aborts: Int { state.withLock { $0.aborts } }
+    package var discards: Int { state.withLock { $0.discards } }
 
-    public func perform(
+    package func perform(
         _ step: DownloadMachine.Step, replacesNewer: Bool, _ report: @escaping Report
     ) async -> DownloadAnswer {
         await withCheckedContinuation { waiter in
@@ -245,27 +245,27 @@ public final class ScriptedDownload: TransferSession {
         }
     }
 
-    public func abort() { state.withLock { $0.aborts += 1 } }
-    public func discard() { state.withLock { $0.discards += 1 } }
+    package func abort() { state.withLock { $0.aborts += 1 } }
+    package func discard() { state.withLock { $0.discards += 1 } }
 
     /// What the next process is told.
-    public var mark: String? {
+    package var mark: String? {
         get { marked.withLock { $0 } }
         set { marked.withLock { $0 = newValue } }
     }
     private let marked = Mutex<String?>(nil)
-    public func bookmark() async -> Bookmark? { mark.map(Bookmark.init) }
+    package func bookmark() async -> Bookmark? { mark.map(Bookmark.init) }
 }
 
 extension FileIdentity {
-    public static func ofSize(_ size: Int64) -> FileIdentity {
+    package static func ofSize(_ size: Int64) -> FileIdentity {
         FileIdentity(size: size, modifiedSeconds: 1, modifiedNanoseconds: 0, inode: 1, ends: 1)
     }
 }
 
 extension ObjectMetadata {
     /// What an engine could say about an object that it has just stored.
-    public static func stored(_ reference: Reference, size: Int64) -> ObjectMetadata {
+    package static func stored(_ reference: Reference, size: Int64) -> ObjectMetadata {
         ObjectMetadata(
             reference: reference, generation: 7, metageneration: 1, size: size, timeCreated: .init(microseconds: 0),
             updated: .init(microseconds: 0), md5: Array(repeating: 0, count: 16), crc32c: 0, settable: .init())

@@ -5,26 +5,26 @@ import Glibc
 import Synchronization
 
 /// The real binary, started for a test.
-public final class ServiceProcess {
-    public struct Failure: Error { public var description: String }
+package final class ServiceProcess {
+    package struct Failure: Error { package var description: String }
 
-    public let input: Int32
-    public let output: Int32
+    package let input: Int32
+    package let output: Int32
     /// So that no process inherits the ends that are meant for another.
     private static let oneAtATime = Mutex(())
     private let log: Int32
-    public let id: pid_t
+    package let id: pid_t
     /// What it has written to stderr, as far as somebody waited for it.
-    public private(set) var logged = ""
+    package private(set) var logged = ""
     private var status: Int32?
 
     /// The executable that lies beside the tests.
-    public static var program: String {
+    package static var program: String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
             .map { ($0 as NSString).deletingLastPathComponent + "/storage-rpc" } ?? "storage-rpc"
     }
 
-    public init(_ arguments: [String], program: String = program) throws {
+    package init(_ arguments: [String], program: String = program) throws {
         (id, input, output, log) = try Self.oneAtATime.withLock { _ in
             let stdin = try Pipe(), stdout = try Pipe(), stderr = try Pipe()
             defer { for end in [stdin.reader, stdout.writer, stderr.writer] { close(end) } }
@@ -42,14 +42,14 @@ public final class ServiceProcess {
     }
 
     /// Of what it writes to stderr the system keeps no more than this until it is read.
-    public func narrowLog(to bytes: Int32) {
+    package func narrowLog(to bytes: Int32) {
         // F_SETPIPE_SZ, which Swift does not import.
         let setPipeSize: Int32 = 1031
         _ = fcntl(log, setPipeSize, bytes)
     }
 
     /// Its memory, as the system counts it.
-    public var residentBytes: Int {
+    package var residentBytes: Int {
         get throws {
             let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
             let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
@@ -58,17 +58,17 @@ public final class ServiceProcess {
     }
 
     /// From now on none of its files may grow beyond so many bytes, as on a disk that is full.
-    public func limitFiles(to bytes: Int) throws {
+    package func limitFiles(to bytes: Int) throws {
         let prlimit = try Self.spawn("/usr/bin/prlimit", ["--pid", "\(id)", "--fsize=\(bytes)"], 0, 1, 2)
         var status: Int32 = 0
         waitpid(prlimit, &status, 0)
         guard status == 0 else { throw Failure(description: "prlimit failed") }
     }
 
-    public func signal(_ signal: Int32) { kill(id, signal) }
+    package func signal(_ signal: Int32) { kill(id, signal) }
 
     /// For a process that several tests share: it ends when the tests do, and its directory is removed.
-    public func endWithTests(removing directory: String) {
+    package func endWithTests(removing directory: String) {
         whenTestsEnd { [id] in
             kill(id, SIGKILL)
             waitpid(id, nil, 0)
@@ -77,14 +77,14 @@ public final class ServiceProcess {
     }
 
     /// Returns once the process has written this to stderr.
-    public func waitForLog(_ text: String) throws {
+    package func waitForLog(_ text: String) throws {
         while !logged.contains(text) {
             guard try readLog() else { throw Failure(description: "the service ended: \(logged)") }
         }
     }
 
     /// The exit status; a signal counts as 128 and its number.
-    public func waitForExit() throws -> Int32 {
+    package func waitForExit() throws -> Int32 {
         if let status { return status }
         // Whoever writes to stderr is the process itself: its end is the end of that.
         while try readLog() {}

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Something that happens once. Tasks await it; threads of fixtures wait for it.
-public final class Signal: Sendable {
+package final class Signal: Sendable {
     private struct State {
         var hasHappened = false
         var waiters: [Waiter<Void>] = []
@@ -15,11 +15,11 @@ public final class Signal: Sendable {
     /// Readable from then on.
     let descriptor = csystem_event()
 
-    public init() {}
+    package init() {}
 
     deinit { close(descriptor) }
 
-    public func fire() {
+    package func fire() {
         let (waiters, continuations) = state.withLock { state in
             defer { state = State(hasHappened: true) }
             return (state.waiters, state.continuations)
@@ -30,7 +30,7 @@ public final class Signal: Sendable {
     }
 
     /// Waits as `until` does.
-    public func happened(
+    package func happened(
         isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
         _ location: SourceLocation = #_sourceLocation
     ) async throws {
@@ -44,7 +44,7 @@ public final class Signal: Sendable {
     }
 
     /// Waits without a limit, for scripts of engines, which cannot throw and do not react to cancellation.
-    public func wait() async {
+    package func wait() async {
         await withCheckedContinuation { continuation in
             let hasHappened = state.withLock { state in
                 if !state.hasHappened { state.continuations.append(continuation) }
@@ -54,7 +54,7 @@ public final class Signal: Sendable {
         }
     }
 
-    public func block() {
+    package func block() {
         var end = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while poll(&end, 1, -1) < 0, errno == EINTR {}
     }

@@ -1,7 +1,7 @@
 import Platform
 
 /// Starts a thread; a test cannot do without it.
-public func startTestThread(
+package func startTestThread(
     _ name: StaticString, stackSize: Int = 256 << 10, _ body: @escaping @Sendable () -> Void
 ) {
     do throws(ThreadUnavailable) {
@@ -13,7 +13,7 @@ public func startTestThread(
 
 /// Runs what blocks on a thread of its own, within the task of the test: failures belong to the test, and its
 /// cancellation can be seen.
-public func onThread<Result: Sendable, Failure>(
+package func onThread<Result: Sendable, Failure>(
     _ body: @escaping @Sendable () throws(Failure) -> Result
 ) async throws(Failure) -> Result {
     try await withTaskExecutorPreference(ThreadPerJob()) { () async throws(Failure) in try await runHere(body) }

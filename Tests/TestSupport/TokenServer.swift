@@ -6,14 +6,14 @@ import Synchronization
 import Testing
 
 /// A server on the loopback that answers every request as the test says, and remembers them.
-public final class TokenServer: Sendable {
-    public struct Request: Sendable {
-        public var line = ""
-        public var headers = HTTPHeaders()
-        public var body = ""
+package final class TokenServer: Sendable {
+    package struct Request: Sendable {
+        package var line = ""
+        package var headers = HTTPHeaders()
+        package var body = ""
 
         /// The fields of a form, unescaped.
-        public var form: [String: String] {
+        package var form: [String: String] {
             let pairs = body.split(separator: "&").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
             return Dictionary(pairs.map { ($0[0], Self.unescaped($0[1])) }) { first, _ in first }
         }
@@ -30,25 +30,25 @@ public final class TokenServer: Sendable {
         }
     }
 
-    public struct Answer: Sendable {
-        public var status: String
-        public var body: String
-        public var headers: [String]
+    package struct Answer: Sendable {
+        package var status: String
+        package var body: String
+        package var headers: [String]
 
-        public init(status: String = "200 OK", body: String = "", headers: [String] = []) {
+        package init(status: String = "200 OK", body: String = "", headers: [String] = []) {
             (self.status, self.body, self.headers) = (status, body, headers)
         }
     }
 
-    public let port: UInt16
+    package let port: UInt16
     private let listener: Int32
     private let seen = Mutex<[Request]>([])
 
-    public var url: String { "http://127.0.0.1:\(port)/token" }
-    public var requests: [Request] { seen.withLock { $0 } }
+    package var url: String { "http://127.0.0.1:\(port)/token" }
+    package var requests: [Request] { seen.withLock { $0 } }
 
     /// - Parameter answer: told how many requests came before, too; runs on the connection's own thread.
-    public init(_ answer: @escaping @Sendable (Request, Int) -> Answer) throws {
+    package init(_ answer: @escaping @Sendable (Request, Int) -> Answer) throws {
         let (listener, port) = try FixtureServer.silentPort()
         (self.listener, self.port) = (listener, port)
         try #require(listen(listener, 64) == 0)
@@ -66,12 +66,12 @@ public final class TokenServer: Sendable {
         }
     }
 
-    public convenience init(always answer: Answer) throws { try self.init { _, _ in answer } }
+    package convenience init(always answer: Answer) throws { try self.init { _, _ in answer } }
 
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// A place where nobody listens, and nobody else will as long as the socket is open.
-    public static func silent() throws -> (socket: Int32, url: String) {
+    package static func silent() throws -> (socket: Int32, url: String) {
         let (socket, port) = try FixtureServer.silentPort()
         return (socket, "http://127.0.0.1:\(port)/token")
     }

@@ -2,8 +2,8 @@ import JSONText
 import Foundation
 
 /// A conversation with the service as it lies in `protocol/transcripts`: what is said, and what must be heard.
-public struct Transcript: Sendable {
-    public enum Step: Sendable {
+package struct Transcript: Sendable {
+    package enum Step: Sendable {
         /// One message, framed as the transcript says.
         case say(String)
         /// Bytes, written as a JSON string.
@@ -20,29 +20,29 @@ public struct Transcript: Sendable {
         case makeFile(name: String, bytes: Int)
     }
 
-    public struct Line: Sendable {
-        public var number: Int
-        public var connection: String
-        public var step: Step
+    package struct Line: Sendable {
+        package var number: Int
+        package var connection: String
+        package var step: Step
     }
 
-    public struct Malformed: Error { public var description: String }
+    package struct Malformed: Error { package var description: String }
 
-    public let name: String
-    public private(set) var lines: [Line] = []
-    public private(set) var framing = WireFraming.lines
-    public private(set) var maxMessageBytes = 64 << 20
+    package let name: String
+    package private(set) var lines: [Line] = []
+    package private(set) var framing = WireFraming.lines
+    package private(set) var maxMessageBytes = 64 << 20
     /// The remote engine that it is played on, with a server of its own.
-    public private(set) var engine: String?
+    package private(set) var engine: String?
     /// The one Authorization header that this server takes; any where nil.
-    public private(set) var accepted: String?
+    package private(set) var accepted: String?
     /// It is played with `--harness`.
-    public private(set) var needsHarness = false
-    public private(set) var faults: [StorageFixture.Fault] = []
+    package private(set) var needsHarness = false
+    package private(set) var faults: [StorageFixture.Fault] = []
     /// Where the directive `@on` says that it holds; nil for everywhere.
     private var named: [TranscriptDepth]?
 
-    public init(_ name: String, _ text: String) throws {
+    package init(_ name: String, _ text: String) throws {
         self.name = name
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let line = line.trimmingCharacters(in: .whitespaces)
@@ -53,7 +53,7 @@ public struct Transcript: Sendable {
         }
     }
 
-    public func isMeant(for depth: TranscriptDepth) -> Bool {
+    package func isMeant(for depth: TranscriptDepth) -> Bool {
         (engine == nil && !needsHarness || depth != .process) && (named ?? TranscriptDepth.allCases).contains(depth)
     }
 
@@ -102,15 +102,15 @@ public struct Transcript: Sendable {
 }
 
 /// How much of the service a transcript goes through.
-public enum TranscriptDepth: String, CaseIterable, Sendable {
+package enum TranscriptDepth: String, CaseIterable, Sendable {
     case process, stdio, socket
 }
 
 extension Transcript: CustomStringConvertible {
-    public var description: String { name }
+    package var description: String { name }
 
     /// The one that a page in Markdown tells, in blocks of the language `io`.
-    public init(told page: String) throws {
+    package init(told page: String) throws {
         var isTold = false
         let lines = try String(contentsOfFile: page, encoding: .utf8).split(
             separator: "\n", omittingEmptySubsequences: false
@@ -122,7 +122,7 @@ extension Transcript: CustomStringConvertible {
     }
 
     /// All that lie in a directory, by name.
-    public static func all(in directory: String) throws -> [Transcript] {
+    package static func all(in directory: String) throws -> [Transcript] {
         try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".io") }.sorted().map {
             try Transcript($0, String(contentsOfFile: directory + "/" + $0, encoding: .utf8))
         }

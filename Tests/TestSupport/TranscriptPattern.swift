@@ -5,20 +5,20 @@ import JSONRPC
 ///
 /// `"<any>"`, `"<string>"`, `"<number>"` and `"<time>"` match by kind. Every other `"<name>"` stands for the value
 /// it meets first, and must meet the same one afterwards. A member or element `"..."` stands for all others.
-public struct TranscriptPattern: Sendable {
+package struct TranscriptPattern: Sendable {
     private var bound: [String: JSON] = [:]
 
-    public init() {}
+    package init() {}
 
     /// The text with the values that placeholders stand for.
-    public func filled(_ text: String) -> String {
+    package func filled(_ text: String) -> String {
         var text = text
         for (name, value) in bound { text.replace("\"<\(name)>\"", with: value.text) }
         return text
     }
 
     /// Nil where the message matches; else where it does not. Only a match binds names.
-    public mutating func mismatch(_ heard: JSON, _ pattern: JSON) -> String? {
+    package mutating func mismatch(_ heard: JSON, _ pattern: JSON) -> String? {
         var attempt = self
         if let mismatch = attempt.compare(heard, pattern, at: "") { return mismatch }
         self = attempt

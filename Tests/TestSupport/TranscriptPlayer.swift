@@ -5,7 +5,7 @@ import Glibc
 import JSONRPC
 
 /// One service, started for one transcript.
-public protocol TranscriptStage: AnyObject {
+package protocol TranscriptStage: AnyObject {
     func connect(_ framing: WireFraming) throws -> WireClient
     /// Starts the service anew on what it has stored. Its connections have ended.
     func restart() throws
@@ -18,12 +18,12 @@ public protocol TranscriptStage: AnyObject {
 }
 
 extension TranscriptStage {
-    public var endsWithItsClient: Bool { true }
+    package var endsWithItsClient: Bool { true }
 }
 
 /// Plays a transcript: says what is to be said, and compares what is heard.
-public final class TranscriptPlayer {
-    public struct Failure: Error, CustomStringConvertible { public var description: String }
+package final class TranscriptPlayer {
+    package struct Failure: Error, CustomStringConvertible { package var description: String }
 
     private let transcript: Transcript
     private let stage: any TranscriptStage
@@ -42,7 +42,7 @@ public final class TranscriptPlayer {
     }
 
     /// Plays on a thread of its own, for what waits here blocks. `check` sees every message that is said or heard.
-    public static func play(
+    package static func play(
         _ transcript: Transcript,
         check: @escaping @Sendable (_ said: Bool, JSON) throws -> Void = { _, _ in },
         on stage: @escaping @Sendable (_ directory: String) throws -> any TranscriptStage
@@ -179,7 +179,7 @@ extension JSON {
 }
 
 /// A new directory of a short name, that is gone afterwards.
-public func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
+package func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
     var template = Array("/tmp/storage-rpc-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TranscriptPlayer.Failure(description: "no temporary directory") }
     let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -5,32 +5,32 @@ import Methods
 import Synchronization
 
 /// The published contract, as it was compiled in.
-public struct ContractDocument: Sendable {
-    public let json: JSON
+package struct ContractDocument: Sendable {
+    package let json: JSON
 
-    public init() throws {
+    package init() throws {
         json = try JSON(resource_contract())
     }
 
     /// With what `--harness` adds.
-    public init(withHarness: Void) throws {
+    package init(withHarness: Void) throws {
         json = try JSON(resource_contract()).appending(JSON(resource_harness()))
     }
 
-    public var methods: [JSON] { json["methods"]?.array ?? [] }
-    public var notifications: [JSON] { json["x-notifications"]?.array ?? [] }
+    package var methods: [JSON] { json["methods"]?.array ?? [] }
+    package var notifications: [JSON] { json["x-notifications"]?.array ?? [] }
     /// What the service asks its clients.
-    public var requests: [JSON] { json["x-requests"]?.array ?? [] }
-    public var errors: [JSON] { json["x-errors"]?.array ?? [] }
+    package var requests: [JSON] { json["x-requests"]?.array ?? [] }
+    package var errors: [JSON] { json["x-errors"]?.array ?? [] }
 
     /// What `#/a/b` leads to.
-    public func resolve(_ reference: String) -> JSON? {
+    package func resolve(_ reference: String) -> JSON? {
         guard reference.hasPrefix("#/") else { return nil }
         return reference.dropFirst(2).split(separator: "/").reduce(json) { $0?[String($1)] }
     }
 
     /// Nil where the value is as the schema says; else what is not. Knows the words that the contract uses.
-    public func violation(_ value: JSON, _ schema: JSON, at path: String = "") -> String? {
+    package func violation(_ value: JSON, _ schema: JSON, at path: String = "") -> String? {
         if let reference = schema["$ref"]?.string {
             guard let target = resolve(reference) else { return "\(path): \(reference) leads nowhere" }
             return violation(value, target, at: path)
@@ -92,16 +92,16 @@ extension JSON {
 }
 
 /// Looks at every message of a conversation: whether it is what the contract says of its method.
-public final class ContractWatch: Sendable {
-    public struct Violation: Error { public var description: String }
+package final class ContractWatch: Sendable {
+    package struct Violation: Error { package var description: String }
 
     private let document: ContractDocument
     private let asked = Asked()
 
-    public init(_ document: ContractDocument) { self.document = document }
+    package init(_ document: ContractDocument) { self.document = document }
 
     /// Throws where a message that was heard is not as announced.
-    public func look(_ said: Bool, _ message: JSON) throws {
+    package func look(_ said: Bool, _ message: JSON) throws {
         for message in message.array ?? [message] {
             if said {
                 asked.note(message)

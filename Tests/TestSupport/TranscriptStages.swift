@@ -12,7 +12,7 @@ import Transfers
 
 extension TranscriptDepth {
     /// A service at this depth, that keeps what it has in a directory.
-    public func stage(_ transcript: Transcript, _ directory: String) throws -> any TranscriptStage {
+    package func stage(_ transcript: Transcript, _ directory: String) throws -> any TranscriptStage {
         var flags = ["--root", directory + "/root", "--max-message-bytes", String(transcript.maxMessageBytes)]
         let server = try transcript.engine.map { _ in try StorageFixture(transcript) }
         if let server, let engine = transcript.engine { flags += ["--engine", engine, "--endpoint", server.url] }

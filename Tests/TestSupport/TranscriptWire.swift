@@ -4,11 +4,11 @@ import Foundation
 import Glibc
 import JSONRPC
 
-public enum WireFraming: Sendable { case lines, headers }
+package enum WireFraming: Sendable { case lines, headers }
 
 /// A client's end of a connection: sends messages, and reads them one by one. Blocks; it needs a thread of its own.
-public final class WireClient {
-    public struct Silence: Error { public var description: String }
+package final class WireClient {
+    package struct Silence: Error { package var description: String }
 
     private let input: Int32
     private let output: Int32
@@ -17,12 +17,12 @@ public final class WireClient {
     private var start = 0
 
     /// Owns both, which may be one and the same socket: the end that it reads from, and the one that it writes to.
-    public init(reading input: Int32, writing output: Int32, framing: WireFraming = .lines) {
+    package init(reading input: Int32, writing output: Int32, framing: WireFraming = .lines) {
         (self.input, self.output, self.framing) = (input, output, framing)
     }
 
     /// A connection to the socket at a path.
-    public convenience init(connectingTo path: String, framing: WireFraming = .lines) throws {
+    package convenience init(connectingTo path: String, framing: WireFraming = .lines) throws {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -42,20 +42,20 @@ public final class WireClient {
     private var inputIsOver = false
 
     /// The service hears that nothing more comes.
-    public func endInput() {
+    package func endInput() {
         guard !inputIsOver else { return }
         inputIsOver = true
         if output == input { shutdown(output, Int32(SHUT_WR)) } else { close(output) }
     }
 
-    public func send(_ message: String) {
+    package func send(_ message: String) {
         switch framing {
         case .lines: send(bytes: Array((message + "\n").utf8))
         case .headers: send(bytes: Array("Content-Length: \(message.utf8.count)\r\n\r\n\(message)".utf8))
         }
     }
 
-    public func send(bytes: [UInt8]) {
+    package func send(bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(output, $0.baseAddress, $0.count) }
@@ -65,7 +65,7 @@ public final class WireClient {
     }
 
     /// Nil at the end of the connection.
-    public func next() throws -> JSON? {
+    package func next() throws -> JSON? {
         switch framing {
         case .lines: return try line().map(Self.parse)
         case .headers:
@@ -109,7 +109,7 @@ public final class WireClient {
 
 extension JSON {
     /// For what tests write down themselves.
-    public init(parsing text: String) throws {
+    package init(parsing text: String) throws {
         self = try Array(text.utf8).withUnsafeBytes { try JSON(parsing: $0) }
     }
 }

@@ -5,8 +5,8 @@ import Synchronization
 import Testing
 
 /// What a wait of a test throws when its condition does not come true within the limit.
-public struct WaitFailure: Error, CustomStringConvertible {
-    public let description: String
+package struct WaitFailure: Error, CustomStringConvertible {
+    package let description: String
 
     /// Names the line that waits, and quotes it.
     init(_ file: String, _ location: SourceLocation) {
@@ -18,7 +18,7 @@ public struct WaitFailure: Error, CustomStringConvertible {
 }
 
 /// The one limit of all waits in tests. No passing test comes near it, on however slow a machine.
-public let waitLimit = Duration.seconds(120)
+package let waitLimit = Duration.seconds(120)
 
 /// The deadline of one wait.
 struct WaitDeadline {
@@ -40,7 +40,7 @@ struct WaitDeadline {
 
 /// Returns when the condition holds; it is checked in each iteration of the loop, then each millisecond. Throws
 /// `WaitFailure` at the limit, and when the test is cancelled.
-@Loop public func until(
+@Loop package func until(
     file: String = #filePath, _ location: SourceLocation = #_sourceLocation, _ condition: @Loop () throws -> Bool
 ) async throws {
     let deadline = WaitDeadline(file, location)
@@ -54,7 +54,7 @@ struct WaitDeadline {
 }
 
 /// The same for a condition that is not on the loop; it is checked each millisecond.
-public func eventually(
+package func eventually(
     file: String = #filePath, _ location: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
 ) async throws {
     let deadline = WaitDeadline(file, location)
@@ -65,7 +65,7 @@ public func eventually(
 }
 
 /// Blocks the thread until the condition holds; otherwise as `until`. For use within `onThread`.
-public func blockUntil(
+package func blockUntil(
     file: String = #filePath, _ location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
 ) throws {
     let deadline = WaitDeadline(file, location)
@@ -76,7 +76,7 @@ public func blockUntil(
 }
 
 /// Blocks the thread until a descriptor has something to read, or its end. For use within `onThread`.
-public func blockUntilReadable(
+package func blockUntilReadable(
     _ descriptor: Int32, file: String = #filePath, _ location: SourceLocation = #_sourceLocation
 ) throws {
     let deadline = WaitDeadline(file, location)
@@ -85,7 +85,7 @@ public func blockUntilReadable(
 }
 
 /// One caller that waits for a value, which the first of `resume`, the limit and cancellation ends.
-public final class Waiter<Value: Sendable>: Sendable {
+package final class Waiter<Value: Sendable>: Sendable {
     fileprivate enum State {
         case new
         case waiting(CheckedContinuation<Value, any Error>)
@@ -96,7 +96,7 @@ public final class Waiter<Value: Sendable>: Sendable {
 
     /// Whether the caller still waited, and so received the result.
     @discardableResult
-    public func resume(_ result: Result<Value, any Error>) -> Bool {
+    package func resume(_ result: Result<Value, any Error>) -> Bool {
         let continuation: CheckedContinuation<Value, any Error>? = state.withLock { state in
             defer { state = .ended }
             guard case .waiting(let continuation) = state else { return nil }
@@ -117,7 +117,7 @@ public final class Waiter<Value: Sendable>: Sendable {
 
 /// Waits until somebody resumes the waiter that `register` receives. Throws as `until` does. Stays on the actor of the
 /// caller: between the resumption and the caller's next line nothing else of that actor is awaited.
-public func withWaiter<Value: Sendable>(
+package func withWaiter<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation,
     file: String = #filePath, _ location: SourceLocation = #_sourceLocation,
     _ register: (Waiter<Value>) -> Void

@@ -8,11 +8,11 @@ import Testing
 /// also where the test does not react to cancellation. The limit counts from the moment that the test runs.
 ///
 /// Each suite has this trait; a test of the architecture checks it. The longest tests are printed at the end.
-public struct Watchdog: SuiteTrait, TestTrait, TestScoping {
-    public let isRecursive = true
+package struct Watchdog: SuiteTrait, TestTrait, TestScoping {
+    package let isRecursive = true
     let limit: Duration
 
-    @concurrent public func provideScope(
+    @concurrent package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         let began = ContinuousClock.now
@@ -25,9 +25,9 @@ public struct Watchdog: SuiteTrait, TestTrait, TestScoping {
 
 extension Trait where Self == Watchdog {
     /// Five minutes for each test.
-    public static var watchdog: Self { watchdog(minutes: 5) }
+    package static var watchdog: Self { watchdog(minutes: 5) }
 
-    public static func watchdog(minutes: Int) -> Self { Watchdog(limit: .seconds(60 * minutes)) }
+    package static func watchdog(minutes: Int) -> Self { Watchdog(limit: .seconds(60 * minutes)) }
 }
 
 struct OpenTest: Sendable {

@@ -4,7 +4,7 @@ import JSONRPC
 import Synchronization
 
 /// A client's end of a connection: writes and reads when the test says so, and never otherwise.
-public final class Wire: Sendable {
+package final class Wire: Sendable {
     private let raw: Int32
     private let threads = WorkerThreads("client", limit: 2)
     /// Touched on a thread of `threads` by one reader at a time.
@@ -14,7 +14,7 @@ public final class Wire: Sendable {
 
     /// A socket that takes at once from the service what it takes by default, as little as the system allows, or up to
     /// 4 MiB.
-    public init(isNarrow: Bool = false, isWide: Bool = false) {
+    package init(isNarrow: Bool = false, isWide: Bool = false) {
         var ends: [Int32] = [-1, -1]
         socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
         var limit = timeval(tv_sec: 120, tv_usec: 0)
@@ -29,7 +29,7 @@ public final class Wire: Sendable {
     deinit { close(raw) }
 
     /// The service's end of the same socket, given away once: it closes with its owner.
-    public func takeServer() -> Descriptor? {
+    package func takeServer() -> Descriptor? {
         server.withLock { server in
             defer { server = nil }
             return server
@@ -38,7 +38,7 @@ public final class Wire: Sendable {
 
     /// Returns when the socket has taken all of it; the number of bytes that it took.
     @discardableResult
-    public func send(_ text: String) async -> Int {
+    package func send(_ text: String) async -> Int {
         let bytes = Array(text.utf8)
         return await threads.run { [raw] in
             var sent = 0
@@ -53,15 +53,15 @@ public final class Wire: Sendable {
         }
     }
 
-    public func sendLine(_ text: String) async { await send(text + "\n") }
+    package func sendLine(_ text: String) async { await send(text + "\n") }
 
     /// Says that nothing more will be sent.
-    public func endSending() { shutdown(raw, Int32(SHUT_WR)) }
+    package func endSending() { shutdown(raw, Int32(SHUT_WR)) }
     /// Is gone, in both directions.
-    public func vanish() { shutdown(raw, Int32(SHUT_RDWR)) }
+    package func vanish() { shutdown(raw, Int32(SHUT_RDWR)) }
 
     /// The next line, without its end; nil at the end of the stream.
-    public func line() async -> String? {
+    package func line() async -> String? {
         await threads.run { [self] in
             var searched = 0
             while true {
@@ -75,14 +75,14 @@ public final class Wire: Sendable {
         }
     }
 
-    public func lines(_ count: Int) async -> [String] {
+    package func lines(_ count: Int) async -> [String] {
         var lines: [String] = []
         while lines.count < count, let line = await line() { lines.append(line) }
         return lines
     }
 
     /// The next so many bytes; fewer at the end of the stream.
-    public func bytes(_ count: Int) async -> String {
+    package func bytes(_ count: Int) async -> String {
         await threads.run { [self] in
             while buffer.count < count, fill() {}
             let taken = buffer.prefix(count)

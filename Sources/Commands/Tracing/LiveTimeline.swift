@@ -1,7 +1,7 @@
 import JSONText
 
 /// Writes a trace as lines while it is being recorded. Requests are shown before it is known whether they will be answered.
-public struct LiveTimeline {
+package struct LiveTimeline {
     private var builder = TraceModelBuilder()
     private var options: Timeline.Options
     /// The requests that were not shown, since only their answers tell whether they are asked for.
@@ -15,21 +15,21 @@ public struct LiveTimeline {
     /// Reports of one transfer have this distance, unless all are shown.
     private static let microsecondsBetweenReports: Int64 = 1_000_000
 
-    public init(_ options: Timeline.Options, asJSON: Bool) {
+    package init(_ options: Timeline.Options, asJSON: Bool) {
         (self.options, self.asJSON) = (options, asJSON)
         self.options.isLive = true
     }
 
     /// Nothing of the trace could be read.
-    public var isEmpty: Bool { builder.model.entries.isEmpty }
+    package var isEmpty: Bool { builder.model.entries.isEmpty }
 
     /// There is a task as it is asked for, or none is asked for.
-    public var hasTask: Bool {
+    package var hasTask: Bool {
         options.task.map { wanted in builder.model.tasks.contains { $0.task.hasPrefix(wanted) } } ?? true
     }
 
     /// Calls `say` with the lines of what was recorded. Lines longer than `width` are cut.
-    public mutating func take(_ line: TraceLine, width: Int?, _ say: (String) throws -> Void) rethrows {
+    package mutating func take(_ line: TraceLine, width: Int?, _ say: (String) throws -> Void) rethrows {
         options.width = width
         let first = builder.model.entries.count
         if first == 0, !asJSON { try say(Timeline(builder.model, options).legend) }
@@ -38,7 +38,7 @@ public struct LiveTimeline {
     }
 
     /// Calls `say` with what is known at the end: requests without an answer, and transfers.
-    public mutating func end(_ say: (String) throws -> Void) rethrows {
+    package mutating func end(_ say: (String) throws -> Void) rethrows {
         options.isLive = false
         for index in hidden.sorted() {
             if Timeline(builder.model, options).isShown(builder.model.entries[index]) { try tell(index, say) }

@@ -3,7 +3,7 @@ import Secrets
 import Storage
 
 /// Removes secrets from messages and shortens them.
-public enum Redaction {
+package enum Redaction {
     /// The most elements of an array; objects may have twice as many members.
     private static let mostChildren = 20
     /// In bytes, like the lengths below.
@@ -11,7 +11,7 @@ public enum Redaction {
     private static let longestKey = 256
     private static let longestData = 64
 
-    public static func redacted(_ message: JSON, from isClient: Bool) -> JSON {
+    package static func redacted(_ message: JSON, from isClient: Bool) -> JSON {
         switch message {
         case .array(let items):
             .array(items.prefix(mostChildren).map { redacted($0, from: isClient) } + rest(items.count))
@@ -86,7 +86,7 @@ extension Redaction {
     private static let longestWord = 20
 
     /// An excerpt of bytes that are no message: nothing if they mention secrets, and no long words.
-    public static func redacted(broken bytes: UnsafeRawBufferPointer) -> String {
+    package static func redacted(broken bytes: UnsafeRawBufferPointer) -> String {
         let text = String(decoding: bytes.prefix(8 << 10), as: UTF8.self).hidingSecrets()
         guard !text.mentionsSecrets, !text.contains("auth/"), !text.contains("\\u") else { return .hidden }
         var (shown, word) = ("", "")

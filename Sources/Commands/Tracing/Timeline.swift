@@ -2,28 +2,28 @@ import JSONText
 import Storage
 
 /// Writes a trace model as lines for a terminal: the entries, then the transfers.
-public struct Timeline {
+package struct Timeline {
     /// What is shown, and how.
-    public struct Options: Sendable {
-        public var isColoured = false
+    package struct Options: Sendable {
+        package var isColoured = false
         /// Longer lines are cut. Nil: no line is.
-        public var width: Int?
+        package var width: Int?
         /// Each report of progress; otherwise those of a transfer are one line.
-        public var showsAll = false
+        package var showsAll = false
         /// Only what failed, was lost or has no answer.
-        public var showsErrors = false
+        package var showsErrors = false
         /// Only what is about this task; its beginning will do.
-        public var task: String?
+        package var task: String?
         /// Answers may still come.
         var isLive = false
 
-        public init() {}
+        package init() {}
     }
 
     private let model: TraceModel
     private let options: Options
 
-    public init(_ model: TraceModel, _ options: Options) { (self.model, self.options) = (model, options) }
+    package init(_ model: TraceModel, _ options: Options) { (self.model, self.options) = (model, options) }
 
     /// A part of a line, in one colour.
     private typealias Part = (text: String, colour: Colour?)
@@ -34,7 +34,7 @@ public struct Timeline {
     }
 
     /// Calls `say` with each line, without its end.
-    public func tell<Failure: Error>(_ say: (String) throws(Failure) -> Void) throws(Failure) {
+    package func tell<Failure: Error>(_ say: (String) throws(Failure) -> Void) throws(Failure) {
         try say(legend)
         var folded: [String: [Int]] = [:]
         if !options.showsAll {
@@ -67,7 +67,7 @@ public struct Timeline {
         }
     }
 
-    public func isShown(_ entry: TraceModel.Entry) -> Bool {
+    package func isShown(_ entry: TraceModel.Entry) -> Bool {
         let partner = entry.partner.map { model.entries[$0] }
         guard isAsked(entry.task) || partner.map({ isAsked($0.task) }) ?? false else { return false }
         guard options.showsErrors else { return true }
@@ -173,10 +173,10 @@ public struct Timeline {
 }
 
 extension TraceModel.Entry {
-    public var isUnanswered: Bool { partner == nil && (kind == .request || kind == .question) }
+    package var isUnanswered: Bool { partner == nil && (kind == .request || kind == .question) }
 
     /// The task that it is about.
-    public var task: String? {
+    package var task: String? {
         let params = message["params"]
         let place = params?["snapshot"] ?? params ?? message["result"]?["snapshot"] ?? message["result"]
         return place?["task"]?.string
@@ -197,7 +197,7 @@ extension TraceModel.Entry {
     }
 
     /// One object, for programs: time, connection, kind, and what was said.
-    public func json(connection: Int64) -> JSON {
+    package func json(connection: Int64) -> JSON {
         .object(
             .init(present: [
                 "time": .string(Timestamp(microseconds: at).rfc3339), "connection": JSON(connection),
@@ -210,10 +210,10 @@ extension TraceModel.Entry {
 
 extension String {
     /// The text on one line, with control and format characters written as `\u{…}`.
-    public var safe: String { escapingControls { "\\u{\(String($0.value, radix: 16))}" } }
+    package var safe: String { escapingControls { "\\u{\(String($0.value, radix: 16))}" } }
 
     /// The same for JSON text, which keeps its value.
-    public var safeJSON: String {
+    package var safeJSON: String {
         escapingControls { scalar in
             String(scalar).utf16.map { unit in
                 let digits = String(unit, radix: 16)

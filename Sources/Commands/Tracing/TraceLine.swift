@@ -3,8 +3,8 @@ import JSONText
 import Storage
 
 /// One line of a trace: an event and its time.
-public struct TraceLine: Sendable {
-    public enum Event: Sendable {
+package struct TraceLine: Sendable {
+    package enum Event: Sendable {
         case run(version: String, engine: String)
         case began(peer: String)
         case ended
@@ -15,13 +15,13 @@ public struct TraceLine: Sendable {
         case dropped(Int64)
     }
 
-    public var at: Timestamp
-    public var process: Int64
+    package var at: Timestamp
+    package var process: Int64
     /// 0 for none.
-    public var connection: Int64
-    public var event: Event
+    package var connection: Int64
+    package var event: Event
 
-    public init(at: Timestamp, process: Int64, connection: Int64 = 0, _ event: Event) {
+    package init(at: Timestamp, process: Int64, connection: Int64 = 0, _ event: Event) {
         (self.at, self.process, self.connection, self.event) = (at, process, connection, event)
     }
 }
@@ -29,7 +29,7 @@ public struct TraceLine: Sendable {
 // Writing.
 
 extension TraceLine {
-    public var json: JSON {
+    package var json: JSON {
         var members: [JSON.Member] = []
         func add(_ key: String, _ value: JSON) { members.append(.init(key: key, value: value)) }
         if case .run(let version, _) = event {
@@ -61,7 +61,7 @@ extension TraceLine {
 
 extension TraceLine {
     /// Throws the reason without the number of the line.
-    public init(_ json: JSON) throws(Unreadable) {
+    package init(_ json: JSON) throws(Unreadable) {
         guard json.object != nil else { throw Unreadable("is no object") }
         // The range keeps sums of times from overflowing.
         guard let seconds = json["at"]?.number?.double, (0...1e11).contains(seconds) else {
@@ -73,8 +73,8 @@ extension TraceLine {
             connection: json["connection"]?.number?.int64 ?? 0, event)
     }
 
-    public struct Unreadable: Error, Sendable {
-        public let reason: String
+    package struct Unreadable: Error, Sendable {
+        package let reason: String
         init(_ reason: String) { self.reason = reason }
     }
 }

@@ -2,20 +2,20 @@ import JSONRPC
 import JSONText
 import Storage
 
-public struct TraceModel: Sendable {
+package struct TraceModel: Sendable {
     /// A connection, or a service itself.
-    public struct Channel: Sendable {
+    package struct Channel: Sendable {
         /// 0 for a service itself.
-        public var number: Int64
-        public var name: String
+        package var number: Int64
+        package var name: String
         /// The name that the client gives itself.
-        public var client: String?
-        public var began: Int64
-        public var ended: Int64?
+        package var client: String?
+        package var began: Int64
+        package var ended: Int64?
     }
 
-    public struct Entry: Sendable {
-        public enum Kind: String, Sendable {
+    package struct Entry: Sendable {
+        package enum Kind: String, Sendable {
             case run, began, ended, dropped, broken
             case request, answer, notification
             /// A notification of the service.
@@ -25,57 +25,57 @@ public struct TraceModel: Sendable {
         }
 
         /// Microseconds since 1970.
-        public var at: Int64
-        public var channel: Int
-        public var kind: Kind
-        public var title = ""
-        public var detail = ""
-        public var id = ""
-        public var bytes: Int64 = 0
-        public var error: String?
+        package var at: Int64
+        package var channel: Int
+        package var kind: Kind
+        package var title = ""
+        package var detail = ""
+        package var id = ""
+        package var bytes: Int64 = 0
+        package var error: String?
         /// The index of the answer of a request, or of the request of an answer.
-        public var partner: Int?
-        public var message: JSON = .null
+        package var partner: Int?
+        package var message: JSON = .null
     }
 
-    public internal(set) var channels: [Channel] = []
-    public internal(set) var entries: [Entry] = []
-    public internal(set) var tasks: [TracedTransfer] = []
-    public internal(set) var problems: [String] = []
-    public internal(set) var omittedProblems = 0
+    package internal(set) var channels: [Channel] = []
+    package internal(set) var entries: [Entry] = []
+    package internal(set) var tasks: [TracedTransfer] = []
+    package internal(set) var problems: [String] = []
+    package internal(set) var omittedProblems = 0
 
-    public var start: Int64 { entries.lazy.map(\.at).min() ?? 0 }
-    public var end: Int64 { entries.lazy.map(\.at).max() ?? 0 }
+    package var start: Int64 { entries.lazy.map(\.at).min() ?? 0 }
+    package var end: Int64 { entries.lazy.map(\.at).max() ?? 0 }
 }
 
 /// One transfer, as its client saw it.
-public struct TracedTransfer: Sendable {
-    public struct Sample: Sendable {
-        public var at: Int64
-        public var state: String
-        public var completed: Int64
-        public var total: Int64
+package struct TracedTransfer: Sendable {
+    package struct Sample: Sendable {
+        package var at: Int64
+        package var state: String
+        package var completed: Int64
+        package var total: Int64
     }
 
-    public var task: String
-    public var channel: Int
-    public var isDownload: Bool
-    public var reference: String
-    public var samples: [Sample] = []
-    public var error: String?
+    package var task: String
+    package var channel: Int
+    package var isDownload: Bool
+    package var reference: String
+    package var samples: [Sample] = []
+    package var error: String?
 
-    public var isEnded: Bool { samples.last.map { ["success", "failed", "cancelled"].contains($0.state) } ?? false }
-    public var duration: Int64 { (samples.last?.at ?? 0) - (samples.first?.at ?? 0) }
+    package var isEnded: Bool { samples.last.map { ["success", "failed", "cancelled"].contains($0.state) } ?? false }
+    package var duration: Int64 { (samples.last?.at ?? 0) - (samples.first?.at ?? 0) }
 
     /// The states of the samples, without repetitions.
-    public var states: [String] {
+    package var states: [String] {
         samples.reduce(into: []) { states, sample in
             if states.last != sample.state { states.append(sample.state) }
         }
     }
 }
 
-public struct TraceModelBuilder {
+package struct TraceModelBuilder {
     private static let maxProblems = 20
 
     private struct Place: Hashable {
@@ -93,14 +93,14 @@ public struct TraceModelBuilder {
         }
     }
 
-    public private(set) var model = TraceModel()
+    package private(set) var model = TraceModel()
     private var channels: [Place: Int] = [:]
     private var pending: [Pending: Int] = [:]
     private var tasks: [String: Int] = [:]
 
-    public init() {}
+    package init() {}
 
-    public static func read(_ reader: consuming TraceReader) throws -> TraceModel {
+    package static func read(_ reader: consuming TraceReader) throws -> TraceModel {
         var builder = TraceModelBuilder()
         while let item = try reader.next() {
             switch item {
@@ -117,12 +117,12 @@ public struct TraceModelBuilder {
         model.entries[index] = .init(at: entry.at, channel: entry.channel, kind: entry.kind, partner: entry.partner)
     }
 
-    public mutating func take(_ problem: String) {
+    package mutating func take(_ problem: String) {
         guard model.problems.count < Self.maxProblems else { return model.omittedProblems += 1 }
         model.problems.append(problem)
     }
 
-    public mutating func take(_ line: TraceLine) {
+    package mutating func take(_ line: TraceLine) {
         let at = line.at.microseconds
         let channel = channel(of: line)
         var entry = TraceModel.Entry(at: at, channel: channel, kind: .run)

@@ -3,8 +3,8 @@ import Resources
 import Storage
 
 /// Writes a trace model as one self-contained page for a browser.
-public enum TracePage {
-    public static func html(of model: TraceModel) -> [UInt8] {
+package enum TracePage {
+    package static func html(of model: TraceModel) -> [UInt8] {
         var page: [UInt8] = []
         var rest = bytes(resource_page())[...]
         while let hole = rest.firstIndex(of: UInt8(ascii: "@")) {

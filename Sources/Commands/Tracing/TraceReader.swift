@@ -2,8 +2,8 @@ import JSONText
 import Platform
 
 /// Reads the lines of a trace from a file or a pipe. Bounds the memory of long lines.
-public struct TraceReader: ~Copyable {
-    public enum Item {
+package struct TraceReader: ~Copyable {
+    package enum Item {
         case line(TraceLine)
         /// A sentence about a line that cannot be read.
         case problem(String)
@@ -16,17 +16,17 @@ public struct TraceReader: ~Copyable {
     private var start = 0
     private var isOver = false
     private var isSkipping = false
-    public private(set) var number = 0
+    package private(set) var number = 0
 
     /// - Parameter waitForMore: called at the end of the file; where it returns true, the file may have more bytes.
-    public init(
+    package init(
         _ file: Descriptor, longestLine: Int = 1 << 20, waitForMore: @escaping () throws -> Bool = { false }
     ) {
         (self.file, self.longestLine, self.waitForMore) = (file, longestLine, waitForMore)
     }
 
     /// Throws what `waitForMore` throws.
-    public mutating func next() throws -> Item? {
+    package mutating func next() throws -> Item? {
         while true {
             if let end = buffer[start...].firstIndex(of: 0x0A) {
                 let line = buffer[start..<end]

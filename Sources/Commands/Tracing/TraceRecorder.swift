@@ -6,11 +6,11 @@ import Storage
 import Synchronization
 
 /// A sentence that names the trace file and says why it cannot be used.
-public struct TraceUnavailable: Error { public let message: String }
+package struct TraceUnavailable: Error { package let message: String }
 
 /// Records the messages of connections on a thread of its own. Never blocks: messages that a slow or full disk does not
 /// take are dropped and counted.
-public final class TraceRecorder: Sendable {
+package final class TraceRecorder: Sendable {
     private struct Entry: Sendable {
         var line: TraceLine
         var message: (MessageSender, [UInt8])?
@@ -44,7 +44,7 @@ public final class TraceRecorder: Sendable {
     private let report: @Sendable (String) -> Void
 
     /// Drops messages while `capacity` bytes wait for the disk. `report` gets one line, once.
-    public init(
+    package init(
         _ path: String, version: String, engine: String, process: Int32, time: TimeSource, capacity: Int = 16 << 20,
         report: @escaping @Sendable (String) -> Void
     ) throws(TraceUnavailable) {
@@ -61,11 +61,11 @@ public final class TraceRecorder: Sendable {
         (self.capacity, self.path, self.report) = (capacity, path, report)
     }
 
-    public func began(_ connection: Int64, _ peer: String) { note(connection, .began(peer: peer)) }
+    package func began(_ connection: Int64, _ peer: String) { note(connection, .began(peer: peer)) }
 
-    public func ended(_ connection: Int64) { note(connection, .ended) }
+    package func ended(_ connection: Int64) { note(connection, .ended) }
 
-    public func trace(_ connection: Int64) -> TraceHook {
+    package func trace(_ connection: Int64) -> TraceHook {
         { [self] sender, bytes in
             let line = TraceLine(at: time.now(), process: process, connection: connection, .ended)
             add { Entry(line: line, message: (sender, Array(bytes))) }
@@ -74,7 +74,7 @@ public final class TraceRecorder: Sendable {
 
     /// Returns when all events are written, and drops those that are not written in time. Nothing may be recorded
     /// afterwards.
-    public func flush(milliseconds: Int) {
+    package func flush(milliseconds: Int) {
         let done = DispatchSemaphore(value: 0)
         output.submit { _ in done.signal() }
         guard done.wait(timeout: .now() + .milliseconds(milliseconds)) == .timedOut else { return }

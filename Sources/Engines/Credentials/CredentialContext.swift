@@ -3,7 +3,7 @@ import Platform
 import Storage
 
 /// The HTTP clients, the time source and the limits of requests for tokens.
-public struct CredentialContext: Sendable {
+package struct CredentialContext: Sendable {
     struct Limits: Sendable {
         /// For all attempts and the delays between them.
         var total: Duration
@@ -19,7 +19,7 @@ public struct CredentialContext: Sendable {
     /// Shorter: the metadata server is close, or there is none.
     var metadataServer = Limits(total: .seconds(3), retriesConnections: false)
 
-    public init(http: HTTPClient, time: TimeSource) {
+    package init(http: HTTPClient, time: TimeSource) {
         self.http = http
         direct = HTTPClient(connectionsPerHost: 2, environment: HTTPEnvironment { _ in nil })
         self.time = time

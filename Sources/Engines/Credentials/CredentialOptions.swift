@@ -3,30 +3,30 @@ import Platform
 import Storage
 
 /// The token sources that the command line and the environment name.
-public struct CredentialOptions: Sendable, CustomStringConvertible, CustomReflectable {
-    public var files: [Token.Kind: String] = [:]
+package struct CredentialOptions: Sendable, CustomStringConvertible, CustomReflectable {
+    package var files: [Token.Kind: String] = [:]
     /// Command lines, which may contain secrets.
-    public var commands: [Token.Kind: String] = [:]
-    public var serviceAccount: String?
-    public var useApplicationDefault = false
+    package var commands: [Token.Kind: String] = [:]
+    package var serviceAccount: String?
+    package var useApplicationDefault = false
     /// The running ones of `commands`.
-    public let running = RunningCommands()
+    package let running = RunningCommands()
     /// Gets a sentence when one of `commands` takes more than a second.
-    public var waits: @Sendable (String) -> Void = { _ in }
+    package var waits: @Sendable (String) -> Void = { _ in }
     /// The variables of the environment; `HOME` is that of the user database where it is not set.
-    public var environment: @Sendable (String) -> String?
+    package var environment: @Sendable (String) -> String?
 
-    public init(environment: (@Sendable (String) -> String?)? = nil) {
+    package init(environment: (@Sendable (String) -> String?)? = nil) {
         self.environment = environment ?? { $0 == "HOME" ? CurrentProcess.home : CurrentProcess.environment($0) }
     }
 
-    public var description: String { "CredentialOptions(…)" }
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "CredentialOptions(…)" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// For each kind, uses the first that is named: file, command, environment variable, service account, application default
 /// credentials. Where that one fails, no other is used.
-public func makeTokenSource(_ options: CredentialOptions, _ context: CredentialContext) -> any TokenSource {
+package func makeTokenSource(_ options: CredentialOptions, _ context: CredentialContext) -> any TokenSource {
     var sources: [any TokenSource] = []
     for kind in Token.Kind.allCases {
         if let path = options.files[kind] {
@@ -49,7 +49,7 @@ public func makeTokenSource(_ options: CredentialOptions, _ context: CredentialC
 }
 
 /// Signs with the named key file, or with the application default credentials if requests use these too.
-public func makeSignerSource(_ options: CredentialOptions, _ context: CredentialContext) -> URLSignerSource {
+package func makeSignerSource(_ options: CredentialOptions, _ context: CredentialContext) -> URLSignerSource {
     if let path = options.serviceAccount {
         return { () async throws(StorageError) in try await ServiceAccount.read(path) }
     }
@@ -81,12 +81,12 @@ private struct TokenSourceChain: TokenSource {
 
 extension Token.Kind {
     /// The flag that names a file with a token of this kind.
-    public var fileFlag: String { "--\(stem)-file" }
+    package var fileFlag: String { "--\(stem)-file" }
     /// The flag that names a command which prints one.
-    public var commandFlag: String { "--\(stem)-command" }
+    package var commandFlag: String { "--\(stem)-command" }
 
     /// The environment variable that holds one.
-    public var variable: String {
+    package var variable: String {
         switch self {
         case .idToken: "STORAGE_RPC_ID_TOKEN"
         case .accessToken: "STORAGE_RPC_ACCESS_TOKEN"

@@ -4,8 +4,8 @@ import JSONText
 import Storage
 
 /// A service account with its private key, from a key file.
-public struct ServiceAccount: GoogleCredential, URLSigner {
-    public let account: String
+package struct ServiceAccount: GoogleCredential, URLSigner {
+    package let account: String
     private let key: SigningKey
     private let keyID: String?
     private let tokenURI: String
@@ -14,7 +14,7 @@ public struct ServiceAccount: GoogleCredential, URLSigner {
     /// Throws `unauthenticated` with the file and its flaw.
     ///
     /// - Parameter flag: the flag that names the path.
-    public static func read(_ path: String, flag: String = "--service-account") async throws(StorageError) -> Self {
+    package static func read(_ path: String, flag: String = "--service-account") async throws(StorageError) -> Self {
         let file = CredentialFile(path: path, name: flag)
         return try await Self(file.read(), of: file)
     }
@@ -49,7 +49,7 @@ public struct ServiceAccount: GoogleCredential, URLSigner {
     }
 
     /// RSASSA-PKCS1-v1_5 with SHA-256, on a worker thread.
-    public func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
+    package func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
         let key = key
         guard let signature = await credentialThreads.run({ key.sign(bytes) }) else {
             throw file.complaint("has a private_key that libcrypto cannot sign with")
@@ -57,7 +57,7 @@ public struct ServiceAccount: GoogleCredential, URLSigner {
         return signature
     }
 
-    public func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
+    package func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
         let key = key
         guard let hash = await credentialThreads.run({ key.hash(bytes) }) else {
             throw file.complaint("cannot be used: libcrypto knows no SHA-256")

@@ -122,7 +122,7 @@ extension ShellCommand.Failure {
 }
 
 /// The running commands, which are stopped when the process ends.
-public final class RunningCommands: Sendable {
+package final class RunningCommands: Sendable {
     private struct State: Sendable {
         var runs: [ObjectIdentifier: StoppableRun] = [:]
         var isOver = false
@@ -131,7 +131,7 @@ public final class RunningCommands: Sendable {
     private let state = Mutex(State())
 
     /// Kills the commands with their children, and all that start later.
-    public func stopAll() {
+    package func stopAll() {
         let runs = state.withLock { state in
             state.isOver = true
             return state.runs.values.map(\.self)

@@ -58,7 +58,7 @@ extension EmbeddedBackend {
     }
 
     /// Whether a token opens an object. False for one that is not there.
-    public func isOpen(_ reference: Reference, to token: String) async throws(StorageError) -> Bool {
+    package func isOpen(_ reference: Reference, to token: String) async throws(StorageError) -> Bool {
         do throws(StorageError) {
             return try await downloadTokens(of: reference).contains { isSame($0, token) }
         } catch  where error.code == .objectNotFound {
@@ -74,7 +74,7 @@ extension EmbeddedBackend {
         }
     }
 
-    public func downloadURL(
+    package func downloadURL(
         of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
     ) async throws(StorageError) -> String {
         if seconds != nil { throw .urlsDoNotExpire }
@@ -83,7 +83,7 @@ extension EmbeddedBackend {
         return try await url(of: reference, token)
     }
 
-    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+    package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
         // Replaces the tokens first: the old ones must become invalid even if no URL can be made.
         try await url(of: reference, replaceDownloadTokens(of: reference))
     }

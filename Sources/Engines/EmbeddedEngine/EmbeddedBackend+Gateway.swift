@@ -36,10 +36,10 @@ extension [UInt8] {
 
 // What the gateway needs besides the operations of every engine.
 extension EmbeddedBackend {
-    public var clock: TimeSource { time }
+    package var clock: TimeSource { time }
 
     /// The object, ready to be sent. Throws `objectNotFound`.
-    public func resource(
+    package func resource(
         of reference: Reference
     ) async throws(StorageError) -> (metadata: ObjectMetadata, resource: ServedResource) {
         let object = try await open(reference)
@@ -50,7 +50,7 @@ extension EmbeddedBackend {
     }
 
     /// Adds a download token.
-    public func addDownloadToken(to reference: Reference) async throws(StorageError) -> ObjectMetadata {
+    package func addDownloadToken(to reference: Reference) async throws(StorageError) -> ObjectMetadata {
         try await store.write { [time, random] database in
             let tokens = try database.downloadTokens(of: reference) + [random.uuid()]
             try database.setDownloadTokens(of: reference, tokens, at: time.now())
@@ -59,7 +59,7 @@ extension EmbeddedBackend {
     }
 
     /// The object with a download token, which is made if there is none.
-    public func withDownloadToken(_ reference: Reference) async throws(StorageError) -> ObjectMetadata {
+    package func withDownloadToken(_ reference: Reference) async throws(StorageError) -> ObjectMetadata {
         try await store.write { [time, random] database in
             if try database.downloadTokens(of: reference).isEmpty {
                 try database.setDownloadTokens(of: reference, [random.uuid()], at: time.now())
@@ -69,7 +69,7 @@ extension EmbeddedBackend {
     }
 
     /// Removes a download token; the last one is replaced. One that the object does not have is ignored.
-    public func removeDownloadToken(
+    package func removeDownloadToken(
         _ token: String, of reference: Reference
     ) async throws(StorageError) -> ObjectMetadata {
         try await store.write { [time, random] database in
@@ -83,7 +83,7 @@ extension EmbeddedBackend {
     }
 
     /// The bytes of several objects, one after the other.
-    public func bytes(
+    package func bytes(
         of references: [Reference]
     ) async throws(StorageError) -> (piece: IncomingBytes.Piece, objects: [ObjectMetadata]) {
         var objects: [OpenObject] = []
@@ -114,10 +114,10 @@ extension EmbeddedBackend {
     }
 
     /// Whether the body of an object can be unpacked.
-    public func begin(_ body: UnpackedBody) async -> Bool { await files.run { body.begin() } }
+    package func begin(_ body: UnpackedBody) async -> Bool { await files.run { body.begin() } }
 
     /// Whether an object has the bytes of a piece, at its place. Nil where this generation of the object is not there.
-    public func has(_ piece: IncomingBytes.Piece, _ object: ObjectMetadata) async throws(StorageError) -> Bool? {
+    package func has(_ piece: IncomingBytes.Piece, _ object: ObjectMetadata) async throws(StorageError) -> Bool? {
         let opened: OpenObject
         do throws(StorageError) {
             opened = try await open(object.reference)
@@ -134,7 +134,7 @@ extension EmbeddedBackend {
     // MARK: - Buckets
 
     /// The buckets that have had an object, or were made.
-    public func buckets() async throws(StorageError) -> [String] {
+    package func buckets() async throws(StorageError) -> [String] {
         try await store.read { database in
             var names: [String] = []
             try database.rows("SELECT name FROM buckets ORDER BY name") { names.append(try $0.text("name")) }
@@ -143,7 +143,7 @@ extension EmbeddedBackend {
     }
 
     /// False where it is there.
-    public func makeBucket(_ name: String) async throws(StorageError) -> Bool {
+    package func makeBucket(_ name: String) async throws(StorageError) -> Bool {
         try await store.write { database in
             guard try database.bucket(named: name) == nil else { return false }
             try database.run("INSERT INTO buckets (name) VALUES (:name)", ["name": .text(name)])
@@ -152,7 +152,7 @@ extension EmbeddedBackend {
     }
 
     /// False where it has objects.
-    public func removeBucket(_ name: String) async throws(StorageError) -> Bool {
+    package func removeBucket(_ name: String) async throws(StorageError) -> Bool {
         try await store.write { database in
             guard let bucket = try database.bucket(named: name) else { return true }
             let isUsed = try database.first(

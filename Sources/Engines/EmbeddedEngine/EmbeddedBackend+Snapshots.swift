@@ -10,7 +10,7 @@ import TaskStore
 // What a harness needs, and nobody else.
 extension EmbeddedBackend {
     /// Stores small objects in one transaction. Replaced ones go.
-    public func putAll(_ uploads: [Upload]) async throws(StorageError) {
+    package func putAll(_ uploads: [Upload]) async throws(StorageError) {
         let garbage = try await store.write { [time, random, allowed] database in
             try uploads.compactMap { upload in
                 let bytes: [UInt8]
@@ -32,18 +32,18 @@ extension EmbeddedBackend {
     }
 
     /// Objects of at most so many bytes are for `putAll`.
-    public static var putAllLimit: Int64 { largestRow }
+    package static var putAllLimit: Int64 { largestRow }
 
     /// Copies the root to a directory that is not there yet, while nothing changes it: the database, and the files under
     /// second names, since those of objects never change. Returns the number of objects and their bytes.
-    public func save(into directory: String) async throws(StorageError) -> (objects: Int64, bytes: Int64) {
+    package func save(into directory: String) async throws(StorageError) -> (objects: Int64, bytes: Int64) {
         try await files.run { [objectFiles] in
             Result { () throws(StorageError) in try RootCopy(objectFiles.root.path, directory).save(objectFiles) }
         }.get()
     }
 
     /// All objects, and their bytes.
-    public func sizes() async throws(StorageError) -> [(Reference, Int64)] {
+    package func sizes() async throws(StorageError) -> [(Reference, Int64)] {
         try await store.read { database in
             var sizes: [(Reference, Int64)] = []
             try database.rows(
@@ -58,7 +58,7 @@ extension EmbeddedBackend {
     }
 
     /// Copies what `save` has stored to the directory of a root that nobody has. Blocks.
-    public static func restore(_ saved: String, into root: String) throws(StorageError) {
+    package static func restore(_ saved: String, into root: String) throws(StorageError) {
         try RootCopy(saved, root).restore()
     }
 }

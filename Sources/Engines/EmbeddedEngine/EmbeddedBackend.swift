@@ -7,13 +7,13 @@ import Synchronization
 import TaskStore
 
 /// Keeps objects on this machine's disk: rows in a database, the bytes of larger ones in files beside it.
-public final class EmbeddedBackend: Backend {
-    public let kind = EngineKind.embedded
-    public let uploadsAtOnce = 4
-    public let smallUploadsAtOnce = 256
-    public let downloadsAtOnce = 16
-    public let oneRequestLimit: Int64 = 1 << 20
-    public let chunkSizes = ChunkSizes(largest: 8 << 20)
+package final class EmbeddedBackend: Backend {
+    package let kind = EngineKind.embedded
+    package let uploadsAtOnce = 4
+    package let smallUploadsAtOnce = 256
+    package let downloadsAtOnce = 16
+    package let oneRequestLimit: Int64 = 1 << 20
+    package let chunkSizes = ChunkSizes(largest: 8 << 20)
     /// Objects up to this size are stored as rows, larger ones as files.
     static let largestRow: Int64 = 96 << 10
 
@@ -37,21 +37,21 @@ public final class EmbeddedBackend: Backend {
     /// Identifies the engine's own tasks in a root.
     static let place = "embedded"
 
-    public var taskStore: (any TaskRecordStore)? { tasks }
+    package var taskStore: (any TaskRecordStore)? { tasks }
 
     private let servedAt = Mutex<URLBase?>(nil)
 
     /// The beginning of download URLs, up to the slash before `v0`.
-    public typealias URLBase = @Sendable () async throws(StorageError) -> String
+    package typealias URLBase = @Sendable () async throws(StorageError) -> String
 
     /// Returns the address of the listener. Set once by the program.
-    public var urlBase: URLBase? {
+    package var urlBase: URLBase? {
         get { servedAt.withLock { $0 } }
         set { servedAt.withLock { $0 = newValue } }
     }
 
     /// Calls `complain` with a sentence for damage that does not prevent the use of the root.
-    public init(
+    package init(
         _ root: StorageRoot, time: TimeSource, random: RandomSource = .secure, allowed: FileAccessPolicy = .everywhere,
         complain: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(StorageRoot.OpenError) {
@@ -87,29 +87,29 @@ public final class EmbeddedBackend: Backend {
     }
 
     /// Waits until the root is open. Throws an error that names the file.
-    public func open() async throws(StorageError) { try await store.open() }
+    package func open() async throws(StorageError) { try await store.open() }
 
     /// Later uses fail. The files of the root may be moved then.
-    public func close() async {
+    package func close() async {
         await settle()
         // It refers to this engine.
         urlBase = nil
         await store.close()
     }
 
-    public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
+    package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
         try await files.run { [allowed] in
             Result { () throws(StorageError) in try SourceFile.inspect(path, in: allowed.reading) }
         }.get()
     }
 
-    public func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }
+    package func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }
 
-    public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
+    package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         try await store.read { try $0.metadata(of: reference) }
     }
 
-    public func updateMetadata(
+    package func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         try await store.write { [time] in
@@ -118,7 +118,7 @@ public final class EmbeddedBackend: Backend {
         }
     }
 
-    public func delete(
+    package func delete(
         _ reference: Reference, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) {
         let garbage = try await store.write(mayUseReserve: true) {
@@ -128,7 +128,7 @@ public final class EmbeddedBackend: Backend {
         if let garbage { remove(garbage) }
     }
 
-    public func move(
+    package func move(
         _ source: Reference, to target: Reference, if conditions: Preconditions,
         ifSource sourceConditions: Preconditions,
         for caller: Caller
@@ -142,16 +142,16 @@ public final class EmbeddedBackend: Backend {
         return moved
     }
 
-    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
+    package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         var token: PageToken?
         if let pageToken = query.pageToken { token = try PageToken(pageToken, of: query.reference) }
         return try await store.read { [token] in try $0.list(query, after: token) }
     }
 
-    public func beginDownload(_ download: Download) -> any DownloadSession { EmbeddedDownload(download, self) }
+    package func beginDownload(_ download: Download) -> any DownloadSession { EmbeddedDownload(download, self) }
 
     /// Unfinished clean-up of uploads is done at the next start.
-    public func settle() async { await background.allDone() }
+    package func settle() async { await background.allDone() }
 
     /// Commits the object and deletes the file that it replaces. Returns nil where `mayCommit`, which is called within
     /// the transaction, refuses. A caller that may block commits `here`.

@@ -4,9 +4,9 @@ import Roots
 import Storage
 
 /// A file without a name for bytes of an upload that have arrived, until the engine has taken them.
-public final class IncomingWindow: Sendable {
+package final class IncomingWindow: Sendable {
     /// In bytes: what the engine takes at once.
-    public static let size: Int64 = 8 << 20
+    package static let size: Int64 = 8 << 20
 
     private let file: OpenFile
     private let threads: WorkerThreads
@@ -14,7 +14,7 @@ public final class IncomingWindow: Sendable {
     fileprivate init(_ file: OpenFile, _ threads: WorkerThreads) { (self.file, self.threads) = (file, threads) }
 
     /// Writes bytes at an offset of the window.
-    public func write(_ bytes: [UInt8], at offset: Int64) async throws(StorageError) {
+    package func write(_ bytes: [UInt8], at offset: Int64) async throws(StorageError) {
         try await threads.run { [file] in
             Result { () throws(StorageError) in
                 try storing("the bytes of an upload") { () throws(SystemError) in
@@ -28,7 +28,7 @@ public final class IncomingWindow: Sendable {
     }
 
     /// The first bytes of the window, as those of the object from `start` on.
-    public func piece(_ count: Int64, from start: Int64) -> IncomingBytes.Piece {
+    package func piece(_ count: Int64, from start: Int64) -> IncomingBytes.Piece {
         IncomingBytes.Piece(count, from: start) { [file] buffer, offset throws(StorageError) in
             let read = try storing("the bytes of an upload") { () throws(SystemError) in
                 try file.read(into: buffer, at: offset - start)
@@ -39,7 +39,7 @@ public final class IncomingWindow: Sendable {
 }
 
 extension EmbeddedBackend {
-    public func makeWindow() async throws(StorageError) -> IncomingWindow {
+    package func makeWindow() async throws(StorageError) -> IncomingWindow {
         try await files.run { [objectFiles, files] in
             Result { () throws(StorageError) in
                 IncomingWindow(

@@ -3,33 +3,33 @@ import Roots
 import Storage
 
 /// A list of objects as Google Cloud Storage has it: all names, any delimiter, whole objects.
-public struct ObjectScan: Sendable {
-    public var bucket: String
-    public var prefix = ""
+package struct ObjectScan: Sendable {
+    package var bucket: String
+    package var prefix = ""
     /// Names that have it behind the prefix are shown as one prefix.
-    public var delimiter = ""
+    package var delimiter = ""
     /// The first name, and the one behind the last; empty for none.
-    public var start = ""
-    public var end = ""
+    package var start = ""
+    package var end = ""
     /// At least 1, objects and prefixes together.
-    public var maxResults = 1000
-    public var pageToken: String?
+    package var maxResults = 1000
+    package var pageToken: String?
 
-    public init(bucket: String) { self.bucket = bucket }
+    package init(bucket: String) { self.bucket = bucket }
 
     /// A page token is one for this prefix and this delimiter.
     fileprivate var filter: [UInt8] { Array(prefix.utf8) + [0] + delimiter.utf8 }
 
-    public struct Page: Sendable {
-        public var objects: [ObjectMetadata] = []
-        public var prefixes: [String] = []
-        public var pageToken: String?
+    package struct Page: Sendable {
+        package var objects: [ObjectMetadata] = []
+        package var prefixes: [String] = []
+        package var pageToken: String?
     }
 }
 
 extension EmbeddedBackend {
     /// Throws `invalidArgument` for a page token of another listing.
-    public func scan(_ scan: ObjectScan) async throws(StorageError) -> ObjectScan.Page {
+    package func scan(_ scan: ObjectScan) async throws(StorageError) -> ObjectScan.Page {
         let listing = try Reference(bucket: scan.bucket, path: "")
         var token: PageToken?
         if let pageToken = scan.pageToken { token = try PageToken(pageToken, of: listing, scan.filter) }

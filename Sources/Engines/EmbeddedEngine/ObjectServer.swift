@@ -11,7 +11,7 @@ import TaskStore
 ///
 /// Listens when the first URL is made, or from the start with a configured address, which keeps URLs valid across
 /// restarts.
-@Loop public final class ObjectServer {
+@Loop package final class ObjectServer {
     private var backend: EmbeddedBackend
     private let address: String?
     private let limits: HTTPServerLimits
@@ -19,16 +19,16 @@ import TaskStore
     private var faults: ObjectFaults
     private var server: HTTPServer?
     private var isClosed = false
-    public let metrics = HTTPServerMetrics()
+    package let metrics = HTTPServerMetrics()
     /// Nil where nobody may know.
-    public var metricsPage: MetricsPage?
+    package var metricsPage: MetricsPage?
     /// The beginning of URLs, where another server has the objects.
-    public var base: String?
+    package var base: String?
 
     /// Listens on `address`, such as `127.0.0.1:8080`, or on any free port of the loopback. Each of the `connections`
     /// may use one descriptor for itself and one for a file. `time` bounds them, or
     /// that of the engine.
-    public nonisolated init(
+    package nonisolated init(
         _ backend: EmbeddedBackend, address: String?, connections: Int = .max, time: TimeSource? = nil
     ) {
         (self.backend, self.address, self.time) = (backend, address, time ?? backend.time)
@@ -38,23 +38,23 @@ import TaskStore
         self.limits = limits
     }
 
-    public var connectionCount: Int { server?.connectionCount ?? 0 }
+    package var connectionCount: Int { server?.connectionCount ?? 0 }
 
     /// Serves the objects of another engine from now on, at the same address.
-    public func serve(_ other: EmbeddedBackend) {
+    package func serve(_ other: EmbeddedBackend) {
         backend = other
         faults = ObjectFaults(complain: other.complain)
     }
 
     /// Stops listening, for good.
-    public func close() {
+    package func close() {
         isClosed = true
         server?.close()
         server = nil
     }
 
     /// Starts to listen if necessary, and returns the beginning of URLs. Throws an error that names the address.
-    @discardableResult public func start() throws(StorageError) -> String {
+    @discardableResult package func start() throws(StorageError) -> String {
         if let base { return base }
         if let server { return "http://\(server.address)" }
         if isClosed { throw StorageError(.unknown, "Download URLs are not served any more.") }

@@ -153,7 +153,7 @@ extension EmbeddedBackend {
         }
     }
 
-    public func data(
+    package func data(
         of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
         try await withCheckedContinuation { waiter in

@@ -5,7 +5,7 @@ import Roots
 import Storage
 
 /// Copies a root, which a service may be using, to a directory that is a root of its own.
-public struct RootBackup {
+package struct RootBackup {
     private let (root, copy): (String, String)
     private let manager = FileManager.default
     private var database: String { "\(copy)/\(StorageRoot.databaseName)" }
@@ -20,7 +20,7 @@ public struct RootBackup {
     /// The copy grows in a hidden directory beside it, which the next backup removes if this one is killed.
     ///
     /// - Parameter begins: gets the hidden directory.
-    public static func make(
+    package static func make(
         of root: String, in place: String, begins: (ScratchDirectory) throws -> Void = { _ in }
     ) throws(StorageError) -> (objects: Int64, bytes: Int64) {
         var directory = place

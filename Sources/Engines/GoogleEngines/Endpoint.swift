@@ -2,20 +2,20 @@ import HTTPText
 import Storage
 
 /// The server of a remote engine, and the setting that names it.
-public struct Endpoint: Equatable, Sendable {
+package struct Endpoint: Equatable, Sendable {
     /// Scheme, host and port, without a slash at the end.
-    public let url: String
+    package let url: String
     /// The flag or variable that error messages name.
-    public let origin: String
+    package let origin: String
     /// Not https: an emulator.
-    public var isPlain: Bool { !isSecure }
+    package var isPlain: Bool { !isSecure }
 
-    public struct InvalidEndpoint: Error, Equatable {
-        public let message: String
+    package struct InvalidEndpoint: Error, Equatable {
+        package let message: String
     }
 
     /// Takes `http[s]://HOST[:PORT]`, and `HOST:PORT` as plain http. Throws a sentence that names the origin.
-    public init(_ text: String, from origin: String, allowInsecure: Bool) throws(InvalidEndpoint) {
+    package init(_ text: String, from origin: String, allowInsecure: Bool) throws(InvalidEndpoint) {
         let whole = text.contains("://") ? text : "http://" + text
         let url = whole.hasSuffix("/") ? String(whole.dropLast()) : whole
         guard let parts = Self.parts(of: url) else {
@@ -38,8 +38,8 @@ public struct Endpoint: Equatable, Sendable {
         origin = "--endpoint"
     }
 
-    public static let firebase = Endpoint(official: "https://firebasestorage.googleapis.com")
-    public static let gcs = Endpoint(official: "https://storage.googleapis.com")
+    package static let firebase = Endpoint(official: "https://firebasestorage.googleapis.com")
+    package static let gcs = Endpoint(official: "https://storage.googleapis.com")
 
     /// Whether tokens may be sent to a URL that the server named: only to the endpoint's own origin.
     func covers(_ other: String) -> Bool {
@@ -94,5 +94,5 @@ public struct Endpoint: Equatable, Sendable {
     }
 
     /// It is on this machine.
-    public var isLocal: Bool { Self.parts(of: url).map { $0.authority.isLoopbackAuthority } ?? false }
+    package var isLocal: Bool { Self.parts(of: url).map { $0.authority.isLoopbackAuthority } ?? false }
 }

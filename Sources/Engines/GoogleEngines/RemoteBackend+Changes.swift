@@ -25,7 +25,7 @@ private enum ChangeEffect<Value: Sendable>: Sendable {
 }
 
 extension RemoteBackend {
-    public func updateMetadata(
+    package func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         try change.check()
@@ -55,7 +55,7 @@ extension RemoteBackend {
         do throws(StorageError) { try stored.apply(change) } catch { throw error.with(\.httpStatus, 400) }
     }
 
-    public func delete(
+    package func delete(
         _ reference: Reference, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) {
         try await once(

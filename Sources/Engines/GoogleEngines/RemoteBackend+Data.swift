@@ -14,7 +14,7 @@ private enum FirstAnswer {
 }
 
 extension RemoteBackend {
-    public func data(
+    package func data(
         of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
         var known = known

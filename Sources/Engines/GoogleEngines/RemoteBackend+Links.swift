@@ -5,7 +5,7 @@ import Storage
 // Public download URLs, by tokens or signatures.
 
 extension RemoteBackend {
-    public func downloadURL(
+    package func downloadURL(
         of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
     ) async throws(StorageError) -> String {
         switch dialect.links {
@@ -20,7 +20,7 @@ extension RemoteBackend {
         }
     }
 
-    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+    package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
         guard case .tokens(let dialect) = dialect.links else { throw .signaturesStay(reference) }
         let old = try await tokens(dialect, self.dialect.metadata(of: reference, generation: nil), reference, caller)
         var rest: [String] = []

@@ -5,7 +5,7 @@ import Storage
 
 extension RemoteBackend {
     /// Pages with nothing but a token for the next one are passed over, up to a limit.
-    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
+    package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         let reference = query.reference
         if let pageToken = query.pageToken, pageToken.isEmpty { throw .strangeToken(reference) }
         var page = Listing(pageToken: query.pageToken)

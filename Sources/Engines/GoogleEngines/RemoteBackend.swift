@@ -6,13 +6,13 @@ import Platform
 import Storage
 
 /// An engine that stores objects in a remote service.
-public final class RemoteBackend: Backend {
-    public let kind: EngineKind
-    public let uploadsAtOnce = 8
-    public let smallUploadsAtOnce = 32
+package final class RemoteBackend: Backend {
+    package let kind: EngineKind
+    package let uploadsAtOnce = 8
+    package let smallUploadsAtOnce = 32
     /// In bytes. Smaller uploads take one request instead of three.
-    public let oneRequestLimit: Int64 = 256 << 10
-    public let chunkSizes = ChunkSizes(largest: 128 << 20)
+    package let oneRequestLimit: Int64 = 256 << 10
+    package let chunkSizes = ChunkSizes(largest: 128 << 20)
 
     let dialect: any Dialect
     let endpoint: Endpoint
@@ -32,7 +32,7 @@ public final class RemoteBackend: Backend {
     private let limits: HTTPLimits
 
     /// Firebase Storage, or its emulator.
-    public static func firebase(
+    package static func firebase(
         at endpoint: Endpoint, version: String, http: HTTPClient, limits: HTTPLimits = HTTPLimits(), time: TimeSource,
         allowed: FileAccessPolicy = .everywhere, debug: (@Sendable (String) -> Void)? = nil
     ) -> RemoteBackend {
@@ -42,7 +42,7 @@ public final class RemoteBackend: Backend {
     }
 
     /// Google Cloud Storage, or a compatible server.
-    public static func gcs(
+    package static func gcs(
         at endpoint: Endpoint, version: String, http: HTTPClient, limits: HTTPLimits = HTTPLimits(), time: TimeSource,
         signer: URLSignerSource? = nil, allowed: FileAccessPolicy = .everywhere,
         debug: (@Sendable (String) -> Void)? = nil
@@ -61,22 +61,22 @@ public final class RemoteBackend: Backend {
     }
 
     /// The kind that the service prefers.
-    public var tokenKind: Token.Kind { dialect.authorization[0] }
+    package var tokenKind: Token.Kind { dialect.authorization[0] }
 
-    public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
+    package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
         try await files.run { [allowed] in
             Result { () throws(StorageError) in try SourceFile.inspect(path, in: allowed.reading) }
         }.get()
     }
 
-    public func beginUpload(_ upload: Upload) -> any UploadSession { RemoteUpload(upload, self) }
+    package func beginUpload(_ upload: Upload) -> any UploadSession { RemoteUpload(upload, self) }
 
-    public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
+    package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         try await retrying(caller) { () async throws(StorageError) in try await self.metadataOnce(of: reference, caller)
         }
     }
 
-    public func settle() async { await background.allDone() }
+    package func settle() async { await background.allDone() }
 
     func metadataOnce(of reference: Reference, _ caller: Caller) async throws(StorageError) -> ObjectMetadata {
         let response = try await success(of: dialect.metadata(of: reference, generation: nil), reference, caller)

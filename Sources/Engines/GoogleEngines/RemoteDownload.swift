@@ -176,5 +176,5 @@ extension ObjectMetadata {
 }
 
 extension RemoteBackend {
-    public func beginDownload(_ download: Download) -> any DownloadSession { RemoteDownload(download, self) }
+    package func beginDownload(_ download: Download) -> any DownloadSession { RemoteDownload(download, self) }
 }

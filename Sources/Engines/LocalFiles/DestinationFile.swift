@@ -173,7 +173,7 @@ struct DestinationFile {
 }
 
 /// Settings for the files that downloads create.
-public enum NewFiles {
+package enum NewFiles {
     /// The user's umask. The program sets a stricter one for its own files.
-    public static let mask = Atomic<UInt32>(0o022)
+    package static let mask = Atomic<UInt32>(0o022)
 }

@@ -5,8 +5,8 @@ import Platform
 ///
 /// It is locked while its process lives. Whoever makes the next one in the same place removes those whose processes have
 /// ended without removing them.
-public final class ScratchDirectory: Sendable {
-    public let path: String
+package final class ScratchDirectory: Sendable {
+    package let path: String
     private let lock: OpenFile
 
     /// Its name begins with `prefix`. Blocks.
@@ -31,10 +31,10 @@ public final class ScratchDirectory: Sendable {
     private static let attempts = 4
 
     /// Removes it with all that is in it.
-    public func remove() { try? FileManager.default.removeItem(atPath: path) }
+    package func remove() { try? FileManager.default.removeItem(atPath: path) }
 
     /// The same while others still create files in it: tries again until nothing is there.
-    public func removeWhileInUse() {
+    package func removeWhileInUse() {
         for _ in 0..<1000 where (try? FileStatus(ofPath: path, followingLinks: false)) != nil { remove() }
     }
 

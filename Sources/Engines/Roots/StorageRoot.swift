@@ -13,8 +13,8 @@ import Synchronization
 ///     tombstones        how tasks ended that the database had no room for
 ///
 /// Its files are created private, and opened relative to its descriptor without following links.
-public final class StorageRoot: Sendable {
-    public let path: String
+package final class StorageRoot: Sendable {
+    package let path: String
     package let directory: OpenFile
     private let lock: OpenFile
     private let reservation: ReservedDirectory
@@ -23,14 +23,14 @@ public final class StorageRoot: Sendable {
     private let lossReport = Mutex<(@Sendable (String) -> Void)?>(nil)
 
     /// A root that cannot be used, with a sentence that names it.
-    public struct OpenError: Error {
-        public var message: String
-        public var isInUse = false
+    package struct OpenError: Error {
+        package var message: String
+        package var isInUse = false
     }
 
     /// Blocks at most `lockTimeout` seconds while another process holds the root. After one of them it calls `waits` with a
     /// sentence.
-    public init(
+    package init(
         _ path: String, lockTimeout: Int = 0, waits: (String) -> Void = { _ in }
     ) throws(OpenError) {
         self.path = path
@@ -52,13 +52,13 @@ public final class StorageRoot: Sendable {
     }
 
     /// Lets another one have the root. Nothing of this one may be in use any more.
-    public func unlock() { lock.unlock() }
+    package func unlock() { lock.unlock() }
 
     /// The canonical path, because SQLite follows no links.
     package var database: String { (directory.location ?? path) + "/" + Self.databaseName }
 
     /// Calls `report` once, when another process may have taken the root.
-    public func whenLost(_ report: @escaping @Sendable (String) -> Void) { lossReport.withLock { $0 = report } }
+    package func whenLost(_ report: @escaping @Sendable (String) -> Void) { lossReport.withLock { $0 = report } }
 
     /// Throws where the lock file or the database was replaced or removed.
     package func check() throws(StorageError) {
@@ -105,7 +105,7 @@ public final class StorageRoot: Sendable {
 
     /// Replaces the files of a root, whose processes have closed it, by those of `new`; those that it has go to `former`.
     /// All three are on one file system. If the process ends meanwhile, whoever opens the root next completes it. Blocks.
-    public static func replace(_ path: String, by new: String, former: String) throws(OpenError) {
+    package static func replace(_ path: String, by new: String, former: String) throws(OpenError) {
         do throws(SystemError) {
             try makeDirectories(former)
             let directory = try OpenFile(path, .directory)
@@ -146,7 +146,7 @@ public final class StorageRoot: Sendable {
     }
 
     /// Whether a process had the root, and has ended since.
-    public static func isAbandoned(_ path: String) -> Bool {
+    package static func isAbandoned(_ path: String) -> Bool {
         guard let directory = try? OpenFile(path, .directory), (try? check(directory, path)) != nil,
             let lock = try? OpenFile("lock", [.readingAndWriting, .noLink], in: directory)
         else { return false }
@@ -170,7 +170,7 @@ public final class StorageRoot: Sendable {
 
     /// The root of a user who names none. Throws where nothing says where it is: it is not to be found in a place that
     /// every user shares.
-    public static func defaultPath() throws(OpenError) -> String {
+    package static func defaultPath() throws(OpenError) -> String {
         if let data = CurrentProcess.environment("XDG_DATA_HOME"), data.utf8.first == UInt8(ascii: "/") {
             return data + "/storage-rpc"
         }
@@ -183,7 +183,7 @@ public final class StorageRoot: Sendable {
     }
 
     /// Creates the directory of a root, and checks that no other user can change it or its files.
-    public static func makeDirectory(_ path: String) throws(OpenError) { _ = try directory(path) }
+    package static func makeDirectory(_ path: String) throws(OpenError) { _ = try directory(path) }
 
     private static func directory(_ path: String) throws(OpenError) -> OpenFile {
         let directory: OpenFile

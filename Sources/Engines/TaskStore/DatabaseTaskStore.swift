@@ -4,8 +4,8 @@ import LocalFiles
 import Roots
 import Storage
 
-public struct DatabaseTaskStore: TaskRecordStore {
-    public var root: StorageRoot { files.root }
+package struct DatabaseTaskStore: TaskRecordStore {
+    package var root: StorageRoot { files.root }
     private let files: TaskFiles
     let database: RootDatabase
     /// The engine or endpoint that the tasks belong to. Tasks of another one can only be listed, ended and forgotten.
@@ -18,7 +18,7 @@ public struct DatabaseTaskStore: TaskRecordStore {
     }
 
     /// Opens a database of its own, for an engine that stores no objects in the root.
-    public init(_ root: StorageRoot, place: String) {
+    package init(_ root: StorageRoot, place: String) {
         let files = TaskFiles(in: root)
         let database = RootDatabase(root) { () throws(StorageError) in
             try root.openDatabase { database in
@@ -31,11 +31,11 @@ public struct DatabaseTaskStore: TaskRecordStore {
     }
 
     /// Later uses fail.
-    public func close() async { await database.close() }
+    package func close() async { await database.close() }
 
     /// Adopts the tasks of an ended process, except those of other endpoints. An interrupted adoption is continued by
     /// the next process. Calls `complain` for each unreadable record and leaves it in place.
-    public func adopt(_ abandoned: DatabaseTaskStore, complain: (String) -> Void) async throws(StorageError) {
+    package func adopt(_ abandoned: DatabaseTaskStore, complain: (String) -> Void) async throws(StorageError) {
         for readable in try await abandoned.records(andOthers: false) {
             var record: TaskRecord
             switch readable {
@@ -61,7 +61,7 @@ public struct DatabaseTaskStore: TaskRecordStore {
         }
     }
 
-    public func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
+    package func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
         try await records(andOthers: true)
     }
 
@@ -81,7 +81,7 @@ public struct DatabaseTaskStore: TaskRecordStore {
         }
     }
 
-    public func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
+    package func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
         try await database.write(isUrgent: isUrgent, mayUseReserve: record.hasEnded) { [files, place] in
             if !record.hasEnded { try files.reserveTombstone(for: record.id) }
             try $0.keep(record, place: place)
@@ -92,18 +92,18 @@ public struct DatabaseTaskStore: TaskRecordStore {
     /// Called when the end of the task is stored.
     package func ended(_ task: String) { files.tombstones.release(task) }
 
-    public func keepEnd(of record: TaskRecord) async throws(StorageError) {
+    package func keepEnd(of record: TaskRecord) async throws(StorageError) {
         try await threads.run { [files] in
             Result { () throws(StorageError) in try files.writeTombstone(of: record) }
         }.get()
     }
 
-    public func forget(_ tasks: [String]) async throws(StorageError) {
+    package func forget(_ tasks: [String]) async throws(StorageError) {
         try await database.write(isUrgent: false, mayUseReserve: true) { for task in tasks { try $0.forgetTask(task) } }
         for task in tasks { ended(task) }
     }
 
-    public func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity) {
+    package func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity) {
         let path = files.spool.path(of: task)
         let result = await threads.run { [files] in
             Result { () throws(StorageError) in
@@ -117,5 +117,5 @@ public struct DatabaseTaskStore: TaskRecordStore {
         return (path, try result.get())
     }
 
-    public func unspool(_ task: String) { threads.submit { [files] in files.spool.remove(task) } }
+    package func unspool(_ task: String) { threads.submit { [files] in files.spool.remove(task) } }
 }

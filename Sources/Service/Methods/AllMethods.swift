@@ -2,10 +2,10 @@ import JSONRPC
 import Storage
 
 /// All methods, in the order of `protocol/openrpc.json`.
-public let allMethods = MethodTable(methods)
+package let allMethods = MethodTable(methods)
 
 /// The methods of `serve --harness`, in the order of `protocol/harness.json`.
-public let allMethodsAndHarness = MethodTable(methods + harnessMethods)
+package let allMethodsAndHarness = MethodTable(methods + harnessMethods)
 
 let harnessMethods: [any RPCMethod<ConnectionContext>.Type] = [
     Arm.self,

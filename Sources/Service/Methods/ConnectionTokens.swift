@@ -9,7 +9,7 @@ import Transfers
 /// A refresh is shared by all requests that find the token stale. It ends when the client answers, sets a token itself,
 /// or cannot answer any more. A client that has set a token of a kind never gets the service's own token of that kind.
 @Loop
-public final class ConnectionTokens: TokenSource {
+package final class ConnectionTokens: TokenSource {
     nonisolated static let refreshToken = "auth/refreshToken"
     /// In seconds. Tokens that expire within this time count as expired.
     static let margin = 30.0
@@ -62,7 +62,7 @@ public final class ConnectionTokens: TokenSource {
 
     func moment(in seconds: Double) -> Timestamp { now().advanced(bySeconds: seconds) }
 
-    public func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+    package func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
         try await token(kind, insteadOf: refused, for: nil)
     }
 
@@ -84,7 +84,7 @@ public final class ConnectionTokens: TokenSource {
         return own?.secret == refused?.secret ? nil : own
     }
 
-    @Loop public func isPersonal() async -> Bool { !held.isEmpty }
+    @Loop package func isPersonal() async -> Bool { !held.isEmpty }
 
     private func isPast(_ token: Token, in seconds: Double = 0) -> Bool {
         token.expires.map { $0 <= moment(in: seconds) } ?? false

@@ -3,28 +3,28 @@ import JSONText
 import Storage
 import Transfers
 
-public struct Limits: Equatable, Sendable {
-    public var connection = ConnectionLimits()
-    public var transfers = TransferLimits()
-    public var connections = 1024
+package struct Limits: Equatable, Sendable {
+    package var connection = ConnectionLimits()
+    package var transfers = TransferLimits()
+    package var connections = 1024
     /// In bytes, for all connections: once for messages that are received, and once for those of pending requests.
-    public var totalMessageBytes = 128 << 20
+    package var totalMessageBytes = 128 << 20
     /// In bytes: the unread output of all connections.
-    public var totalUnreadBytes = 256 << 20
+    package var totalUnreadBytes = 256 << 20
 
-    public init() {}
+    package init() {}
 }
 
 /// One limit with its name and range.
-public struct Bound: Sendable {
+package struct Bound: Sendable {
     /// For example `maxMessageBytes`.
-    public let name: String
-    public let value: any WritableKeyPath<Limits, Int> & Sendable
-    public let range: ClosedRange<Int>
+    package let name: String
+    package let value: any WritableKeyPath<Limits, Int> & Sendable
+    package let range: ClosedRange<Int>
 
-    public var flag: String { name.asFlag }
+    package var flag: String { name.asFlag }
 
-    public static let all: [Bound] = [
+    package static let all: [Bound] = [
         Bound("maxMessageBytes", \.connection.messageBytes, 1024...(1 << 40)),
         Bound("maxNesting", \.connection.nesting, 16...512),
         Bound("maxBatchMessages", \.connection.batchMessages),
@@ -54,7 +54,7 @@ public struct Bound: Sendable {
 
 extension String {
     /// The flag of a limit: `--max-message-bytes` for `maxMessageBytes`.
-    public var asFlag: String { "--" + reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) } }
+    package var asFlag: String { "--" + reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) } }
 }
 
 extension Limits {
@@ -63,7 +63,7 @@ extension Limits {
 
 extension ServiceContext {
     /// The message for a client beyond `--max-connections`.
-    public nonisolated static func noRoomLine(_ limits: Limits) -> [UInt8] {
+    package nonisolated static func noRoomLine(_ limits: Limits) -> [UInt8] {
         let error = StorageError.noRoom(for: "connections", "--max-connections", is: limits.connections).rpcError.json
         return Array((["jsonrpc": "2.0", "id": nil, "error": error] as JSON).text.utf8) + [UInt8(ascii: "\n")]
     }

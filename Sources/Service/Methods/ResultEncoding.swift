@@ -171,7 +171,7 @@ extension TaskSnapshot {
 }
 
 extension StorageError: RPCErrorConvertible {
-    public var rpcError: RPCError { RPCError(code: code.rawValue, message: message, data: data) }
+    package var rpcError: RPCError { RPCError(code: code.rawValue, message: message, data: data) }
 
     private var data: JSON {
         .object(

@@ -8,42 +8,42 @@ import Transfers
 
 /// The state that all connections share: the tasks and the configuration.
 @Loop
-public final class ServiceContext {
-    public nonisolated static let version = "0.1.0"
+package final class ServiceContext {
+    package nonisolated static let version = "0.1.0"
 
-    public struct Configuration: Sendable {
-        public var defaultBucket: String
-        public var limits: Limits
-        public var processID: Int32
+    package struct Configuration: Sendable {
+        package var defaultBucket: String
+        package var limits: Limits
+        package var processID: Int32
 
         var longestAnswer: Int { min(limits.connection.messageBytes, limits.connection.unreadBytes / 2) }
 
         /// The most bytes that fit an answer as base64.
         var maxDataBytes: Int64 { Int64(max(0, longestAnswer / 4 * 3 - 1024)) }
 
-        public init(defaultBucket: String, limits: Limits, processID: Int32) {
+        package init(defaultBucket: String, limits: Limits, processID: Int32) {
             (self.defaultBucket, self.limits, self.processID) = (defaultBucket, limits, processID)
         }
     }
 
-    public let configuration: Configuration
-    public let transfers: Transfers
+    package let configuration: Configuration
+    package let transfers: Transfers
     let tokens: (any TokenSource)?
     let time: TimeSource
     /// Nil without `--harness`.
-    public let harness: Harness?
+    package let harness: Harness?
     /// The same.
-    public weak var space: (any HarnessSpace)?
+    package weak var space: (any HarnessSpace)?
     let uptime: @Sendable () -> Duration
     let connectionMetrics: ConnectionMetrics
     /// Those of the HTTP servers.
-    public var httpMetrics: @Loop () -> [MetricFamily] = { [] }
-    public private(set) var connections: [ObjectIdentifier: ConnectionContext] = [:]
-    public let end: @Loop (_ status: Int32, _ cause: String) -> Void
+    package var httpMetrics: @Loop () -> [MetricFamily] = { [] }
+    package private(set) var connections: [ObjectIdentifier: ConnectionContext] = [:]
+    package let end: @Loop (_ status: Int32, _ cause: String) -> Void
 
     /// `tokens` serve connections whose clients have set none. `end` ends the process with a status, and a cause for
     /// the log.
-    public init(
+    package init(
         _ configuration: Configuration, transfers: Transfers, tokens: (any TokenSource)? = nil, time: TimeSource,
         harness: Harness? = nil, metrics: ConnectionMetrics = ConnectionMetrics(),
         end: @escaping @Loop (_ status: Int32, _ cause: String) -> Void
@@ -59,16 +59,16 @@ public final class ServiceContext {
     }
 
     /// The requests that are being answered, of the gateway too, without those that wait for a task or for room.
-    public var busyRequests: Int {
+    package var busyRequests: Int {
         connections.values.reduce(space?.busyRequests ?? 0) { $0 + $1.requests.busy }
     }
 
     /// While this is true no message of a connection begins.
-    public var isHeld = false {
+    package var isHeld = false {
         didSet { for connection in connections.values { connection.hold(isHeld) } }
     }
 
-    public var methods: MethodTable<ConnectionContext> { harness == nil ? allMethods : allMethodsAndHarness }
+    package var methods: MethodTable<ConnectionContext> { harness == nil ? allMethods : allMethodsAndHarness }
     var notifications: [String] { harness == nil ? allNotifications : allNotifications + [Harness.Event.name] }
 
     var engine: String { transfers.backend.kind.rawValue }
@@ -86,16 +86,16 @@ public final class ServiceContext {
 
 /// The context of one connection, in which its methods run.
 @Loop
-public final class ConnectionContext: MethodContext {
+package final class ConnectionContext: MethodContext {
     /// The owner of the process, which decides what `exit` ends.
-    public enum Ownership: Sendable {
+    package enum Ownership: Sendable {
         /// The client owns the process, on stdio: `exit` ends it.
         case own
         /// All clients share the process, on a socket: `exit` ends the connection.
         case shared
     }
 
-    public private(set) var service: ServiceContext
+    package private(set) var service: ServiceContext
     private(set) var observers: ConnectionObservers
     let tokens: ConnectionTokens
     /// The number of the connection, for the log.
@@ -104,13 +104,13 @@ public final class ConnectionContext: MethodContext {
     private let newFilesMask: UInt32?
     var settings: Settings
     /// What the client calls itself in `initialize`.
-    public internal(set) var clientName: String?
+    package internal(set) var clientName: String?
     var isShutDown = false
     var hasBegunTasks = false
     private let ownership: Ownership
     private weak var peer: (any Peer)?
 
-    public init(
+    package init(
         _ service: ServiceContext, peer: some Peer, number: Int64 = 1, _ ownership: Ownership = .own,
         newFilesMask: UInt32? = nil
     ) {
@@ -152,7 +152,7 @@ public final class ConnectionContext: MethodContext {
     var isFree: Bool { !hasBegunTasks && observers.isEmpty }
 
     /// Moves to another space, whose settings it gets. Its tokens stay.
-    public func move(to other: ServiceContext) {
+    package func move(to other: ServiceContext) {
         guard let peer, other !== service else { return }
         defer { hold(other.isHeld) }
         let left = service
@@ -171,7 +171,7 @@ public final class ConnectionContext: MethodContext {
     var requests: RequestCounts { peer?.requests ?? RequestCounts() }
 
     /// Removes the observers of a connection that has ended. Its tasks continue.
-    public func leave() {
+    package func leave() {
         observers.leave()
         service.remove(self)
     }
@@ -185,7 +185,7 @@ public final class ConnectionContext: MethodContext {
         }
     }
 
-    public func admit(_ method: String) throws(RPCError) {
+    package func admit(_ method: String) throws(RPCError) {
         guard isShutDown, method != Exit.name else { return }
         throw .invalidRequest("The service was shut down; only \"exit\" is taken now.")
     }

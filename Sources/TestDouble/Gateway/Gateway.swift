@@ -11,7 +11,7 @@ import Transfers
 ///     HTTPServer ──▶ Gateway ──▶ FirebaseAPI   /v0/b/…           ──▶ Transfers: uploads are tasks
 ///                            ──▶ CloudAPI      /b/…, /storage/v1/b/…  ──▶ Backend, EmbeddedBackend
 ///                            ──▶ ObjectAPI     /BUCKET/NAME
-@Loop public final class Gateway {
+@Loop package final class Gateway {
     private let address: String
     private let hosts: AcceptedHosts
     private let cors: CrossOriginPolicy
@@ -25,20 +25,20 @@ import Transfers
     private let opened = Waiters()
 
     /// While this is true, no request begins.
-    public var isHeld = false {
+    package var isHeld = false {
         didSet { if !isHeld { opened.wakeAll() } }
     }
     private let reset: Reset?
-    public let metrics = HTTPServerMetrics()
+    package let metrics = HTTPServerMetrics()
     /// Hides the list of a bucket of this name. Nil where nobody may know.
-    public var metricsPage: MetricsPage?
+    package var metricsPage: MetricsPage?
 
     /// Removes all objects.
-    public typealias Reset = @Loop () async throws -> Void
+    package typealias Reset = @Loop () async throws -> Void
 
     /// Serves `transfers`, whose engine is `engine`, at an address such as `127.0.0.1:9199`. `time` bounds connections; each of
     /// the `connections` may have one descriptor for itself and one for a file.
-    public init(
+    package init(
         _ transfers: Transfers, _ engine: EmbeddedBackend, at address: String, hosts: AcceptedHosts,
         origins: AcceptedOrigins = AcceptedOrigins(), connections: Int, time: TimeSource, reset: Reset?,
         debug: (@Sendable (String) -> Void)? = nil, complain: @escaping @Sendable (String) -> Void
@@ -50,18 +50,18 @@ import Transfers
     }
 
     /// Who may do what. Everybody may do everything, until a test says otherwise.
-    public var access: AccessTable {
+    package var access: AccessTable {
         get { service.access }
         set { service.access = newValue }
     }
 
     /// Serves other objects and tasks from now on, at the same address. Everything is allowed again.
-    public func serve(_ transfers: Transfers, _ engine: EmbeddedBackend) {
+    package func serve(_ transfers: Transfers, _ engine: EmbeddedBackend) {
         service = GatewayService(transfers: transfers, engine: engine)
     }
 
     /// Starts to listen, and returns the address. Throws a sentence that names it.
-    @discardableResult public func start() throws(HTTPServer.ListenError) -> String {
+    @discardableResult package func start() throws(HTTPServer.ListenError) -> String {
         if let server { return server.address }
         var limits = HTTPServerLimits()
         limits.connections = min(limits.connections, connections)
@@ -76,14 +76,14 @@ import Transfers
     }
 
     /// The requests that are answered right now, and do not wait for a task.
-    public var busy: Int { requests - service.transfers.clientWaits.count }
+    package var busy: Int { requests - service.transfers.clientWaits.count }
 
-    public var connectionCount: Int { server?.connectionCount ?? 0 }
+    package var connectionCount: Int { server?.connectionCount ?? 0 }
 
     /// The address in URLs; nil before the start.
-    public var listening: String? { server?.address }
+    package var listening: String? { server?.address }
 
-    public func close() {
+    package func close() {
         server?.close()
         server = nil
     }

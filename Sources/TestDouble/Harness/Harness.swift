@@ -5,16 +5,16 @@ import Synchronization
 /// What a test has arranged: its rules, the calls that they hold, its clock, and the journal.
 ///
 ///     HarnessBackend ──▶ begin ──▶ a rule strikes ──▶ wait (held, or until a moment) ──▶ the engine ──▶ end
-@Loop public final class Harness {
+@Loop package final class Harness {
     /// A call that waits until it is released.
-    public struct Hold: Sendable {
-        public let id: String
-        public let rule: String
-        public let call: Call
+    package struct Hold: Sendable {
+        package let id: String
+        package let rule: String
+        package let call: Call
     }
 
     /// How a wait ends.
-    public enum Release: Sendable {
+    package enum Release: Sendable {
         case goOn
         case fail(StorageError)
         case lose(StorageError)
@@ -22,7 +22,7 @@ import Synchronization
         case abort
     }
 
-    public enum Event: Sendable {
+    package enum Event: Sendable {
         case held(Hold)
         case fired(rule: String, Call)
     }
@@ -35,13 +35,13 @@ import Synchronization
         let waiter: CheckedContinuation<Release, Never>
     }
 
-    public nonisolated let clock: HarnessClock
-    public nonisolated let random: RandomSource
+    package nonisolated let clock: HarnessClock
+    package nonisolated let random: RandomSource
     /// Ends the process at once.
     nonisolated let exit: @Sendable (Int32) -> Never
-    public let journal = Journal()
+    package let journal = Journal()
     /// Whether all tasks and requests wait, while so many steps and so many operations do. Set by the service.
-    public var restIsQuiet: @Loop (_ steps: Int, _ operations: Int) -> Bool = { _, _ in true }
+    package var restIsQuiet: @Loop (_ steps: Int, _ operations: Int) -> Bool = { _, _ in true }
     private var rules: [(rule: Rule, notify: @Loop (Event) -> Void)] = []
     private var waits: [Int: Wait] = [:]
     private var lastWait = 0
@@ -54,37 +54,37 @@ import Synchronization
     private var isSkipping = false
     private var isOver = false
 
-    public nonisolated init(
+    package nonisolated init(
         _ clock: HarnessClock, random: RandomSource, exit: @escaping @Sendable (Int32) -> Never
     ) { (self.clock, self.random, self.exit) = (clock, random, exit) }
 
     // MARK: - Rules
 
-    public var ruleNames: [String] { rules.map(\.rule.name) }
+    package var ruleNames: [String] { rules.map(\.rule.name) }
 
-    public func newRuleName() -> String {
+    package func newRuleName() -> String {
         lastRule += 1
         return "rule-\(lastRule)"
     }
 
     /// Replaces a rule of the same name; what that holds goes on.
-    public func arm(_ rule: Rule, _ notify: @escaping @Loop (Event) -> Void = { _ in }) {
+    package func arm(_ rule: Rule, _ notify: @escaping @Loop (Event) -> Void = { _ in }) {
         _ = disarm(rule.name)
         rules.append((rule, notify))
     }
 
     /// Removes one rule, or all, and returns them. What they hold goes on.
-    public func disarm(_ name: String? = nil) -> [Rule] {
+    package func disarm(_ name: String? = nil) -> [Rule] {
         let gone = rules.map(\.rule).filter { name == nil || $0.name == name }
         rules.removeAll { name == nil || $0.rule.name == name }
         for rule in gone { release({ $0.rule == rule.name }) }
         return gone
     }
 
-    public var holds: [Hold] { waits.sorted { $0.key < $1.key }.compactMap(\.value.hold) }
+    package var holds: [Hold] { waits.sorted { $0.key < $1.key }.compactMap(\.value.hold) }
 
     @discardableResult
-    public func release(_ fits: (Hold) -> Bool, _ release: Release = .goOn) -> Int {
+    package func release(_ fits: (Hold) -> Bool, _ release: Release = .goOn) -> Int {
         let released = waits.filter { $0.value.hold.map(fits) ?? false }.keys.sorted()
         for number in released { end(number, release) }
         return released.count
@@ -145,7 +145,7 @@ import Synchronization
     }
 
     /// Ends all that waits, for good: with an error.
-    public func end() {
+    package func end() {
         isOver = true
         let error = StorageError(.unknown, "The space was reset.")
         for number in waits.keys.sorted() { end(number, .fail(error)) }
@@ -166,7 +166,7 @@ import Synchronization
     }
 
     /// Returns when nothing happens any more, a condition holds, or the waiting task is cancelled. For a request.
-    public func settle(or condition: @escaping @Loop () -> Bool = { false }) async {
+    package func settle(or condition: @escaping @Loop () -> Bool = { false }) async {
         watchers += 1
         defer { watchers -= 1 }
         await whenIdle { self.isSettled || condition() }
@@ -174,7 +174,7 @@ import Synchronization
 
     /// At the end of the input: nobody releases a call or moves the clock any more. What waits for a clock that runs need
     /// not wait. Then tasks pause, and the requests end that are held, or wait for a clock that stands.
-    public func letGo(once isAlone: @escaping @Loop () -> Bool, pausing: () async -> Void) async {
+    package func letGo(once isAlone: @escaping @Loop () -> Bool, pausing: () async -> Void) async {
         await whenIdle(isAlone)
         if !clock.stands { skip() }
         await whenIdle { self.isSettled && isAlone() }
@@ -204,7 +204,7 @@ import Synchronization
     // MARK: - The clock
 
     /// False for a step back.
-    public func stop(at time: Timestamp) -> Bool {
+    package func stop(at time: Timestamp) -> Bool {
         if clock.stands {
             let delay = time.microseconds.subtractingSaturated(clock.timeOfDay.microseconds)
             guard delay >= 0 else { return false }
@@ -215,7 +215,7 @@ import Synchronization
     }
 
     /// Moves a clock that stands, and wakes what is due on the way, one moment after the other.
-    public func advance(by delay: Duration) async {
+    package func advance(by delay: Duration) async {
         watchers += 1
         defer { watchers -= 1 }
         let target = clock.sinceStart + delay
@@ -228,20 +228,20 @@ import Synchronization
     }
 
     /// Moves to the first moment at which something wakes.
-    public func advanceToNext() async {
+    package func advanceToNext() async {
         watchers += 1
         defer { watchers -= 1 }
         await quiet()
         if let next = clock.next { clock.move(to: next) }
     }
 
-    public func run() {
+    package func run() {
         isSkipping = false
         clock.run()
     }
 
     /// From now on the clock jumps to the next moment whenever nothing else happens.
-    public func skip() {
+    package func skip() {
         _ = clock.stop(at: clock.timeOfDay)
         guard !isSkipping else { return }
         isSkipping = true

@@ -2,45 +2,45 @@ import Platform
 import Storage
 
 /// An engine whose calls pass the rules of a harness first.
-public final class HarnessBackend: Backend {
+package final class HarnessBackend: Backend {
     private let engine: any Backend
     private let harness: Harness
 
-    public init(_ engine: any Backend, _ harness: Harness) { (self.engine, self.harness) = (engine, harness) }
+    package init(_ engine: any Backend, _ harness: Harness) { (self.engine, self.harness) = (engine, harness) }
 
-    public var kind: EngineKind { engine.kind }
-    public var tokenKind: Token.Kind { engine.tokenKind }
-    public var uploadsAtOnce: Int { engine.uploadsAtOnce }
-    public var smallUploadsAtOnce: Int { engine.smallUploadsAtOnce }
-    public var downloadsAtOnce: Int { engine.downloadsAtOnce }
+    package var kind: EngineKind { engine.kind }
+    package var tokenKind: Token.Kind { engine.tokenKind }
+    package var uploadsAtOnce: Int { engine.uploadsAtOnce }
+    package var smallUploadsAtOnce: Int { engine.smallUploadsAtOnce }
+    package var downloadsAtOnce: Int { engine.downloadsAtOnce }
     /// Rules reach the bytes of uploads that go in chunks: with the harness these begin at 64 KiB.
-    public var oneRequestLimit: Int64 { min(engine.oneRequestLimit, 64 << 10) }
-    public var chunkSizes: ChunkSizes { engine.chunkSizes }
-    public var taskStore: (any TaskRecordStore)? { engine.taskStore }
+    package var oneRequestLimit: Int64 { min(engine.oneRequestLimit, 64 << 10) }
+    package var chunkSizes: ChunkSizes { engine.chunkSizes }
+    package var taskStore: (any TaskRecordStore)? { engine.taskStore }
 
-    public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
+    package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
         try await engine.inspect(file: path)
     }
 
-    public func beginUpload(_ upload: Upload) -> any UploadSession {
+    package func beginUpload(_ upload: Upload) -> any UploadSession {
         HarnessSession(
             engine.beginUpload(upload), harness, of: upload.reference, task: upload.task, size: upload.source.size,
             for: upload.caller)
     }
 
-    public func beginDownload(_ download: Download) -> any DownloadSession {
+    package func beginDownload(_ download: Download) -> any DownloadSession {
         HarnessSession(
             engine.beginDownload(download), harness, of: download.reference, task: download.task, size: 0,
             for: download.caller)
     }
 
-    public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
+    package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         try await pass(.getMetadata, reference, caller) { [engine] () async throws(StorageError) in
             try await engine.metadata(of: reference, for: caller)
         }
     }
 
-    public func updateMetadata(
+    package func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         try await pass(.updateMetadata, reference, caller) { [engine] () async throws(StorageError) in
@@ -48,7 +48,7 @@ public final class HarnessBackend: Backend {
         }
     }
 
-    public func delete(
+    package func delete(
         _ reference: Reference, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) {
         try await pass(.delete, reference, caller) { [engine] () async throws(StorageError) in
@@ -57,7 +57,7 @@ public final class HarnessBackend: Backend {
     }
 
     /// For rules it is a new object and the deletion of the old one.
-    public func move(
+    package func move(
         _ source: Reference, to target: Reference, if conditions: Preconditions,
         ifSource sourceConditions: Preconditions,
         for caller: Caller
@@ -68,13 +68,13 @@ public final class HarnessBackend: Backend {
         }
     }
 
-    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
+    package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         try await pass(.list, query.reference, caller) { [engine] () async throws(StorageError) in
             try await engine.list(query, for: caller)
         }
     }
 
-    public func data(
+    package func data(
         of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
         try await pass(.getData, reference, caller) { [engine] () async throws(StorageError) in
@@ -82,7 +82,7 @@ public final class HarnessBackend: Backend {
         }
     }
 
-    public func downloadURL(
+    package func downloadURL(
         of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
     ) async throws(StorageError) -> String {
         try await pass(.downloadURL, reference, caller) { [engine] () async throws(StorageError) in
@@ -90,13 +90,13 @@ public final class HarnessBackend: Backend {
         }
     }
 
-    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+    package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
         try await pass(.revokeDownloadURL, reference, caller) { [engine] () async throws(StorageError) in
             try await engine.revokeDownloadURL(of: reference, for: caller)
         }
     }
 
-    public func admit(
+    package func admit(
         _ operation: Operation, _ reference: Reference, for caller: Caller
     ) async throws(StorageError) {
         try await pass(operation, reference, caller) { [engine] () async throws(StorageError) in
@@ -104,7 +104,7 @@ public final class HarnessBackend: Backend {
         }
     }
 
-    public func settle() async { await engine.settle() }
+    package func settle() async { await engine.settle() }
 
     /// Repeats an operation that fails by a rule as a remote engine repeats one that fails at its server.
     @Loop private func pass<Value: Sendable>(

@@ -6,12 +6,12 @@ import Synchronization
 ///
 /// What waits on it is in one table, in the order of its moments. While the clock runs, one alarm of the real clock is set
 /// for the first moment.
-public final class HarnessClock: SchedulingClock {
-    public struct Instant: InstantProtocol {
+package final class HarnessClock: SchedulingClock {
+    package struct Instant: InstantProtocol {
         var sinceStart: Duration
-        public func advanced(by duration: Duration) -> Self { Self(sinceStart: sinceStart + duration) }
-        public func duration(to other: Self) -> Duration { other.sinceStart - sinceStart }
-        public static func < (a: Self, b: Self) -> Bool { a.sinceStart < b.sinceStart }
+        package func advanced(by duration: Duration) -> Self { Self(sinceStart: sinceStart + duration) }
+        package func duration(to other: Self) -> Duration { other.sinceStart - sinceStart }
+        package static func < (a: Self, b: Self) -> Bool { a.sinceStart < b.sinceStart }
     }
 
     private struct Sleeper {
@@ -44,22 +44,22 @@ public final class HarnessClock: SchedulingClock {
     private let state: Mutex<State>
     private let started = ContinuousClock.now
 
-    public init() { state = Mutex(State(start: TimeSource.system.now())) }
+    package init() { state = Mutex(State(start: TimeSource.system.now())) }
 
     /// The same time for the service and its engine.
-    public var time: TimeSource { TimeSource(clock: self) { [self] in timeOfDay } }
+    package var time: TimeSource { TimeSource(clock: self) { [self] in timeOfDay } }
 
-    public var now: Instant { state.withLock { Instant(sinceStart: now($0)) } }
-    public var minimumResolution: Duration { .zero }
-    public var stands: Bool { state.withLock { $0.standsAt != nil } }
-    public var timeOfDay: Timestamp { state.withLock { $0.start.advanced(by: now($0)) } }
+    package var now: Instant { state.withLock { Instant(sinceStart: now($0)) } }
+    package var minimumResolution: Duration { .zero }
+    package var stands: Bool { state.withLock { $0.standsAt != nil } }
+    package var timeOfDay: Timestamp { state.withLock { $0.start.advanced(by: now($0)) } }
     /// True in the tasks of operations that the engine retries by itself.
     @TaskLocal static var isOperation = false
 
     /// How many operations wait for a moment within the engine.
     var operationsAsleep: Int { state.withLock { $0.sleepers.values.count { $0.isOperation } } }
     /// How many wait for a moment.
-    public var sleeping: Int { state.withLock { $0.sleepers.count } }
+    package var sleeping: Int { state.withLock { $0.sleepers.count } }
 
     private func now(_ state: borrowing State) -> Duration {
         state.standsAt ?? started.duration(to: .now) + state.ahead
@@ -67,7 +67,7 @@ public final class HarnessClock: SchedulingClock {
 
     // MARK: - For those who wait
 
-    @Loop public func after(_ delay: Duration, _ work: @escaping @Loop () -> Void) -> ScheduledCall {
+    @Loop package func after(_ delay: Duration, _ work: @escaping @Loop () -> Void) -> ScheduledCall {
         let id = state.withLock { state in
             let id = newID(&state)
             if !state.isOver {
@@ -79,7 +79,7 @@ public final class HarnessClock: SchedulingClock {
         return ScheduledCall { [self] in _ = state.withLock { $0.sleepers.removeValue(forKey: id) } }
     }
 
-    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let id = state.withLock { newID(&$0) }
         try await withTaskCancellationHandler {
             defer { _ = state.withLock { $0.cancelled.remove(id) } }

@@ -2,28 +2,28 @@ import Platform
 import Storage
 
 /// The newest calls to the engine that have ended.
-@Loop public final class Journal {
-    public struct Entry: Sendable {
-        public let number: Int
-        public let at: Timestamp
-        public let call: Call
+@Loop package final class Journal {
+    package struct Entry: Sendable {
+        package let number: Int
+        package let at: Timestamp
+        package let call: Call
         /// `ok`, `aborted` or the name of an error.
-        public let outcome: String
+        package let outcome: String
         /// The rule that struck.
-        public let rule: String?
+        package let rule: String?
     }
 
-    public static let mostEntries = 10_000
+    package static let mostEntries = 10_000
 
     private var kept: [Entry] = []
-    public private(set) var last = 0
+    package private(set) var last = 0
 
     nonisolated init() {}
 
     /// How many are not kept any more.
-    public var dropped: Int { last - kept.count }
+    package var dropped: Int { last - kept.count }
 
-    public func entries(_ filter: Rule.Filter = .init(), since number: Int = 0) -> [Entry] {
+    package func entries(_ filter: Rule.Filter = .init(), since number: Int = 0) -> [Entry] {
         kept.filter { $0.number > number && filter.includes($0.call) }
     }
 

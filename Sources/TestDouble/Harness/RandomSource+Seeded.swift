@@ -4,7 +4,7 @@ import Synchronization
 
 extension RandomSource {
     /// The same numbers for the same seed.
-    public static func seeded(_ seed: UInt64) -> RandomSource {
+    package static func seeded(_ seed: UInt64) -> RandomSource {
         let generator = Mutex(SplitMix64(seed: seed))
         return RandomSource { generator.withLock { $0.next() } }
     }

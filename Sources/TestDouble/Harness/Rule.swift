@@ -2,7 +2,7 @@ import Platform
 import Storage
 
 /// What happens instead of what the engine would do.
-public enum Effect: Sendable {
+package enum Effect: Sendable {
     /// The engine is not asked; this is its answer.
     case fail(StorageError)
     /// The engine does it; this is heard instead.
@@ -21,26 +21,26 @@ public enum Effect: Sendable {
 }
 
 /// One request to an engine, as rules see it.
-public struct Call: Sendable {
-    public let operation: Operation
-    public let reference: Reference
-    public var task: String?
+package struct Call: Sendable {
+    package let operation: Operation
+    package let reference: Reference
+    package var task: String?
     /// The bytes of the object that the step transfers. A download that runs does not know their end.
-    public var range: Range<Int64>?
+    package var range: Range<Int64>?
     /// The first byte of a download arrives damaged.
     var isDamaged = false
 }
 
 /// An effect, and when it happens.
-public struct Rule: Sendable {
+package struct Rule: Sendable {
     /// Which calls it is about.
-    public struct Filter: Sendable {
-        public var operations: Set<Operation> = Set(Operation.allCases)
+    package struct Filter: Sendable {
+        package var operations: Set<Operation> = Set(Operation.allCases)
         /// Of `gs://` URLs: `*` is anything but a slash, `**` is anything.
-        public var pattern: String?
-        public var task: String?
+        package var pattern: String?
+        package var task: String?
 
-        public init() {}
+        package init() {}
 
         func includes(_ call: Call) -> Bool {
             operations.contains(call.operation) && task.map { $0 == call.task } ?? true
@@ -48,19 +48,19 @@ public struct Rule: Sendable {
         }
     }
 
-    public let name: String
-    public var filter = Filter()
+    package let name: String
+    package var filter = Filter()
     /// Steps end before this byte of the object; the rule is about the one that begins there.
-    public var at: Int64?
+    package var at: Int64?
     /// The first call that it strikes.
-    public var nth = 1
+    package var nth = 1
     /// How many calls it strikes; nil for all.
-    public var times: Int? = 1
-    public var effect: Effect
+    package var times: Int? = 1
+    package var effect: Effect
     private(set) var seen = 0
-    public private(set) var fired = 0
+    package private(set) var fired = 0
 
-    public init(_ name: String, _ effect: Effect) { (self.name, self.effect) = (name, effect) }
+    package init(_ name: String, _ effect: Effect) { (self.name, self.effect) = (name, effect) }
 
     /// The byte that no step may pass.
     func limit(of call: Call) -> Int64? {

@@ -2,8 +2,8 @@ import Platform
 import Storage
 
 /// Objects that a test wants to be there.
-public struct Seed: Sendable {
-    public enum Content: Sendable {
+package struct Seed: Sendable {
+    package enum Content: Sendable {
         case bytes([UInt8])
         /// The path of a file.
         case file(String)
@@ -11,33 +11,33 @@ public struct Seed: Sendable {
         case generated(number: Int, size: Int)
     }
 
-    public struct Object: Sendable {
-        public var reference: Reference
-        public var content: Content
-        public var metadata = MetadataChange()
+    package struct Object: Sendable {
+        package var reference: Reference
+        package var content: Content
+        package var metadata = MetadataChange()
 
-        public init(_ reference: Reference, _ content: Content) {
+        package init(_ reference: Reference, _ content: Content) {
             (self.reference, self.content) = (reference, content)
         }
     }
 
     /// Stores objects of at most `oneRequestLimit` bytes, all or none. Nil where an engine has no such way.
-    public typealias PutAll = @Sendable ([Upload]) async throws(StorageError) -> Void
+    package typealias PutAll = @Sendable ([Upload]) async throws(StorageError) -> Void
 
     /// In bytes: what is stored at once.
     private static let batch: Int64 = 16 << 20
 
-    public let count: Int
+    package let count: Int
     private let object: @Sendable (Int) throws(StorageError) -> Object
 
-    public init(_ objects: [Object]) { self.init(count: objects.count) { objects[$0] } }
+    package init(_ objects: [Object]) { self.init(count: objects.count) { objects[$0] } }
 
-    public init(count: Int, _ object: @escaping @Sendable (Int) throws(StorageError) -> Object) {
+    package init(count: Int, _ object: @escaping @Sendable (Int) throws(StorageError) -> Object) {
         (self.count, self.object) = (count, object)
     }
 
     /// Stores all objects, or none. Returns their size in bytes.
-    public func store(
+    package func store(
         in backend: any Backend, _ ledger: SpaceLedger, _ caller: Caller, small limit: Int64, _ putAll: PutAll?
     ) async throws(StorageError) -> Int64 {
         var bytes: Int64 = 0

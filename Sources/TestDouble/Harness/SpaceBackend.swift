@@ -3,7 +3,7 @@ import Storage
 import Synchronization
 
 /// The buckets and the quota of a space, and what it has stored.
-public final class SpaceLedger: Sendable {
+package final class SpaceLedger: Sendable {
     private struct State {
         var sizes: [ReferenceKey: Int64] = [:]
         var stored: Int64 = 0
@@ -27,10 +27,10 @@ public final class SpaceLedger: Sendable {
     private let state = Mutex(State())
     private let references = Mutex<[ReferenceKey: Reference]>([:])
 
-    public init(buckets: Set<String>?, quota: Int64?) { (self.buckets, self.quota) = (buckets, quota) }
+    package init(buckets: Set<String>?, quota: Int64?) { (self.buckets, self.quota) = (buckets, quota) }
 
     /// Those that this space has stored, and that are still there.
-    public var stored: [Reference] { references.withLock { Array($0.values) } }
+    package var stored: [Reference] { references.withLock { Array($0.values) } }
 
     /// Throws `bucketNotFound`.
     func check(_ reference: Reference) throws(StorageError) {
@@ -56,11 +56,11 @@ public final class SpaceLedger: Sendable {
     }
 
     /// Something may be stored there soon.
-    public func note(_ reference: Reference) { references.withLock { $0[ReferenceKey(reference)] = reference } }
+    package func note(_ reference: Reference) { references.withLock { $0[ReferenceKey(reference)] = reference } }
 
     func giveBack(_ bytes: Int64) { state.withLock { $0.expected = $0.expected.subtractingSaturated(bytes) } }
 
-    public func add(_ size: Int64, at reference: Reference) {
+    package func add(_ size: Int64, at reference: Reference) {
         let key = ReferenceKey(reference)
         state.withLock { state in
             let before = state.sizes.updateValue(size, forKey: key) ?? 0
@@ -77,46 +77,46 @@ public final class SpaceLedger: Sendable {
 }
 
 /// An engine within the buckets and the quota of a space.
-public final class SpaceBackend: Backend {
+package final class SpaceBackend: Backend {
     private let engine: any Backend
     private let ledger: SpaceLedger
 
-    public init(_ engine: any Backend, _ ledger: SpaceLedger) { (self.engine, self.ledger) = (engine, ledger) }
+    package init(_ engine: any Backend, _ ledger: SpaceLedger) { (self.engine, self.ledger) = (engine, ledger) }
 
-    public var kind: EngineKind { engine.kind }
-    public var tokenKind: Token.Kind { engine.tokenKind }
-    public var uploadsAtOnce: Int { engine.uploadsAtOnce }
-    public var smallUploadsAtOnce: Int { engine.smallUploadsAtOnce }
-    public var downloadsAtOnce: Int { engine.downloadsAtOnce }
-    public var oneRequestLimit: Int64 { engine.oneRequestLimit }
-    public var chunkSizes: ChunkSizes { engine.chunkSizes }
-    public var taskStore: (any TaskRecordStore)? { engine.taskStore }
+    package var kind: EngineKind { engine.kind }
+    package var tokenKind: Token.Kind { engine.tokenKind }
+    package var uploadsAtOnce: Int { engine.uploadsAtOnce }
+    package var smallUploadsAtOnce: Int { engine.smallUploadsAtOnce }
+    package var downloadsAtOnce: Int { engine.downloadsAtOnce }
+    package var oneRequestLimit: Int64 { engine.oneRequestLimit }
+    package var chunkSizes: ChunkSizes { engine.chunkSizes }
+    package var taskStore: (any TaskRecordStore)? { engine.taskStore }
 
-    public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
+    package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
         try await engine.inspect(file: path)
     }
 
-    public func beginUpload(_ upload: Upload) -> any UploadSession {
+    package func beginUpload(_ upload: Upload) -> any UploadSession {
         SpaceUpload(engine.beginUpload(upload), upload.reference, upload.source, ledger)
     }
 
-    public func beginDownload(_ download: Download) -> any DownloadSession {
+    package func beginDownload(_ download: Download) -> any DownloadSession {
         SpaceDownload(engine.beginDownload(download), download.reference, ledger)
     }
 
-    public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
+    package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         try ledger.check(reference)
         return try await engine.metadata(of: reference, for: caller)
     }
 
-    public func updateMetadata(
+    package func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         try ledger.check(reference)
         return try await engine.updateMetadata(of: reference, change, if: conditions, for: caller)
     }
 
-    public func delete(
+    package func delete(
         _ reference: Reference, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) {
         try ledger.check(reference)
@@ -124,7 +124,7 @@ public final class SpaceBackend: Backend {
         ledger.remove(reference)
     }
 
-    public func move(
+    package func move(
         _ source: Reference, to target: Reference, if conditions: Preconditions,
         ifSource sourceConditions: Preconditions,
         for caller: Caller
@@ -138,7 +138,7 @@ public final class SpaceBackend: Backend {
         return moved
     }
 
-    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
+    package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         try ledger.check(query.reference)
         var listing = try await engine.list(query, for: caller)
         // Buckets that the space names are there from its beginning.
@@ -146,33 +146,33 @@ public final class SpaceBackend: Backend {
         return listing
     }
 
-    public func data(
+    package func data(
         of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
         try ledger.check(reference)
         return try await engine.data(of: reference, known: known, maxSize: maxSize, for: caller)
     }
 
-    public func downloadURL(
+    package func downloadURL(
         of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
     ) async throws(StorageError) -> String {
         try ledger.check(reference)
         return try await engine.downloadURL(of: reference, expiresIn: seconds, for: caller)
     }
 
-    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+    package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
         try ledger.check(reference)
         return try await engine.revokeDownloadURL(of: reference, for: caller)
     }
 
-    public func admit(
+    package func admit(
         _ operation: Operation, _ reference: Reference, for caller: Caller
     ) async throws(StorageError) {
         try ledger.check(reference)
         try await engine.admit(operation, reference, for: caller)
     }
 
-    public func settle() async { await engine.settle() }
+    package func settle() async { await engine.settle() }
 }
 
 /// An upload whose steps count against the quota.

@@ -1,11 +1,11 @@
 import HTTPText
 
-public enum HTTPBody: Sendable {
+package enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
     case source(any HTTPBodySource)
 
-    public var count: Int64 {
+    package var count: Int64 {
         switch self {
         case .none: 0
         case .bytes(let bytes): Int64(bytes.count)
@@ -15,7 +15,7 @@ public enum HTTPBody: Sendable {
 }
 
 /// A source of a known number of bytes. The client reads them again when it resends a request.
-public protocol HTTPBodySource: Sendable {
+package protocol HTTPBodySource: Sendable {
     var count: Int64 { get }
 
     /// Reads bytes at `offset` into the buffer. Called on the transfer thread, so it must not block: a source without bytes
@@ -27,10 +27,10 @@ public protocol HTTPBodySource: Sendable {
 }
 
 extension HTTPBodySource {
-    public func transferEnded() {}
+    package func transferEnded() {}
 }
 
-public enum HTTPBodyRead: Sendable, Equatable {
+package enum HTTPBodyRead: Sendable, Equatable {
     /// The number of bytes, never 0.
     case bytes(Int)
     case later
@@ -38,7 +38,7 @@ public enum HTTPBodyRead: Sendable, Equatable {
     case failed(String)
 }
 
-public protocol HTTPBodySink: Sendable {
+package protocol HTTPBodySink: Sendable {
     /// Whether the sink takes the body; otherwise it is held in memory. Called on the transfer thread.
     func accepts(status: Int, headers: HTTPHeaders) -> Bool
 
@@ -48,10 +48,10 @@ public protocol HTTPBodySink: Sendable {
 }
 
 extension HTTPBodySink {
-    public func accepts(status: Int, headers: HTTPHeaders) -> Bool { (200..<300).contains(status) }
+    package func accepts(status: Int, headers: HTTPHeaders) -> Bool { (200..<300).contains(status) }
 }
 
-public enum HTTPBodyWrite: Sendable, Equatable {
+package enum HTTPBodyWrite: Sendable, Equatable {
     case taken
     case later
     /// Ends the transfer with `bodyFailed`.
@@ -59,11 +59,11 @@ public enum HTTPBodyWrite: Sendable, Equatable {
 }
 
 /// Resumes a transfer that waits for its source or its sink. Can be called from any thread at any time.
-public struct HTTPWaker: Sendable {
+package struct HTTPWaker: Sendable {
     let ticket: TransferTicket
     let thread: TransferThread
 
-    public func callAsFunction() { thread.order(.wake(ticket)) }
+    package func callAsFunction() { thread.order(.wake(ticket)) }
 }
 
 struct BytesInMemory: HTTPBodySource {

@@ -4,11 +4,11 @@ import Synchronization
 /// Sends requests over reused connections from one thread, which starts with the first request.
 ///
 /// https always verifies certificates. A released client finishes its running requests.
-public final class HTTPClient: Sendable {
+package final class HTTPClient: Sendable {
     private let thread: TransferThread
 
     /// - Parameter connectionsPerHost: further requests wait for a connection.
-    public convenience init(connectionsPerHost: Int = 64, environment: HTTPEnvironment = .ofProcess) {
+    package convenience init(connectionsPerHost: Int = 64, environment: HTTPEnvironment = .ofProcess) {
         self.init(connectionsPerHost: connectionsPerHost, environment: environment, startThread: systemThreads)
     }
 
@@ -20,7 +20,7 @@ public final class HTTPClient: Sendable {
     deinit { thread.order(.stop) }
 
     /// Returns the response, whatever its status. Cancelling the task ends the transfer at once.
-    public func perform(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    package func perform(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         if let flaw = request.flaw { throw HTTPError(flaw, host: request.host) }
         let ticket = TransferTicket(request)
         let outcome = await withTaskCancellationHandler {
@@ -38,19 +38,19 @@ public final class HTTPClient: Sendable {
 
 /// Proxies and certificates from the environment variables that curl uses. Requests to this machine never go through a
 /// proxy.
-public struct HTTPEnvironment: Sendable, Equatable {
+package struct HTTPEnvironment: Sendable, Equatable {
     /// From `http_proxy`, `all_proxy` or `ALL_PROXY`. `HTTP_PROXY` is ignored, since CGI servers set it from a header.
-    public var proxy = ""
+    package var proxy = ""
     /// From `https_proxy`, `HTTPS_PROXY`, or `all_proxy`, `ALL_PROXY`.
-    public var secureProxy = ""
+    package var secureProxy = ""
     /// From `no_proxy`, `NO_PROXY`: hosts without a proxy.
-    public var direct = ""
+    package var direct = ""
     /// A file of certificates to trust instead of the system's, from `SSL_CERT_FILE`, `CURL_CA_BUNDLE`.
-    public var certificateFile: String?
+    package var certificateFile: String?
     /// A directory of certificates to trust, from `SSL_CERT_DIR`.
-    public var certificateDirectory: String?
+    package var certificateDirectory: String?
 
-    public init(_ variable: (String) -> String?) {
+    package init(_ variable: (String) -> String?) {
         func first(_ names: String...) -> String? { names.lazy.compactMap(variable).first { !$0.isEmpty } }
         let all = first("all_proxy", "ALL_PROXY") ?? ""
         proxy = first("http_proxy") ?? all
@@ -60,5 +60,5 @@ public struct HTTPEnvironment: Sendable, Equatable {
         certificateDirectory = first("SSL_CERT_DIR")
     }
 
-    public static var ofProcess: Self { Self(CurrentProcess.environment) }
+    package static var ofProcess: Self { Self(CurrentProcess.environment) }
 }

@@ -1,8 +1,8 @@
 import CCurl
 
 /// A request without a response. Contains no paths, queries or header values, which may be secret.
-public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
-    public enum Kind: Sendable, Equatable {
+package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
+    package enum Kind: Sendable, Equatable {
         /// No usable libcurl on this machine.
         case libraryMissing(String)
         /// libcurl refused an option that the request needs: its name, and the reason.
@@ -33,18 +33,18 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         case other(code: Int32, String)
     }
 
-    public var kind: Kind
+    package var kind: Kind
     /// Host and port of the URL.
-    public var host: String
+    package var host: String
     /// False only if no part of the request was sent.
-    public var mayHaveReachedServer: Bool
+    package var mayHaveReachedServer: Bool
 
-    public init(_ kind: Kind, host: String, mayHaveReachedServer: Bool = false) {
+    package init(_ kind: Kind, host: String, mayHaveReachedServer: Bool = false) {
         (self.kind, self.host, self.mayHaveReachedServer) = (kind, host, mayHaveReachedServer)
     }
 
     /// Whether a retry can succeed.
-    public var isRetryable: Bool {
+    package var isRetryable: Bool {
         switch kind {
         case .noThread, .cannotResolve, .cannotConnect, .connectionBroken, .connectTimedOut, .stalled, .noAnswer: true
         case .libraryMissing, .optionRefused, .badURL, .badRequest, .tls, .deadlineExceeded, .tooLarge, .bodyFailed,
@@ -54,7 +54,7 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    public var description: String { host.isEmpty ? sentence : "\(host): \(sentence)" }
+    package var description: String { host.isEmpty ? sentence : "\(host): \(sentence)" }
 
     private var sentence: String {
         switch kind {

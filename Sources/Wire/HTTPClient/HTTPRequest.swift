@@ -1,23 +1,23 @@
 import HTTPText
 
 /// One request, sent unchanged: no redirects, no `Expect`, no compression.
-public struct HTTPRequest: Sendable {
-    public var method: String
+package struct HTTPRequest: Sendable {
+    package var method: String
     /// Absolute, `http` or `https`, escaped. Dots in its path stay as they are.
-    public var url: String
+    package var url: String
     /// `Content-Length`, `Transfer-Encoding` and `Expect` are refused, since the client sets them.
-    public var headers: HTTPHeaders
-    public var body: HTTPBody
+    package var headers: HTTPHeaders
+    package var body: HTTPBody
     /// Takes the response body if it accepts the header. Otherwise the body is held in memory.
-    public var sink: (any HTTPBodySink)?
-    public var limits: HTTPLimits
+    package var sink: (any HTTPBodySink)?
+    package var limits: HTTPLimits
     /// Fails instead of resending when a reused connection closes before the response: for requests that are not idempotent.
-    public var isSentOnce = false
+    package var isSentOnce = false
     /// Called on the transfer thread with the number of sent body bytes. It must not block. The number falls when the body is
     /// resent on another connection.
-    public var onSent: (@Sendable (Int64) -> Void)?
+    package var onSent: (@Sendable (Int64) -> Void)?
 
-    public init(
+    package init(
         _ method: String, _ url: String, headers: HTTPHeaders = [:], body: HTTPBody = .none,
         sink: (any HTTPBodySink)? = nil, limits: HTTPLimits = HTTPLimits()
     ) {
@@ -26,19 +26,19 @@ public struct HTTPRequest: Sendable {
     }
 }
 
-public struct HTTPLimits: Sendable, Equatable {
+package struct HTTPLimits: Sendable, Equatable {
     /// For name resolution, connection and TLS, without the wait for a free connection.
-    public var connect: Duration = .seconds(15)
+    package var connect: Duration = .seconds(15)
     /// For time without any transferred byte, while neither the source nor the sink waits.
-    public var stall: Duration = .seconds(30)
+    package var stall: Duration = .seconds(30)
     /// For the start of the response after the request is sent.
-    public var answer: Duration = .seconds(120)
+    package var answer: Duration = .seconds(120)
     /// For everything, including the wait for a connection.
-    public var total: Duration?
+    package var total: Duration?
     /// In bytes, for a response body in memory.
-    public var answerBytes = 1 << 20
+    package var answerBytes = 1 << 20
 
-    public init() {}
+    package init() {}
 }
 
 extension HTTPRequest {
@@ -74,17 +74,17 @@ extension HTTPRequest {
 }
 
 /// A server's response, whatever its status.
-public struct HTTPResponse: Sendable, Equatable {
-    public var status: Int
-    public var headers: HTTPHeaders
+package struct HTTPResponse: Sendable, Equatable {
+    package var status: Int
+    package var headers: HTTPHeaders
     /// Empty if the sink took it.
-    public var body: [UInt8]
+    package var body: [UInt8]
     /// The sent bytes of the request's body when the response was complete.
-    public var bytesSent: Int64
+    package var bytesSent: Int64
     /// Secrets that its texts may contain, to be hidden in messages.
-    public var secrets: [String] = []
+    package var secrets: [String] = []
 
-    public init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], bytesSent: Int64 = 0) {
+    package init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], bytesSent: Int64 = 0) {
         (self.status, self.headers, self.body, self.bytesSent) = (status, headers, body, bytesSent)
     }
 }

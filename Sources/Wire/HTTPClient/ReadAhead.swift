@@ -6,21 +6,21 @@ import Synchronization
 ///
 /// One job at a time fills the next free block of the ring, and the transfer empties the oldest. A resend discards all
 /// blocks.
-public final class ReadAhead: HTTPBodySource {
+package final class ReadAhead: HTTPBodySource {
     /// Fills the whole buffer from `offset` on, on a worker thread. An error ends the transfer with `bodyFailed`.
-    public typealias Fill = @Sendable (_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) throws -> Void
+    package typealias Fill = @Sendable (_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) throws -> Void
 
-    public let count: Int64
+    package let count: Int64
     private let threads: WorkerThreads
     private let fill: Fill
     private let state: Mutex<ReadAheadState>
 
-    public init(count: Int64, on threads: WorkerThreads, fill: @escaping Fill) {
+    package init(count: Int64, on threads: WorkerThreads, fill: @escaping Fill) {
         (self.count, self.threads, self.fill) = (count, threads, fill)
         state = Mutex(ReadAheadState(count: count))
     }
 
-    public func read(
+    package func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, wake: HTTPWaker
     ) -> HTTPBodyRead {
         let (ready, failure) = state.withLock { ($0.ready(at: offset, else: wake), $0.failure) }
@@ -34,7 +34,7 @@ public final class ReadAhead: HTTPBodySource {
         return copied == 0 ? .later : .bytes(copied)
     }
 
-    public func transferEnded() { state.withLock { $0.letGo() } }
+    package func transferEnded() { state.withLock { $0.letGo() } }
 
     private func fillBlocks() {
         while let block = state.withLock({ $0.nextToFill() }) {

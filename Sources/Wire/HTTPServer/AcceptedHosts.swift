@@ -3,11 +3,11 @@ import HTTPText
 /// The host names that requests may address the server by.
 ///
 /// Protects against DNS rebinding: a web page can point its own name at this machine, but its requests carry that name.
-public struct AcceptedHosts: Sendable {
+package struct AcceptedHosts: Sendable {
     private let names: [String]
 
     /// Accepts `localhost`, all loopback addresses, and `names`: names, IPv4 addresses, or IPv6 addresses in brackets.
-    public init(andAlso names: [String] = []) { self.names = names }
+    package init(andAlso names: [String] = []) { self.names = names }
 
     func adding(_ name: String) -> AcceptedHosts { AcceptedHosts(andAlso: names + [name]) }
 

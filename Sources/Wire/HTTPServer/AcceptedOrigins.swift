@@ -4,14 +4,14 @@ import HTTPText
 ///
 /// Browsers send `Origin` with every write and every request that a page of another origin wants to read. Programs that
 /// are no browsers send none, and are not restricted.
-public struct AcceptedOrigins: Sendable {
+package struct AcceptedOrigins: Sendable {
     private let names: [String]
 
     /// Accepts `http` and `https` origins of `localhost` and of loopback addresses, and `names`: origins, or `*` for all.
-    public init(andAlso names: [String] = []) { self.names = names }
+    package init(andAlso names: [String] = []) { self.names = names }
 
     /// Whether `text` is an origin as browsers write it, such as `https://app.example:8443`, or `*`.
-    public static func isOrigin(_ text: String) -> Bool { text == "*" || Origin(text) != nil }
+    package static func isOrigin(_ text: String) -> Bool { text == "*" || Origin(text) != nil }
 
     /// The origin for `Access-Control-Allow-Origin`; nil where no page asks, or one that may not.
     func allowed(_ request: HTTPHeaders) -> String? {
@@ -20,7 +20,7 @@ public struct AcceptedOrigins: Sendable {
     }
 
     /// Whether a page asks that may not use the server. `null` and several origins are those of no page that may.
-    public func areForeign(to request: HTTPHeaders) -> Bool {
+    package func areForeign(to request: HTTPHeaders) -> Bool {
         if acceptsAll { return false }
         let origins = request.all("Origin")
         if origins.isEmpty { return request.all("Sec-Fetch-Site").contains { Self.otherSites.contains($0) } }

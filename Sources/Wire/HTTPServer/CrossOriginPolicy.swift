@@ -2,15 +2,15 @@ import HTTPText
 
 /// Lets web pages of accepted origins use the server (the CORS protocol of the Fetch standard). It does not allow
 /// credentials, such as cookies.
-public struct CrossOriginPolicy: Sendable {
-    public var origins: AcceptedOrigins
-    public var methods: [HTTPServerRequest.Method]
+package struct CrossOriginPolicy: Sendable {
+    package var origins: AcceptedOrigins
+    package var methods: [HTTPServerRequest.Method]
     /// The headers of answers that pages may read, besides the few that they always may.
-    public var exposedHeaders: [String]
+    package var exposedHeaders: [String]
     /// For so long a browser remembers a preflight, in seconds.
-    public var maxAge: Int
+    package var maxAge: Int
 
-    public init(
+    package init(
         _ origins: AcceptedOrigins, methods: [HTTPServerRequest.Method], exposedHeaders: [String] = [],
         maxAge: Int = 3600
     ) {
@@ -18,14 +18,14 @@ public struct CrossOriginPolicy: Sendable {
     }
 
     /// Whether a browser asks in advance for a page's request.
-    public func isPreflight(_ request: HTTPServerRequest) -> Bool {
+    package func isPreflight(_ request: HTTPServerRequest) -> Bool {
         request.method == .options && request.headers.only("Origin") != nil
             && request.headers.only("Access-Control-Request-Method") != nil
     }
 
     /// The headers of the answer to a preflight, which has the status 204. All headers that it asks for are allowed, to an
     /// accepted origin.
-    public func preflightHeaders(_ request: HTTPHeaders) -> HTTPHeaders {
+    package func preflightHeaders(_ request: HTTPHeaders) -> HTTPHeaders {
         var answer = originHeaders(request)
         guard answer["Access-Control-Allow-Origin"] != nil else { return answer }
         answer.add("Access-Control-Allow-Methods", methods.map(\.rawValue).joined(separator: ", "))
@@ -39,7 +39,7 @@ public struct CrossOriginPolicy: Sendable {
     }
 
     /// The headers to add to every other answer.
-    public func answerHeaders(_ request: HTTPHeaders) -> HTTPHeaders {
+    package func answerHeaders(_ request: HTTPHeaders) -> HTTPHeaders {
         var answer = originHeaders(request)
         if answer["Access-Control-Allow-Origin"] != nil, !exposedHeaders.isEmpty {
             answer.add("Access-Control-Expose-Headers", exposedHeaders.joined(separator: ", "))

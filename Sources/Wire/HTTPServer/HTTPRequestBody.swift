@@ -5,8 +5,8 @@ import Platform
 /// The server reads from the socket only while a read waits, so a slow handler slows the client down, and a body of any
 /// size takes about 64 KiB of memory. Only one read at a time; none after the handler has answered.
 @Loop
-public final class HTTPRequestBody {
-    public enum Failure: Error, Equatable {
+package final class HTTPRequestBody {
+    package enum Failure: Error, Equatable {
         /// The client has disconnected, or the handler has answered already.
         case disconnected
         /// The client has sent nothing for the stall time.
@@ -19,7 +19,7 @@ public final class HTTPRequestBody {
         case refused(String)
 
         /// A status for the answer. After any failure but `tooLarge` and `refused` the connection ends with it.
-        public var status: Int {
+        package var status: Int {
             switch self {
             case .disconnected, .malformed, .refused: 400
             case .stalled: 408
@@ -29,16 +29,16 @@ public final class HTTPRequestBody {
     }
 
     /// In bytes; nil for a chunked body.
-    public nonisolated let length: Int64?
+    package nonisolated let length: Int64?
     private let incoming: IncomingBody?
     private var bytes: ArraySlice<UInt8> = []
     /// Sees all bytes that are read, in their order, and none at the end; then it may say what is wrong with them.
-    public var inspect: (([UInt8]) -> String?)?
+    package var inspect: (([UInt8]) -> String?)?
 
-    public nonisolated static let empty = HTTPRequestBody([])
+    package nonisolated static let empty = HTTPRequestBody([])
 
     /// A body in memory.
-    public nonisolated init(_ bytes: [UInt8]) {
+    package nonisolated init(_ bytes: [UInt8]) {
         (length, incoming) = (Int64(bytes.count), nil)
         self.bytes = bytes[...]
     }
@@ -48,7 +48,7 @@ public final class HTTPRequestBody {
     /// Waits for the next bytes: at least one, at most `limit`, and none at the end. `limit` is at least 1.
     ///
     /// Asks a client that sent `Expect: 100-continue` for the body. Throws the same failure again after a failure.
-    public func read(atMost limit: Int) async throws(Failure) -> [UInt8] {
+    package func read(atMost limit: Int) async throws(Failure) -> [UInt8] {
         precondition(limit > 0)
         let next = try await next(atMost: limit)
         if let flaw = inspect?(next), next.isEmpty { throw .refused(flaw) }
@@ -63,7 +63,7 @@ public final class HTTPRequestBody {
 
     /// Returns the rest of the body. Throws `tooLarge` if it has more than `limit` bytes; where the length is known,
     /// before it reads any.
-    public func readAll(atMost limit: Int) async throws(Failure) -> [UInt8] {
+    package func readAll(atMost limit: Int) async throws(Failure) -> [UInt8] {
         if incoming?.bytesLeft ?? 0 > limit { throw .tooLarge }
         var all: [UInt8] = []
         while case let piece = try await read(atMost: 64 << 10), !piece.isEmpty {
@@ -76,5 +76,5 @@ public final class HTTPRequestBody {
 
 extension HTTPRequestBody: Equatable {
     /// Identity.
-    public nonisolated static func == (one: HTTPRequestBody, other: HTTPRequestBody) -> Bool { one === other }
+    package nonisolated static func == (one: HTTPRequestBody, other: HTTPRequestBody) -> Bool { one === other }
 }

@@ -6,10 +6,10 @@ import Platform
 /// Runs on the loop, except for sending files, which may block on the disk. An idle connection costs a descriptor and a
 /// suspended task until its timeout.
 @Loop
-public final class HTTPServer {
-    public typealias Handler = @Loop (HTTPServerRequest) async -> HTTPServerResponse
+package final class HTTPServer {
+    package typealias Handler = @Loop (HTTPServerRequest) async -> HTTPServerResponse
 
-    public struct ListenError: Error { public var message: String }
+    package struct ListenError: Error { package var message: String }
 
     let limits: HTTPServerLimits
     let methods: Set<HTTPServerRequest.Method>
@@ -29,7 +29,7 @@ public final class HTTPServer {
     ///
     /// Answers only requests whose Host is one of `hosts` or the address itself, and whose method is one of `methods`;
     /// other methods get a 405. The handler gets a request before its body is read. SIGPIPE has to be ignored.
-    public convenience init(
+    package convenience init(
         address: String, methods: Set<HTTPServerRequest.Method> = [.get, .head],
         limits: HTTPServerLimits = HTTPServerLimits(), hosts: AcceptedHosts = AcceptedHosts(), time: TimeSource,
         metrics: HTTPServerMetrics = HTTPServerMetrics(), handler: @escaping Handler
@@ -61,15 +61,15 @@ public final class HTTPServer {
         }
     }
 
-    public var port: Int { Int(socket.address.port) }
+    package var port: Int { Int(socket.address.port) }
 
     /// The address as in a URL: `127.0.0.1:8080`.
-    public var address: String { socket.address.description }
+    package var address: String { socket.address.description }
 
-    public var connectionCount: Int { connections.count }
+    package var connectionCount: Int { connections.count }
 
     /// Stops listening, and aborts all connections.
-    public func close() {
+    package func close() {
         guard isOpen else { return }
         isOpen = false
         acceptor.close()

@@ -3,13 +3,13 @@ import Platform
 
 /// What a server received, answered and sent.
 @Loop
-public final class HTTPServerMetrics {
+package final class HTTPServerMetrics {
     /// By the first digit of the status; 0 for requests without an answer.
     private var answers = [Int](repeating: 0, count: 6)
     var received = 0
     var sent: Int64 = 0
 
-    public nonisolated init() {}
+    package nonisolated init() {}
 
     func answered(_ status: Int) { answers[2...5 ~= status / 100 ? status / 100 : 0] += 1 }
 
@@ -20,7 +20,7 @@ public final class HTTPServerMetrics {
     }
 
     /// - Parameter servers: by their names, with the numbers of open connections.
-    public static func families(
+    package static func families(
         _ servers: [(name: String, metrics: HTTPServerMetrics, connections: Int)]
     ) -> [MetricFamily] {
         func each(_ count: (HTTPServerMetrics) -> Int) -> [(labels: [(String, String)], count: Int)] {

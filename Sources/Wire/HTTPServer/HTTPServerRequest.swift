@@ -1,9 +1,9 @@
 import HTTPText
 
 /// A request. Path and query are decoded only on demand.
-public struct HTTPServerRequest: Sendable, Equatable {
+package struct HTTPServerRequest: Sendable, Equatable {
     /// In the order of the Allow header.
-    public enum Method: String, Sendable, CaseIterable {
+    package enum Method: String, Sendable, CaseIterable {
         case get = "GET"
         case head = "HEAD"
         case post = "POST"
@@ -13,24 +13,24 @@ public struct HTTPServerRequest: Sendable, Equatable {
         case options = "OPTIONS"
     }
 
-    public var method: Method
+    package var method: Method
     /// Percent-encoded, begins with a slash, and is well-formed.
-    public var path: String
+    package var path: String
     /// The percent-encoded query; nil where there is no question mark.
-    public var query: String?
-    public var headers: HTTPHeaders
+    package var query: String?
+    package var headers: HTTPHeaders
     /// The client's `address:port`.
-    public var remoteAddress: String
+    package var remoteAddress: String
     /// Empty for GET and HEAD.
-    public var body: HTTPRequestBody
+    package var body: HTTPRequestBody
     /// Whether the client wants to keep the connection open.
     var keepsAlive: Bool
-    public internal(set) var isHTTP10: Bool
+    package internal(set) var isHTTP10: Bool
     var framing = BodyFraming.length(0)
     /// Whether the client waits for 100 before it sends the body.
     var expectsContinue = false
 
-    public init(
+    package init(
         _ path: String, method: Method = .get, query: String? = nil, headers: HTTPHeaders = [:],
         remoteAddress: String = "", body: HTTPRequestBody = .empty
     ) {
@@ -39,7 +39,7 @@ public struct HTTPServerRequest: Sendable, Equatable {
         (keepsAlive, isHTTP10) = (true, false)
     }
 
-    public var queryItems: [QueryItem] {
+    package var queryItems: [QueryItem] {
         (query ?? "").split(separator: "&").map { pair in
             let cut = pair.utf8.firstIndex(of: 0x3D)
             return QueryItem(
@@ -49,13 +49,13 @@ public struct HTTPServerRequest: Sendable, Equatable {
     }
 
     /// A pair of a query, percent-encoded.
-    public struct QueryItem: Sendable, Equatable {
-        public var rawName: String
+    package struct QueryItem: Sendable, Equatable {
+        package var rawName: String
         /// Nil without an equals sign.
-        public var rawValue: String?
+        package var rawValue: String?
 
         /// Decoded; nil where it is malformed or not UTF-8. The same holds for `value`.
-        public var name: String? { percentDecoded(rawName, plusIsSpace: true) }
-        public var value: String? { rawValue.flatMap { percentDecoded($0, plusIsSpace: true) } }
+        package var name: String? { percentDecoded(rawName, plusIsSpace: true) }
+        package var value: String? { rawValue.flatMap { percentDecoded($0, plusIsSpace: true) } }
     }
 }

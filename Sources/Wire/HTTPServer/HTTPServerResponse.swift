@@ -1,9 +1,9 @@
 import HTTPText
 
 /// The answer of a handler. The server adds Content-Length, Date and Connection.
-public struct HTTPServerResponse: Sendable {
+package struct HTTPServerResponse: Sendable {
     /// A HEAD request gets the length of the body only.
-    public enum Body: Sendable {
+    package enum Body: Sendable {
         case none
         case bytes([UInt8])
         case file(ServedFile)
@@ -14,20 +14,20 @@ public struct HTTPServerResponse: Sendable {
     }
 
     /// 200 to 599; anything else is sent as a 500.
-    public var status: Int
+    package var status: Int
     /// Control characters in values are removed, as are fields whose names are no tokens, and Content-Length,
     /// Transfer-Encoding, Connection and similar fields, which the server sets.
-    public var headers: HTTPHeaders
-    public var body: Body
+    package var headers: HTTPHeaders
+    package var body: Body
     /// Closes the connection without an answer.
-    public var dropsConnection = false
+    package var dropsConnection = false
 
-    public init(_ status: Int, headers: HTTPHeaders = [:], body: Body = .none) {
+    package init(_ status: Int, headers: HTTPHeaders = [:], body: Body = .none) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
 
     /// No answer: the connection closes, as if the answer were lost.
-    public static var dropped: HTTPServerResponse {
+    package static var dropped: HTTPServerResponse {
         var response = HTTPServerResponse(500)
         response.dropsConnection = true
         return response
@@ -35,31 +35,31 @@ public struct HTTPServerResponse: Sendable {
 }
 
 /// A range of an open file, which stays open while `owner` is retained.
-public struct ServedFile: Sendable {
-    public let owner: any AnyObject & Sendable
-    public let descriptor: Int32
-    public let offset: Int64
-    public let count: Int64
+package struct ServedFile: Sendable {
+    package let owner: any AnyObject & Sendable
+    package let descriptor: Int32
+    package let offset: Int64
+    package let count: Int64
     /// If set, the last bytes are sent only if it matches all bytes.
-    public let checksum: Checksum?
+    package let checksum: Checksum?
 
-    public struct Checksum: Sendable {
+    package struct Checksum: Sendable {
         let crc32c: UInt32
         let report: @Sendable (Fault) -> Void
 
         /// `report` is called on any thread, before the connection ends.
-        public init(crc32c: UInt32, report: @escaping @Sendable (Fault) -> Void) {
+        package init(crc32c: UInt32, report: @escaping @Sendable (Fault) -> Void) {
             (self.crc32c, self.report) = (crc32c, report)
         }
     }
 
     /// The reason why a file was not sent completely.
-    public enum Fault: Sendable, Equatable {
+    package enum Fault: Sendable, Equatable {
         case wrongBytes
         case unreadable(errno: Int32)
     }
 
-    public init(
+    package init(
         _ descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64, count: Int64, checksum: Checksum? = nil
     ) {
         (self.descriptor, self.owner, self.offset, self.count) = (descriptor, owner, offset, count)

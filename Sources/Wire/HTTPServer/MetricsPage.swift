@@ -7,15 +7,15 @@ import Platform
 /// Only peers on this machine get them, unless a proxy says that it passes on the request of another one. There are no
 /// CORS headers, so that pages of browsers cannot read them.
 @Loop
-public struct MetricsPage {
+package struct MetricsPage {
     private let families: @Loop () -> [MetricFamily]
 
-    public init(_ families: @escaping @Loop () -> [MetricFamily]) { self.families = families }
+    package init(_ families: @escaping @Loop () -> [MetricFamily]) { self.families = families }
 
     private static let forwarding = ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"]
 
     /// Nil for another path or method.
-    public func answer(to request: HTTPServerRequest) -> HTTPServerResponse? {
+    package func answer(to request: HTTPServerRequest) -> HTTPServerResponse? {
         guard request.path == "/metrics", request.query == nil, request.method == .get || request.method == .head else {
             return nil
         }

@@ -1,12 +1,12 @@
 import HTTPText
 
 /// The delimiter of a multipart body, from the value of its Content-Type (RFC 2046, section 5.1.1).
-public struct MultipartBoundary: Sendable, Equatable {
+package struct MultipartBoundary: Sendable, Equatable {
     /// 1 to 70 visible characters of ASCII and spaces, and no space at the end.
-    public let text: String
+    package let text: String
 
     /// Nil where it has another form.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let bytes = text.utf8
         guard 1...70 ~= bytes.count, bytes.last != 0x20, bytes.allSatisfy({ 0x20...0x7E ~= $0 }) else { return nil }
         self.text = text
@@ -15,7 +15,7 @@ public struct MultipartBoundary: Sendable, Equatable {
     /// Nil unless the type is multipart and has one boundary, which may be unquoted, or in double or single quotes.
     ///
     /// Unquoted, it may have any character but a semicolon: some clients send `===============7==`.
-    public init?(contentType: String) {
+    package init?(contentType: String) {
         let end = contentType.utf8.firstIndex(of: 0x3B) ?? contentType.endIndex
         let type = trimmed(contentType[..<end])
         guard type.utf8.count > 10, isSameName(type.prefix(10), "multipart/") else { return nil }
@@ -28,9 +28,9 @@ public struct MultipartBoundary: Sendable, Equatable {
 
 /// What follows the first value of a header: `; name="key"; filename=x`. A value may be unquoted, or in double or single
 /// quotes.
-public enum HeaderParameters {
+package enum HeaderParameters {
     /// The values of the name. Nil where a parameter is malformed.
-    public static func all(_ name: String, of text: Substring) -> [String]? {
+    package static func all(_ name: String, of text: Substring) -> [String]? {
         var (rest, values) = (text, [String]())
         while !rest.isEmpty {
             guard let (other, value) = takeParameter(&rest) else { return nil }

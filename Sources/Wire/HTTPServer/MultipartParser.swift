@@ -4,8 +4,8 @@ import HTTPText
 ///
 /// A line ends with CR LF, or with LF alone if the first delimiter does: some clients write it so. A delimiter is a whole
 /// line, so content may have its text followed by anything else. Preamble and epilogue are ignored.
-public struct MultipartParser: Sendable {
-    public enum Event: Sendable, Equatable {
+package struct MultipartParser: Sendable {
+    package enum Event: Sendable, Equatable {
         /// More bytes are needed.
         case incomplete
         /// The headers of a part. Its content and `endOfPart` follow.
@@ -17,14 +17,14 @@ public struct MultipartParser: Sendable {
         case end
     }
 
-    public struct Malformed: Error, Equatable {
+    package struct Malformed: Error, Equatable {
         /// A sentence that says what is wrong.
-        public let message: String
+        package let message: String
     }
 
     /// All header lines of a part, in bytes, and their number.
-    public static let maxHeaderBytes = 16 << 10
-    public static let maxHeaders = 32
+    package static let maxHeaderBytes = 16 << 10
+    package static let maxHeaders = 32
 
     private enum State {
         case preamble
@@ -44,19 +44,19 @@ public struct MultipartParser: Sendable {
     private var delimiter: BytePattern
     private let firstDelimiter: [UInt8]
 
-    public init(_ boundary: MultipartBoundary) {
+    package init(_ boundary: MultipartBoundary) {
         self.boundary = boundary
         firstDelimiter = Array("--\(boundary.text)".utf8)
         delimiter = BytePattern([0x0D, 0x0A] + firstDelimiter)
     }
 
-    public mutating func append(_ bytes: [UInt8]) { buffer.append(bytes) }
+    package mutating func append(_ bytes: [UInt8]) { buffer.append(bytes) }
 
     /// Tells that the body has no more bytes.
-    public mutating func finish() { buffer.isFinished = true }
+    package mutating func finish() { buffer.isFinished = true }
 
     /// Returns the next event. Throws the same error again after one.
-    public mutating func next() throws(Malformed) -> Event {
+    package mutating func next() throws(Malformed) -> Event {
         do throws(Malformed) {
             while true {
                 if let event = try advance() { return event }

@@ -3,17 +3,17 @@ import Platform
 
 /// Reads the parts of a multipart body one after the other. Holds no more than one piece of the source.
 @Loop
-public final class MultipartReader {
+package final class MultipartReader {
     /// Waits for the next bytes of the body; none at its end.
-    public typealias Source = @Loop () async throws(HTTPRequestBody.Failure) -> [UInt8]
+    package typealias Source = @Loop () async throws(HTTPRequestBody.Failure) -> [UInt8]
 
-    public enum Failure: Error, Equatable {
+    package enum Failure: Error, Equatable {
         case body(HTTPRequestBody.Failure)
         /// A sentence that says what is wrong.
         case malformed(String)
 
         /// A status for the answer.
-        public var status: Int {
+        package var status: Int {
             switch self {
             case .body(let failure): failure.status
             case .malformed: 400
@@ -25,18 +25,18 @@ public final class MultipartReader {
     private let source: Source
     private var isWithinPart = false
 
-    public init(_ boundary: MultipartBoundary, _ source: @escaping Source) {
+    package init(_ boundary: MultipartBoundary, _ source: @escaping Source) {
         (parser, self.source) = (MultipartParser(boundary), source)
     }
 
-    public convenience init(_ boundary: MultipartBoundary, _ body: HTTPRequestBody) {
+    package convenience init(_ boundary: MultipartBoundary, _ body: HTTPRequestBody) {
         self.init(boundary) { () async throws(HTTPRequestBody.Failure) in try await body.read(atMost: 64 << 10) }
     }
 
     /// Returns the headers of the next part; nil after the last. Skips what has not been read of the part before.
     ///
     /// A body is complete only when this has returned nil: it has then been read to its end.
-    public func nextPart() async throws(Failure) -> HTTPHeaders? {
+    package func nextPart() async throws(Failure) -> HTTPHeaders? {
         while true {
             switch try await nextEvent() {
             case .part(let headers):
@@ -51,7 +51,7 @@ public final class MultipartReader {
     }
 
     /// Returns the next bytes of the part's content: at least one, and none at its end.
-    public func read() async throws(Failure) -> [UInt8] {
+    package func read() async throws(Failure) -> [UInt8] {
         guard isWithinPart else { return [] }
         if case .bytes(let bytes) = try await nextEvent() { return bytes }
         isWithinPart = false
@@ -59,7 +59,7 @@ public final class MultipartReader {
     }
 
     /// Returns the rest of the part's content. Throws `body(.tooLarge)` if it has more than `limit` bytes.
-    public func readAll(atMost limit: Int) async throws(Failure) -> [UInt8] {
+    package func readAll(atMost limit: Int) async throws(Failure) -> [UInt8] {
         var all: [UInt8] = []
         while case let piece = try await read(), !piece.isEmpty {
             guard piece.count <= limit - all.count else { throw .body(.tooLarge) }

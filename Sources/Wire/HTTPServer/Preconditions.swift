@@ -64,17 +64,17 @@ extension ConditionalOutcome {
 }
 
 /// An entity tag. Tags that match strongly name the same bytes.
-public struct EntityTag: Sendable, Equatable, CustomStringConvertible {
-    public let opaque: String
-    public let isWeak: Bool
+package struct EntityTag: Sendable, Equatable, CustomStringConvertible {
+    package let opaque: String
+    package let isWeak: Bool
 
     /// `opaque` has no quotation marks. Returns nil for a character that a tag cannot have.
-    public init?(_ opaque: String, isWeak: Bool = false) {
+    package init?(_ opaque: String, isWeak: Bool = false) {
         guard opaque.utf8.allSatisfy(Self.isTagCharacter) else { return nil }
         (self.opaque, self.isWeak) = (opaque, isWeak)
     }
 
-    public var description: String { (isWeak ? "W/\"" : "\"") + opaque + "\"" }
+    package var description: String { (isWeak ? "W/\"" : "\"") + opaque + "\"" }
 
     init?(parsing text: String) {
         guard let tags = EntityTagList(parsing: [text]), case .tags(let all) = tags, all.count == 1 else { return nil }

@@ -2,17 +2,17 @@ import HTTPText
 import Platform
 
 /// A resource that can be fetched, before it is opened.
-public struct ServedResource: Sendable {
-    public var size: Int64
-    public var etag: EntityTag?
-    public var lastModified: HTTPDate?
-    public var contentType: String?
+package struct ServedResource: Sendable {
+    package var size: Int64
+    package var etag: EntityTag?
+    package var lastModified: HTTPDate?
+    package var contentType: String?
     /// Cache-Control, Content-Disposition and other fields of the answer.
-    public var headers: HTTPHeaders
+    package var headers: HTTPHeaders
     /// Opens a range within the size. Returns nil where the resource is gone, which gives a 404.
-    public var open: @Loop (Range<Int64>) async -> HTTPServerResponse.Body?
+    package var open: @Loop (Range<Int64>) async -> HTTPServerResponse.Body?
 
-    public init(
+    package init(
         size: Int64, etag: EntityTag? = nil, lastModified: HTTPDate? = nil, contentType: String? = nil,
         headers: HTTPHeaders = [:], open: @escaping @Loop (Range<Int64>) async -> HTTPServerResponse.Body?
     ) {
@@ -23,7 +23,7 @@ public struct ServedResource: Sendable {
 
 /// Answers a GET or a HEAD as RFC 9110 specifies: preconditions first, then the range. Only a GET opens the resource.
 @Loop
-public func respond(
+package func respond(
     to request: HTTPServerRequest, with resource: ServedResource, at now: HTTPDate
 ) async -> HTTPServerResponse {
     let outcome = ConditionalOutcome(request, resource, at: now)

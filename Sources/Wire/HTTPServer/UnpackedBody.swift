@@ -4,7 +4,7 @@ import Synchronization
 
 /// A gzip body that is unpacked while it is sent, for clients that cannot do it. Its length is not known before, so it goes
 /// in chunks. Takes about 128 KiB, whatever its size. A body that is no gzip, or damaged, ends without the last chunk.
-public final class UnpackedBody: Sendable {
+package final class UnpackedBody: Sendable {
     private static let piece = 64 << 10
 
     private struct State {
@@ -27,14 +27,14 @@ public final class UnpackedBody: Sendable {
     private let state: Mutex<State>
 
     /// Nil where there is no zlib.
-    @Loop public init?(_ packed: HTTPServerResponse.Body) {
+    @Loop package init?(_ packed: HTTPServerResponse.Body) {
         guard let size = packed.count, let inflater = czlib_open() else { return nil }
         (self.packed, self.size) = (packed, size)
         state = Mutex(State(inflater: inflater))
     }
 
     /// Unpacks the first piece. False where the body is no gzip, or damaged there: it is not sent then. Blocks on the disk.
-    public func begin() -> Bool {
+    package func begin() -> Bool {
         state.withLock { state in
             while state.output.isEmpty { guard unpack(&state) else { return false } }
             return true

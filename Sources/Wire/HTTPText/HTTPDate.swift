@@ -1,18 +1,18 @@
 import Platform
 
 /// An HTTP date, in whole seconds.
-public struct HTTPDate: Sendable, Hashable, Comparable, CustomStringConvertible {
-    public let secondsSince1970: Int64
+package struct HTTPDate: Sendable, Hashable, Comparable, CustomStringConvertible {
+    package let secondsSince1970: Int64
 
-    public init(secondsSince1970: Int64) { self.secondsSince1970 = secondsSince1970 }
+    package init(secondsSince1970: Int64) { self.secondsSince1970 = secondsSince1970 }
 
-    public static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.secondsSince1970 < other.secondsSince1970 }
+    package static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.secondsSince1970 < other.secondsSince1970 }
 
     static let dayNames = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     static let monthNames = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     /// An IMF-fixdate. Clamps to the years 0001 to 9999.
-    public var description: String {
+    package var description: String {
         let moment = min(max(secondsSince1970, -62_135_596_800), 253_402_300_799)
         let (days, second) = moment.dividedByFloor(86_400)
         let day = CalendarDay(daysSince1970: days)
@@ -47,7 +47,7 @@ extension HTTPDate {
     /// Parses the three formats of RFC 9110.
     ///
     /// A two-digit year is at most 50 years after `now`: without one, it is a year from 1977 to 2076.
-    public init?(_ text: some StringProtocol, now: HTTPDate = HTTPDate(secondsSince1970: 1_767_225_600)) {
+    package init?(_ text: some StringProtocol, now: HTTPDate = HTTPDate(secondsSince1970: 1_767_225_600)) {
         let text = Substring(text).utf8
         guard let date = Self.formats.lazy.compactMap({ Self.parse(text, $0, now) }).first else { return nil }
         self = date

@@ -1,20 +1,20 @@
 /// Header fields in order. Names are case-insensitive and may repeat.
-public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, CustomStringConvertible {
-    public struct Field: Sendable, Equatable {
-        public var name: String
-        public var value: String
+package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, CustomStringConvertible {
+    package struct Field: Sendable, Equatable {
+        package var name: String
+        package var value: String
 
-        public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
+        package init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
     }
 
-    public private(set) var fields: [Field] = []
+    package private(set) var fields: [Field] = []
 
-    public init(_ fields: [Field] = []) { self.fields = fields }
+    package init(_ fields: [Field] = []) { self.fields = fields }
 
-    public init(dictionaryLiteral elements: (String, String)...) { fields = elements.map { Field($0, $1) } }
+    package init(dictionaryLiteral elements: (String, String)...) { fields = elements.map { Field($0, $1) } }
 
     /// The last value of the name. Setting replaces all fields of the name.
-    public subscript(name: String) -> String? {
+    package subscript(name: String) -> String? {
         get { fields.last { isSameName($0.name, name) }?.value }
         set {
             fields.removeAll { isSameName($0.name, name) }
@@ -28,14 +28,14 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
         return values.count == 1 ? values[0] : nil
     }
 
-    public func all(_ name: String) -> [String] { fields.lazy.filter { isSameName($0.name, name) }.map(\.value) }
+    package func all(_ name: String) -> [String] { fields.lazy.filter { isSameName($0.name, name) }.map(\.value) }
 
     /// The elements of a list field over all its lines, without empty ones.
     package func list(_ name: String) -> [Substring] {
         all(name).flatMap { $0.split(separator: ",").map(trimmed) }.filter { !$0.isEmpty }
     }
 
-    public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
+    package mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
     /// Continues a field on a folded line.
     package mutating func extendLast(_ more: String) {
@@ -44,7 +44,7 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
     }
 
     /// Names only, since values may be secret.
-    public var description: String { fields.map(\.name).joined(separator: ", ") }
+    package var description: String { fields.map(\.name).joined(separator: ", ") }
 }
 
 /// Case-insensitive for ASCII letters.

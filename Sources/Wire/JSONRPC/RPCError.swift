@@ -70,7 +70,7 @@ extension JSON {
 }
 
 /// An error with a JSON-RPC form. All other errors become `internalError`.
-public protocol RPCErrorConvertible: Error {
+package protocol RPCErrorConvertible: Error {
     var rpcError: RPCError { get }
 }
 

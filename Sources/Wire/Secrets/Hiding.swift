@@ -1,9 +1,9 @@
 extension String {
-    public static let hidden = "(…)"
+    package static let hidden = "(…)"
 
     /// Hides these secrets and long pieces of them, and all values that are secrets by name or place: params of URLs,
     /// members of JSON, headers, passwords in URLs. Finds them in every encoding.
-    public func hidingSecrets(_ known: [String] = []) -> String {
+    package func hidingSecrets(_ known: [String] = []) -> String {
         guard let found = secrets(known) else { return .hidden }
         guard !found.isEmpty else { return self }
         let source = Array(utf8)
@@ -16,13 +16,13 @@ extension String {
     }
 
     /// The values that are secrets by their names, undecoded.
-    public var namedSecrets: [String] {
+    package var namedSecrets: [String] {
         let source = Array(utf8)
         return (secrets([]) ?? [0..<source.count]).map { String(decoding: source[$0], as: UTF8.self) }
     }
 
     /// Says whether the text contains one of the secrets, or a long piece of one, in any encoding.
-    public func repeats(_ known: [String]) -> Bool {
+    package func repeats(_ known: [String]) -> Bool {
         let known = KnownSecrets(known)
         return DecodedText.readings(of: self).contains { !known.secrets(in: $0).isEmpty }
     }
@@ -45,7 +45,7 @@ extension String {
     }
 
     /// A URL without query, fragment and user info, shortened if it is very long.
-    public var withoutSecretParts: String {
+    package var withoutSecretParts: String {
         let start = firstRange(of: "://")?.upperBound ?? startIndex
         let target = utf8[start...].prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         let user = target.lastIndex(of: UInt8(ascii: "@"))

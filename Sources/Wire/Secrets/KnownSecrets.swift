@@ -95,10 +95,10 @@ private enum EncodedSecret {
 
 extension String {
     /// Says whether a param, header or member of this name holds a secret, in any encoding of the name.
-    public var isSecretName: Bool { DecodedText.readings(of: self).contains { $0.bytes[...].isSecretName } }
+    package var isSecretName: Bool { DecodedText.readings(of: self).contains { $0.bytes[...].isSecretName } }
 
     /// Says whether the text contains a word that names secrets.
-    public var mentionsSecrets: Bool { DecodedText.readings(of: self).contains { $0.bytes[...].mentionsSecrets } }
+    package var mentionsSecrets: Bool { DecodedText.readings(of: self).contains { $0.bytes[...].mentionsSecrets } }
 }
 
 extension ArraySlice<UInt8> {

@@ -3,15 +3,15 @@ import HTTPText
 
 extension StorageFixture {
     /// What requests have to carry.
-    public struct Credentials: Sendable {
+    package struct Credentials: Sendable {
         /// Whole values of `Authorization`, scheme included.
-        public var authorizations: Set<String>
+        package var authorizations: Set<String>
         /// The value of `X-Firebase-AppCheck`; any or none where nil.
-        public var appCheck: String?
+        package var appCheck: String?
         /// Whether an upload's address is not enough for its chunks, queries and its cancellation.
-        public var coverSessions: Bool
+        package var coverSessions: Bool
 
-        public init(_ authorizations: Set<String>, appCheck: String? = nil, coverSessions: Bool = false) {
+        package init(_ authorizations: Set<String>, appCheck: String? = nil, coverSessions: Bool = false) {
             self.authorizations = authorizations
             self.appCheck = appCheck
             self.coverSessions = coverSessions

@@ -3,11 +3,11 @@ import HTTPText
 
 extension StorageFixture {
     /// Something that goes wrong once.
-    public struct Fault: Sendable {
-        public let when: When
-        public let what: Action
+    package struct Fault: Sendable {
+        package let when: When
+        package let what: Action
 
-        public init(_ when: When, _ what: Action) {
+        package init(_ when: When, _ what: Action) {
             self.when = when
             self.what = what
         }
@@ -15,25 +15,25 @@ extension StorageFixture {
 }
 
 extension StorageFixture.Fault {
-    public enum When: Sendable {
+    package enum When: Sendable {
         /// At the nth request like that, counted from 1 since the faults were set, or at the next one if another fault
         /// that stands before triggered that one.
         case request(Int, @Sendable (StorageFixture.Request) -> Bool)
         /// Before this byte of an object (of the body, for an upload in one request) is taken, or sent.
         case byte(Int64)
 
-        public static func nth(_ number: Int, _ kinds: StorageFixture.Kind...) -> When {
+        package static func nth(_ number: Int, _ kinds: StorageFixture.Kind...) -> When {
             .request(number) { kinds.contains($0.kind) }
         }
 
-        public static func first(_ kinds: StorageFixture.Kind...) -> When {
+        package static func first(_ kinds: StorageFixture.Kind...) -> When {
             .request(1) { kinds.contains($0.kind) }
         }
     }
 
     /// At a byte, the bytes before it are taken, or sent for a download; what is not done at once is done to the
     /// request that carries it.
-    public enum Action: Sendable {
+    package enum Action: Sendable {
         /// Instead of handling the request. At a byte: without reading the rest, and for the last time.
         case answer(Int, headers: HTTPHeaders = [:], body: String = "")
         case answerAfterHandling(Int, headers: HTTPHeaders = [:], body: String = "")
@@ -64,7 +64,7 @@ extension StorageFixture.Fault {
     }
 
     /// What an answer says about how much is persisted, instead of the truth.
-    public enum FalseOffset: Sendable {
+    package enum FalseOffset: Sendable {
         case granules(Int)
         case beyondTotal
         case text(String)

@@ -6,12 +6,12 @@ import Synchronization
 /// over one set of objects, and goes wrong where a test says so.
 ///
 /// A request that comes for an upload session ends the right of those before it to add bytes.
-public final class StorageFixture: Sendable {
+package final class StorageFixture: Sendable {
     private let core: FixtureCore
     private let server: FixtureServer
 
     /// - Parameter buckets: the only ones that there are; any where nil.
-    public init(
+    package init(
         _ variant: Variant = .service, buckets: Set<String>? = nil, credentials: Credentials? = nil
     ) throws {
         let core = FixtureCore()
@@ -25,33 +25,33 @@ public final class StorageFixture: Sendable {
     }
 
     /// `http://127.0.0.1:PORT`.
-    public var url: String { server.url }
-    public var connections: Int { server.connections }
+    package var url: String { server.url }
+    package var connections: Int { server.connections }
 
     /// Setting them counts requests anew.
-    public var faults: [Fault] {
+    package var faults: [Fault] {
         get { core.change { $0.script.all } }
         set { core.change { $0.script = PendingFaults(newValue) } }
     }
 
     /// Nothing is required where nil.
-    public var credentials: Credentials? {
+    package var credentials: Credentials? {
         get { core.change { $0.credentials } }
         set { core.change { $0.credentials = newValue } }
     }
 
     /// What GCS answers about a session that was cancelled: 410 or 404.
-    public var cancelledStatus: Int {
+    package var cancelledStatus: Int {
         get { core.change { $0.cancelledStatus } }
         set { core.change { $0.cancelledStatus = newValue } }
     }
 
-    public var log: Log { core.change { $0.log } }
-    public var requests: [Request] { log.requests }
-    public var unfired: [Fault] { log.unfired }
+    package var log: Log { core.change { $0.log } }
+    package var requests: [Request] { log.requests }
+    package var unfired: [Fault] { log.unfired }
 
     /// Returns when the log meets the condition. Waits as the function of that name does.
-    public func until(
+    package func until(
         isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
         _ location: SourceLocation = #_sourceLocation,
         _ isMet: @escaping @Sendable (Log) -> Bool
@@ -66,12 +66,12 @@ public final class StorageFixture: Sendable {
 
 extension StorageFixture {
     /// `BUCKET/NAME`, in the order of their bytes.
-    public var objects: [String] { core.change { $0.stored.all.map { "\($0.bucket)/\($0.name)" } } }
+    package var objects: [String] { core.change { $0.stored.all.map { "\($0.bucket)/\($0.name)" } } }
 
-    public func bytes(_ bucket: String, _ name: String) -> [UInt8]? { core.change { $0.stored[bucket, name]?.bytes } }
+    package func bytes(_ bucket: String, _ name: String) -> [UInt8]? { core.change { $0.stored[bucket, name]?.bytes } }
 
     /// As the protocol shows them; looking creates no token.
-    public func metadata(_ bucket: String, _ name: String, as dialect: Dialect = .firebase) -> JSON? {
+    package func metadata(_ bucket: String, _ name: String, as dialect: Dialect = .firebase) -> JSON? {
         core.change { state in
             let object = state.stored[bucket, name]
             return dialect == .firebase ? object?.firebase : object?.gcs(at: state.url)
@@ -79,7 +79,7 @@ extension StorageFixture {
     }
 
     /// Stores an object as if it had been uploaded.
-    public func put(
+    package func put(
         _ bytes: [UInt8], _ bucket: String, _ name: String, metadata: JSON = [:], by dialect: Dialect = .firebase
     ) throws {
         try core.change { state throws(Answer) in
@@ -88,14 +88,14 @@ extension StorageFixture {
     }
 
     /// Changes an object's metadata as if it had been patched.
-    public func change(_ bucket: String, _ name: String, _ metadata: JSON) {
+    package func change(_ bucket: String, _ name: String, _ metadata: JSON) {
         core.change { state in
             guard var object = state.stored[bucket, name], object.apply(metadata) else { return }
             state.change(&object)
         }
     }
 
-    public func remove(_ bucket: String, _ name: String) { core.change { $0.stored[bucket, name] = nil } }
+    package func remove(_ bucket: String, _ name: String) { core.change { $0.stored[bucket, name] = nil } }
 }
 
 /// The state behind its lock, and those who wait for it to be so or so.

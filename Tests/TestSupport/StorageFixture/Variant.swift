@@ -2,7 +2,7 @@ import JSONText
 
 extension StorageFixture {
     /// Whose answers the fixture gives where servers that speak the same protocol differ.
-    public enum Variant: Sendable, CaseIterable {
+    package enum Variant: Sendable, CaseIterable {
         case service
         /// Google's testbench for client libraries.
         case testbench

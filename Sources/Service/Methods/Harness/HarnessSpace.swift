@@ -4,7 +4,7 @@ import Platform
 import Storage
 
 /// What the methods need of a space besides its service. The program implements it.
-@Loop public protocol HarnessSpace: AnyObject, Sendable {
+@Loop package protocol HarnessSpace: AnyObject, Sendable {
     var name: String { get }
     /// The socket whose connections are in the space.
     var socket: String { get }
@@ -32,19 +32,19 @@ import Storage
 }
 
 /// How a new space begins.
-public struct SpaceOptions: Sendable {
+package struct SpaceOptions: Sendable {
     /// Of ids, download tokens and rests.
-    public var seed: UInt64 = 1
+    package var seed: UInt64 = 1
     /// Nil for all.
-    public var buckets: Set<String>?
+    package var buckets: Set<String>?
     /// In bytes; nil for any number.
-    public var quota: Int64?
+    package var quota: Int64?
     /// It outlives its last connection.
-    public var isKept = false
+    package var isKept = false
     /// SDKs have an address for it; one that is entered gets it, too.
-    public var hasGateway = false
+    package var hasGateway = false
 
-    public init() {}
+    package init() {}
 }
 
 extension Request<ConnectionContext> {

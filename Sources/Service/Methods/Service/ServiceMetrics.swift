@@ -14,7 +14,7 @@ struct ServiceMetrics: ParameterlessMethod, PromptMethod {
 }
 
 extension ServiceContext {
-    public var metrics: [MetricFamily] {
+    package var metrics: [MetricFamily] {
         let requests = connections.values.reduce(into: RequestCounts()) { $0 += $1.requests }
         let own: [MetricFamily] = [
             .gauges(
