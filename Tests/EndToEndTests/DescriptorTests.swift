@@ -66,8 +66,8 @@ import Testing
     }
 }
 
-/// A connection to the HTTP server that sends nothing until `get`.
-private final class Visitor {
+/// A connection to the HTTP server that sends nothing until it is asked to.
+final class Visitor {
     private let raw: Int32
 
     init(_ port: UInt16) throws {
@@ -93,7 +93,11 @@ private final class Visitor {
     /// The whole answer.
     func get(_ url: String) throws -> String {
         let parts = url.split(separator: "/", maxSplits: 2)
-        let request = "GET /\(parts[2]) HTTP/1.1\r\nHost: \(parts[1])\r\nConnection: close\r\n\r\n"
+        return try exchange("GET /\(parts[2]) HTTP/1.1\r\nHost: \(parts[1])\r\nConnection: close\r\n\r\n")
+    }
+
+    /// The whole answer to a request that closes the connection.
+    func exchange(_ request: String) throws -> String {
         try #require(send(raw, request, request.utf8.count, 0) == request.utf8.count)
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)

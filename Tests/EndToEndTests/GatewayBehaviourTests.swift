@@ -66,6 +66,12 @@ struct GatewayClient: Sendable {
         return Answer(status: response.status, headers: response.headers, body: response.body)
     }
 
+    /// The whole answer to the bytes of a request that closes its connection.
+    func exchange(_ request: String) async throws -> String {
+        let port = try #require(base.split(separator: ":").last.flatMap { UInt16($0) })
+        return try await onThread { try Visitor(port).exchange(request) }
+    }
+
     func get(_ path: String, _ headers: HTTPHeaders = [:]) async throws -> Answer {
         try await send("GET", path, headers)
     }

@@ -31,7 +31,9 @@ final class RemoteUpload: TransferSession {
     let upload: Upload
     let backend: RemoteBackend
     let source: UploadReader
-    private let underWay = Mutex<(step: UploadMachine.Step, task: Task<Answer, Never>)?>(nil)
+    private enum Stop { case abort, soon }
+    /// The last step; its task, as soon as that has begun; and what is to stop it then.
+    private let underWay = Mutex<(step: UploadMachine.Step, task: Task<Answer, Never>?, early: Stop?)?>(nil)
     /// The progress of the step's last request body.
     private let sending = Mutex<BodyProgress?>(nil)
     private let opening = SessionCreation()
@@ -70,11 +72,20 @@ final class RemoteUpload: TransferSession {
         _ step: UploadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
     ) async -> Answer {
         sending.withLock { $0 = nil }
+        underWay.withLock { $0 = (step, nil, nil) }
         let task = await Loop.immediateTask { [self] in
             self.replacesNewer = replacesNewer
             return await answer(to: step)
         }
-        underWay.withLock { $0 = (step, task) }
+        let early = underWay.withLock { current in
+            defer { current = (step, task, nil) }
+            return current?.early
+        }
+        switch early {
+        case .abort: abort()
+        case .soon: stopSoon()
+        case nil: break
+        }
         if step == .settle { stop(task, after: Self.settlingTime) }
         return await task.value
     }
@@ -87,14 +98,24 @@ final class RemoteUpload: TransferSession {
     static let settlingTime = Duration.milliseconds(400)
 
     func abort() {
-        guard let (_, task) = underWay.withLock({ $0 }) else { return }
+        guard let (_, task) = current(orBefore: .abort) else { return }
         stop(task, after: isThrough ? Self.answerTime : nil)
     }
 
     func stopSoon() {
-        guard let (step, task) = underWay.withLock({ $0 }) else { return }
+        guard let (step, task) = current(orBefore: .soon) else { return }
         let isNearlyThrough = step == .open || sending.withLock { $0?.isThrough(within: Self.grace) } ?? false
         stop(task, after: isNearlyThrough ? Self.grace : nil)
+    }
+
+    /// The step that has begun. One that is about to begin is stopped then.
+    private func current(orBefore stop: Stop) -> (UploadMachine.Step, Task<Answer, Never>)? {
+        underWay.withLock { current in
+            guard let (step, task, _) = current else { return nil }
+            if let task { return (step, task) }
+            if current?.early != .abort { current?.early = stop }
+            return nil
+        }
     }
 
     private func stop(_ task: Task<Answer, Never>, after limit: Duration?) {

@@ -98,6 +98,14 @@ extension IncomingBytes.Expected {
         return Self(md5: md5, crc32c: value)
     }
 
+    /// Throws 400 where the two differ.
+    func adding(_ other: Self) throws(GatewayError) -> Self {
+        guard md5 ?? other.md5 == other.md5 ?? md5, crc32c ?? other.crc32c == other.crc32c ?? crc32c else {
+            throw .badRequest("The request has two checksums of the object.")
+        }
+        return Self(md5: md5 ?? other.md5, crc32c: crc32c ?? other.crc32c)
+    }
+
     func check(_ bytes: [UInt8], of reference: Reference) throws(StorageError) {
         guard !isEmpty else { return }
         let checksum = Checksum(of: bytes)

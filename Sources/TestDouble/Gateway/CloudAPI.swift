@@ -23,12 +23,16 @@ import Transfers
         if isUpload || rest.first == "download" { rest = rest.dropFirst() }
         if rest.starts(with: ["storage", "v1"]) { rest = rest.dropFirst(2) }
         guard rest.first == "b" else { return nil }
+        // A list of buckets or objects may end with a slash.
+        if rest.count == 2 || rest.count == 4, rest.last == "" { rest.removeLast() }
         return isUpload ? ["upload"] + rest : Array(rest)
     }
 
     var takesObject: Bool {
         path.first == "upload" || path.count == 3 && path[2] == "o" && request.http.method == .post
     }
+
+    var takesRange: Bool { takesObject && request["upload_id"] != nil }
 
     func answer() async throws -> HTTPServerResponse {
         let fields = try request["fields"].map { text throws(GatewayError) in try FieldSelection(text) }

@@ -72,7 +72,11 @@ import Platform
                 guard bytes <= bounds.bytes else {
                     throw GatewayError(413, "The requests of a batch have at most \(bounds.bytes) bytes.")
                 }
-                parts.append(Part(id: headers["Content-ID"] ?? "", request: request(in: part)))
+                let type = headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? "application/http"
+                let flaw = GatewayError.badRequest("A part of a batch is application/http, not \(type).")
+                let isRequest = type.filter { $0 != " " } == "application/http"
+                parts.append(
+                    Part(id: headers["Content-ID"] ?? "", request: isRequest ? request(in: part) : .failure(flaw)))
             }
         } catch let error as MultipartReader.Failure {
             throw error.gatewayError
@@ -87,8 +91,11 @@ import Platform
             .map { $0.last == 0x0D ? $0.dropLast() : $0 }
         let words = String(decoding: lines[0], as: UTF8.self).split(separator: " ")
         guard words.count >= 2, let method = HTTPServerRequest.Method(rawValue: String(words[0])),
-            let (path, query) = Self.target(words[1])
+            let (host, path, query) = Self.target(words[1])
         else { return .failure(malformed) }
+        if let host, host != self.request.header("Host"), !host.hasSuffix(".googleapis.com") {
+            return .failure(.badRequest("A request of the batch is for another server: \(host.prefix(200))"))
+        }
         var headers = HTTPHeaders()
         let head = lines.dropFirst().prefix { !$0.isEmpty }
         for line in head {
@@ -97,20 +104,33 @@ import Platform
             headers.add(field.name, field.value)
         }
         headers["Host"] = self.request.header("Host")
-        let body = lines.dropFirst(head.count + 2).joined(separator: [0x0A])
+        let body = Array(lines.dropFirst(head.count + 2).joined(separator: [0x0A]))
+        if let text = headers["Content-Length"] {
+            // Clients end a part with a line of their own.
+            guard let length = Int(text), length >= 0, length <= body.count,
+                body.dropFirst(length).allSatisfy({ $0 == 0x0D || $0 == 0x0A || $0 == 0x20 })
+            else {
+                return .failure(
+                    .badRequest("A request of the batch has \(body.count) bytes, but its Content-Length says \(text)."))
+            }
+        }
         let request = HTTPServerRequest(path, method: method, query: query, headers: headers)
-        return .success((request, Array(body)))
+        return .success((request, body))
     }
 
     /// Some clients write the whole URL.
-    private static func target(_ text: Substring) -> (path: String, query: String?)? {
-        var target = text
-        if let scheme = target.firstRange(of: "://") {
-            target = target[scheme.upperBound...].drop { $0 != "/" }
+    private static func target(_ text: Substring) -> (host: String?, path: String, query: String?)? {
+        var (target, host) = (text, String?.none)
+        if let scheme = target.firstRange(of: "://"), !target.hasPrefix("/") {
+            let rest = target[scheme.upperBound...]
+            host = String(rest.prefix { $0 != "/" })
+            target = rest.drop { $0 != "/" }
         }
         guard target.hasPrefix("/") else { return nil }
         let end = target.firstIndex(of: "?")
-        return (String(target[..<(end ?? target.endIndex)]), end.map { String(target[target.index(after: $0)...]) })
+        return (
+            host, String(target[..<(end ?? target.endIndex)]), end.map { String(target[target.index(after: $0)...]) }
+        )
     }
 
     // MARK: - Answers

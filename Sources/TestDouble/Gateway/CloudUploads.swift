@@ -13,22 +13,40 @@ import Transfers
     let bucket: String
 
     func answer() async throws -> HTTPServerResponse {
+        if let id = request["upload_id"] {
+            try request.allow(QueryParams.session)
+            return try await goOn(with: id)
+        }
         try request.allow(QueryParams.upload)
-        if let id = request["upload_id"] { return try await goOn(with: id) }
         guard request.http.method == .post else { throw GatewayError(405, "Method Not Allowed") }
-        let type = request["uploadType"] ?? request["upload_protocol"] ?? request.header("X-Goog-Upload-Protocol")
-        switch type ?? "media" {
+        switch try type() {
         case "resumable": return try await start()
         case "multipart":
+            try request.checkAnnounced("x-upload-content-length", isWhole: false)
             let upload = try await MultipartUpload(request)
             return try await store(upload, upload.resource, upload.change, upload.expected)
         case "media", "raw":
+            try request.checkAnnounced("x-upload-content-length")
             var change = MetadataChange()
             if let type = request.header("Content-Type") { change.content[.contentType] = type }
             if let encoding = request["contentEncoding"] { change.content[.contentEncoding] = encoding }
             return try await store(request.body, [:], change, .init(request.http.headers))
         case let other: throw GatewayError.badRequest("There is no upload type \(other).")
         }
+    }
+
+    /// Throws where the request names two, or the protocol of `X-Goog-Upload-Command`.
+    private func type() throws(GatewayError) -> String {
+        let asked = request["uploadType"] ?? request["upload_protocol"]
+        if let asked, let other = request["upload_protocol"], other != asked {
+            throw .badRequest("The upload has two types: \(asked), \(other).")
+        }
+        guard let named = request.header("X-Goog-Upload-Protocol")?.lowercased() else { return asked ?? "media" }
+        guard named == "raw" || named == "multipart" else {
+            throw GatewayError(501, "The header X-Goog-Upload-Protocol is not served here as \(named).")
+        }
+        guard let asked, asked != named, asked != "media" || named != "raw" else { return named }
+        throw .badRequest("The upload has two types: \(asked), \(named).")
     }
 
     private func reference(_ json: JSON) throws -> Reference {
@@ -47,7 +65,7 @@ import Transfers
         var change = change
         change.makeNoDownloadToken()
         return complete(
-            try await service.store(source, to: object, change, if: request.preconditions(), expected))
+            try await service.store(source, of: request, to: object, change, if: request.preconditions(), expected))
     }
 
     private func complete(_ stored: ObjectMetadata) -> HTTPServerResponse { .json(stored.cloud(request.base)) }
@@ -75,7 +93,7 @@ import Transfers
     }
 
     private func goOn(with id: String) async throws -> HTTPServerResponse {
-        let session = try await UploadSessionState(id, service.transfers)
+        let session = try await UploadSessionState(id, service.transfers, bucket: bucket, name: request["name"])
         return try await session.used { try await answer(about: session) }
     }
 
@@ -115,6 +133,7 @@ import Transfers
 
     private func receive(_ upload: IncomingUpload) async throws -> HTTPServerResponse {
         let range = try SentRange(request)
+        if range.start != nil { try request.checkHasLength() }
         try range.check(size: upload.announcedSize ?? upload.toldSize)
         try range.check(request.body.length)
         upload.toldSize = range.total ?? upload.toldSize

@@ -14,19 +14,23 @@ import Transfers
     let path: [String]
     let isCloud = false
 
+    let takesUploadHeaders = true
     var takesObject: Bool { (request.http.method == .post || request.http.method == .put) && isUpload }
 
     func answer() async throws -> HTTPServerResponse {
+        guard request["fields"] == nil else { throw GatewayError(501, "The param fields is not served here.") }
         if path.isEmpty { return .json(["emulator": "storage"]) }
         guard path.count >= 3, path[0] == "b", path[2] == "o" else { throw GatewayError.notFound }
         // A name may have slashes that are not escaped.
-        let name = path.count > 3 ? path[3...].joined(separator: "/") : nil
+        let text = path[3...].joined(separator: "/")
+        let name = text.isEmpty ? nil : text
         if takesObject {
             try request.allow(QueryParams.firebaseUpload)
             return try await FirebaseUploads(service: service, request: request, bucket: path[1], name: name).answer()
         }
         guard let name else {
             guard request.http.method == .get else { throw GatewayError(405, "Method Not Allowed") }
+            try request.refuseValidators()
             return try await list()
         }
         let object = try Reference(bucket: path[1], object: name)
@@ -57,6 +61,7 @@ import Transfers
 
     private func metadata(of object: Reference) async throws -> HTTPServerResponse {
         try request.allow(["token"])
+        try request.refuseValidators()
         try service.check(.get, object.url, for: request)
         return .json(try await withToken(service.backend.metadata(of: object, for: service.caller)).firebase)
     }

@@ -10,6 +10,8 @@ import Transfers
 @Loop struct FirebaseUploads {
     /// In bytes, as Google's servers demand of all chunks but the last.
     private static let granularity = 262_144
+    /// The headers that say how long the object is: of the web, and of Android.
+    private static let announcements = ["X-Goog-Upload-Header-Content-Length", "X-Goog-Upload-Content-Length"]
 
     let service: GatewayService
     let request: GatewayRequest
@@ -52,12 +54,14 @@ import Transfers
     // MARK: - In one request
 
     private func raw() async throws -> HTTPServerResponse {
+        for header in Self.announcements { try request.checkAnnounced(header) }
         var change = MetadataChange()
         if let type = request.header("Content-Type") { change.content[.contentType] = type }
         return try await store(request.body, [:], change, .init(request.http.headers))
     }
 
     private func multipart() async throws -> HTTPServerResponse {
+        for header in Self.announcements { try request.checkAnnounced(header, isWhole: false) }
         let upload = try await MultipartUpload(request)
         return try await store(upload, upload.resource, upload.change, upload.expected)
     }
@@ -68,7 +72,8 @@ import Transfers
     ) async throws -> HTTPServerResponse {
         let object = try reference(json)
         try await service.checkUpload(to: object, for: request)
-        return .json(try await service.store(source, to: object, change, if: Preconditions(), expected).firebase)
+        return .json(
+            try await service.store(source, of: request, to: object, change, if: Preconditions(), expected).firebase)
     }
 
     // MARK: - Resumable
@@ -81,8 +86,9 @@ import Transfers
         var change = try MetadataChange(resource: json)
         let type = request.header("X-Goog-Upload-Header-Content-Type") ?? request.header("X-Goog-Upload-Content-Type")
         if let type, json["contentType"] == nil { change.content[.contentType] = type }
-        let announced = try request.length("X-Goog-Upload-Header-Content-Length")
-        let size = try announced ?? request.length("X-Goog-Upload-Content-Length")
+        let sizes = try Self.announcements.compactMap { header throws(GatewayError) in try request.length(header) }
+        guard Set(sizes).count < 2 else { throw GatewayError.badRequest("The upload has two lengths: \(sizes).") }
+        let size = sizes.first
         try change.take(.init(request.http.headers))
         let upload = try await service.transfers.upload(size: size, to: object, change)
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
@@ -98,20 +104,25 @@ import Transfers
     }
 
     private func goOn(with id: String, _ commands: Set<String>) async throws -> HTTPServerResponse {
-        let session = try await UploadSessionState(id, service.transfers)
+        let session = try await UploadSessionState(
+            id, service.transfers, bucket: bucket, name: request["name"] ?? name)
         return try await session.used {
             switch commands {
             case ["query"]: return try await status(of: session)
             case ["cancel"]: return try await cancel(session)
             case ["upload"], ["upload", "finalize"], ["finalize"]:
-                return try await receive(session, isLast: commands.contains("finalize"))
+                return try await receive(
+                    session, hasBytes: commands.contains("upload"), isLast: commands.contains("finalize"))
             default:
                 throw GatewayError.badRequest("There is no such command: \(commands.sorted().joined(separator: ", "))")
             }
         }
     }
 
-    private func receive(_ session: UploadSessionState, isLast: Bool) async throws -> HTTPServerResponse {
+    private func receive(
+        _ session: UploadSessionState, hasBytes: Bool, isLast: Bool
+    ) async throws -> HTTPServerResponse {
+        if hasBytes { try request.checkHasLength() }
         let upload: IncomingUpload
         switch session {
         case .active(let active): upload = active
@@ -239,13 +250,19 @@ extension GatewayError {
     case cancelled
     case failed(StorageError)
 
-    /// Throws 404 for an unknown id.
-    init(_ id: String, _ transfers: Transfers) async throws {
-        if let upload = try await transfers.incomingUpload(id), upload.task?.state.isFinished == false {
+    /// Throws 404 for an unknown id, and for one that is at another object's URL.
+    init(_ id: String, _ transfers: Transfers, bucket: String, name: String?) async throws {
+        let upload = try await transfers.incomingUpload(id)
+        guard let task = upload?.task ?? (try? transfers.uploads.task(id)) else { throw GatewayError.notFound }
+        let reference = task.snapshot().reference
+        guard reference.bucket == bucket, name ?? reference.object == reference.object else {
+            throw GatewayError.notFound
+        }
+        if let upload, !task.state.isFinished {
             self = .active(upload)
             return
         }
-        guard let task = try? transfers.uploads.task(id), task.state.isFinished else { throw GatewayError.notFound }
+        guard task.state.isFinished else { throw GatewayError.notFound }
         self.init(task)
     }
 

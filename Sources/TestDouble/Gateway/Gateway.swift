@@ -142,7 +142,7 @@ import Transfers
             try request.checkKeys()
             let api = try isInBatch ? apiOfBatch(for: request) : api(for: request)
             isCloud = api.isCloud
-            try request.checkHeaders(isObjectURL: api is ObjectAPI, takesObject: api.takesObject)
+            try request.checkHeaders(api)
             if !request.isRead { body.inspect = try BodyChecksums(request).inspection() }
             return try await api.answer()
         } catch let error as GatewayError {
@@ -186,6 +186,7 @@ import Transfers
                 if let first = request.path.first, Self.reserved.contains(first) { throw .noRoute(request) }
                 return try ObjectAPI(service: service, request: request)
             }
+            guard request.path.first != "download" || request.isRead else { throw .noRoute(request) }
             return CloudAPI(service: service, request: request, path: path)
         }
     }
@@ -205,9 +206,10 @@ import Transfers
 
     /// An object that comes in one request.
     func store(
-        _ source: any ByteSource, to reference: Reference, _ change: MetadataChange,
+        _ source: any ByteSource, of request: GatewayRequest, to reference: Reference, _ change: MetadataChange,
         if conditions: Preconditions, _ expected: IncomingBytes.Expected
     ) async throws -> ObjectMetadata {
+        try request.checkHasLength()
         let body = UploadBody(source, engine)
         if let bytes = try await body.whole() {
             try expected.check(bytes, of: reference)
@@ -249,11 +251,17 @@ extension IncomingUpload.Answer {
     var isCloud: Bool { get }
     /// The body of the request has the bytes of an object.
     var takesObject: Bool { get }
+    /// The request may belong to a session, whose bytes have a place: the header that says so.
+    var takesRange: Bool { get }
+    /// `X-Goog-Upload-…` and `X-HTTP-Method-Override` have their meaning.
+    var takesUploadHeaders: Bool { get }
     func answer() async throws -> HTTPServerResponse
 }
 
 extension GatewayAPI {
     var takesObject: Bool { false }
+    var takesRange: Bool { false }
+    var takesUploadHeaders: Bool { false }
 }
 
 extension GatewayError {
@@ -296,6 +304,10 @@ extension HTTPServerResponse {
     func answer() async throws -> HTTPServerResponse {
         switch (request.http.method, request.path.dropFirst().first) {
         case (.post, "reset"):
+            try request.allow([])
+            guard try await request.body.read(atMost: 1).isEmpty else {
+                throw GatewayError.badRequest("A reset is of everything: it has no body.")
+            }
             guard let reset else { throw GatewayError(403, "Only a service with --harness can be reset.") }
             try await reset()
             return HTTPServerResponse(200)

@@ -7,7 +7,7 @@ import Storage
 /// A request of an SDK. Path segments and query are decoded, each exactly once.
 struct GatewayRequest {
     let http: HTTPServerRequest
-    /// Decoded; a slash that was escaped is part of its segment.
+    /// Decoded; a slash that was escaped is part of its segment. From `b` on a segment may be empty.
     let path: [String]
     let body: HTTPRequestBody
     /// Of the query; nil without an equals sign.
@@ -17,11 +17,13 @@ struct GatewayRequest {
     init(_ http: HTTPServerRequest, _ body: HTTPRequestBody) throws(GatewayError) {
         (self.http, self.body) = (http, body)
         var path: [String] = []
-        for segment in http.path.split(separator: "/") {
+        for segment in http.path.split(separator: "/", omittingEmptySubsequences: false) {
             guard let decoded = percentDecoded(segment) else { throw .badRequest("The path is not UTF-8: \(segment)") }
             path.append(decoded)
         }
-        self.path = path
+        // Some clients put slashes around what stands before the bucket. Behind it each slash belongs to a name.
+        let head = path.prefix { $0 != "b" }
+        self.path = head.filter { !$0.isEmpty } + path.dropFirst(head.count)
         var params: [String: String?] = [:]
         for item in http.queryItems {
             guard let name = item.name else { throw .badRequest("The query is not UTF-8: \(item.rawName)") }
@@ -82,7 +84,7 @@ struct GatewayRequest {
     /// A number of a header. Throws 400 for another text.
     func length(_ header: String) throws(GatewayError) -> Int64? {
         guard let text = self.header(header) else { return nil }
-        guard let value = Int64(digits: text) else { throw .badRequest("\(header) is no length: \(text)") }
+        guard let value = Int64(digits: text) else { throw .badRequest("\(header) is no number: \(text)") }
         return value
     }
 

@@ -41,6 +41,9 @@ import Storage
             try request.allow(QueryParams.signature)
             try request.allow(headers: ObjectHeaders.put.union([ObjectHeaders.custom]))
             if let source = try request.copySource() { return try await copy(source, object) }
+            if let field = request.http.headers.fields.first(where: { ObjectHeaders.isOfCopy($0.name) }) {
+                throw GatewayError.badRequest("\(field.name) needs x-goog-copy-source, which says what is copied.")
+            }
             return try await put(object)
         case .delete:
             try request.allow(QueryParams.signature.union(["generation"]))
@@ -70,7 +73,7 @@ import Storage
         var change = change
         change.makeNoDownloadToken()
         let stored = try await service.store(
-            request.body, to: object, change, if: request.objectPreconditions(),
+            request.body, of: request, to: object, change, if: request.objectPreconditions(),
             .init(request.http.headers))
         return HTTPServerResponse(200, headers: Self.headers(stored))
     }

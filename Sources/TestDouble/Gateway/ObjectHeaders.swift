@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPText
 import JSONText
+import Platform
 import Storage
 
 /// The headers of Google Cloud Storage's XML API that have a meaning. Those that are not served are refused by name.
@@ -34,6 +35,33 @@ enum ObjectHeaders {
         "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     ]
 
+    /// What makes an object another one at its own URL, or refuses it.
+    private static let properties: Set = [
+        "x-goog-acl", "x-goog-content-length-range", "x-goog-custom-time", "x-goog-metadata-directive",
+        "x-goog-resumable", "x-goog-storage-class", "x-goog-tagging",
+    ]
+
+    /// Whether the header is a checksum that is not compared.
+    static func isAboutBytes(_ name: String) -> Bool {
+        checksums.contains(name) || name.hasPrefix("x-amz-checksum-")
+    }
+
+    /// Whether the header would have a meaning for the part of a body.
+    static func isUnservedInPart(_ name: String, _ value: String) -> Bool {
+        isAboutBytes(name) || validators.contains(name) || name == "content-range" || isProperty(name, value)
+            || name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source")
+    }
+
+    /// Whether the header is about the source of a copy.
+    static func isOfCopy(_ name: String) -> Bool { copy.contains(name.lowercased()) }
+
+    /// Whether the header would have a meaning at an object's own URL, with this value. APIs take properties from JSON.
+    static func isProperty(_ name: String, _ value: String) -> Bool {
+        if harmless.contains(name) || harmlessValues[name]?.contains(value.lowercased()) == true { return false }
+        return properties.contains(name) || name.hasPrefix(custom) || name.hasPrefix("x-goog-object-lock-")
+            || name.hasPrefix("x-amz-")
+    }
+
     /// Of the headers or the fields of a form that make a request mean something else. Throws 501 for one that is not
     /// served.
     static func check(_ name: String, _ value: String, served: Set<String>) throws(GatewayError) {
@@ -54,22 +82,41 @@ extension GatewayRequest {
         for field in http.headers.fields { try ObjectHeaders.check(field.name, field.value, served: served) }
     }
 
-    /// Throws 501 where a header of a write, or of another API than that of `/BUCKET/NAME`, would be a condition, a source
-    /// or a checksum if it were served, or says that the body has a coding.
-    func checkHeaders(isObjectURL: Bool, takesObject: Bool) throws(GatewayError) {
+    /// Throws 501 where a header of a write, or of another API than that of `/BUCKET/NAME`, would be a condition, a source,
+    /// a property or a checksum if it were served, or says that the body has a coding.
+    @Loop func checkHeaders(_ api: any GatewayAPI) throws(GatewayError) {
+        let isObjectURL = api is ObjectAPI
         for field in http.headers.fields {
             let name = field.name.lowercased()
             let isCondition = name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source")
-            guard isCondition && !isObjectURL || !isRead && isUnserved(name, takesObject: takesObject) else { continue }
+            guard isCondition && !isObjectURL || !isRead && isUnserved(name, field.value, api) else { continue }
             throw GatewayError(501, "The header \(field.name) is not served here.")
         }
         if !isRead { try checkCoding(isObjectURL: isObjectURL) }
     }
 
     /// Of a write.
-    private func isUnserved(_ name: String, takesObject: Bool) -> Bool {
-        ObjectHeaders.validators.contains(name) || ObjectHeaders.checksums.contains(name)
-            || name.hasPrefix("x-amz-checksum-") || name == "x-goog-hash" && !takesObject
+    @Loop private func isUnserved(_ name: String, _ value: String, _ api: any GatewayAPI) -> Bool {
+        switch name {
+        case "content-range": !api.takesRange && !(api is ObjectAPI)
+        case "x-goog-hash": !api.takesObject
+        case "x-http-method-override":
+            value.uppercased() != http.method.rawValue
+                && !(api.takesUploadHeaders && (http.method == .post || http.method == .put))
+        // A part of the body that comes after its bytes is not read.
+        case "trailer": http.headers.list("Trailer").contains { ObjectHeaders.isAboutBytes($0.lowercased()) }
+        default:
+            ObjectHeaders.isAboutBytes(name) || ObjectHeaders.validators.contains(name)
+                || name.hasPrefix("x-goog-upload-") && name != "x-goog-upload-protocol" && !api.takesUploadHeaders
+                || !(api is ObjectAPI) && ObjectHeaders.isProperty(name, value)
+        }
+    }
+
+    /// Throws 501 for a condition on reading, where the answer has nothing to compare it with.
+    func refuseValidators() throws(GatewayError) {
+        for field in http.headers.fields where ObjectHeaders.validators.contains(field.name.lowercased()) {
+            throw GatewayError(501, "The header \(field.name) is not served here.")
+        }
     }
 
     /// At its own URL an object is stored with the coding that the header names, as the bytes have it already.

@@ -18,6 +18,8 @@ enum QueryParams {
     ]
     static let bucketList: Set = ["project", "projection", "prefix", "maxResults", "pageToken"]
     static let upload: Set = conditions.union(["name", "upload_id", "contentEncoding", "projection"])
+    /// The URL of a session: it was started with all that its object is.
+    static let session: Set = ["name", "upload_id"]
     /// An answer about all bytes fulfils the largest number of bytes per call.
     static let copy: Set = conditions.union(source).union(["maxBytesRewrittenPerCall", "projection"])
     static let firebaseList: Set = ["prefix", "delimiter", "maxResults", "pageToken"]

@@ -20,6 +20,25 @@ extension GatewayRequest {
         return MultipartReader(boundary, body)
     }
 
+    /// Throws 411 where nothing says how long the body with an object's bytes is: it would be taken for empty.
+    func checkHasLength() throws(GatewayError) {
+        guard header("Content-Length") == nil, header("Transfer-Encoding") == nil else { return }
+        throw GatewayError(411, "The bytes of an object need a Content-Length, or a chunked body.")
+    }
+
+    /// Throws where the header announces another length than the body has.
+    ///
+    /// - Parameter isWhole: the body is the object.
+    @Loop func checkAnnounced(_ header: String, isWhole: Bool = true) throws(GatewayError) {
+        guard let announced = try length(header) else { return }
+        guard isWhole, let length = body.length else {
+            throw GatewayError(501, "The header \(header) is not served here.")
+        }
+        guard announced == length else {
+            throw .badRequest("\(header) says \(announced), but the body has \(length) bytes.")
+        }
+    }
+
     /// A body that is JSON. Throws 413 for a long one.
     @Loop func wholeBody() async throws -> [UInt8] {
         var all: [UInt8] = []
@@ -47,17 +66,26 @@ extension HTTPRequestBody.Failure {
     /// Of the headers of the request, and of those of the part with the bytes.
     let expected: IncomingBytes.Expected
     private let reader: MultipartReader
+    /// What the part with the bytes says of its length.
+    private let size: Int64?
+    private var bytesRead: Int64 = 0
 
     init(_ request: GatewayRequest) async throws {
         reader = try request.multipart()
         do {
-            guard try await reader.nextPart() != nil else { throw GatewayError.badRequest("The body has no parts.") }
-            resource = try await JSON.object(reader.readAll(atMost: Self.mostJSON))
+            guard let first = try await reader.nextPart() else {
+                throw GatewayError.badRequest("The body has no parts.")
+            }
+            let json = try await reader.readAll(atMost: Self.mostJSON)
+            try first.checkPart(of: Int64(json.count))
+            resource = try JSON.object(json)
             guard let headers = try await reader.nextPart() else {
                 throw GatewayError.badRequest("The body has one part; there must be two.")
             }
             try headers.checkPart()
-            expected = try IncomingBytes.Expected(request.http.headers).adding(md5: headers["Content-MD5"])
+            size = try headers.partLength()
+            let ofPart = try IncomingBytes.Expected(headers).adding(md5: headers["Content-MD5"])
+            expected = try IncomingBytes.Expected(request.http.headers).adding(ofPart)
             var change = try MetadataChange(resource: resource)
             let type = request.header("x-upload-content-type") ?? headers["Content-Type"]
             if let type, resource["contentType"] == nil { change.content[.contentType] = type }
@@ -74,17 +102,22 @@ extension HTTPRequestBody.Failure {
     func read(atMost count: Int) async throws -> [UInt8] {
         do throws(MultipartReader.Failure) {
             let bytes = try await reader.read()
+            bytesRead += Int64(bytes.count)
             if !bytes.isEmpty { return bytes }
-            if try await reader.nextPart() == nil { return [] }
+            guard try await reader.nextPart() == nil else {
+                throw MultipartReader.Failure.malformed("The body has more than two parts.")
+            }
         } catch {
             throw error.gatewayError
         }
-        throw GatewayError.badRequest("The body has more than two parts.")
+        guard size ?? bytesRead == bytesRead else { throw HTTPHeaders.wrongLength(size, bytesRead) }
+        return []
     }
 }
 
 extension HTTPHeaders {
-    /// Throws 501 where the content of a part is not the bytes themselves.
+    /// Throws 501 where the content of a part is not the bytes themselves, or a header would have a meaning if it were
+    /// served.
     func checkPart() throws(GatewayError) {
         for name in ["Content-Transfer-Encoding", "Content-Encoding"] {
             let codings = list(name).map { $0.lowercased() }
@@ -93,6 +126,29 @@ extension HTTPHeaders {
                     501, "\(name): \(codings.joined(separator: ", ")) is not served here in a part of a body.")
             }
         }
+        for field in fields where ObjectHeaders.isUnservedInPart(field.name.lowercased(), field.value) {
+            throw GatewayError(501, "The header \(field.name) is not served here in a part of a body.")
+        }
+    }
+
+    /// Of the part with the resource, which has so many bytes.
+    fileprivate func checkPart(of count: Int64) throws(GatewayError) {
+        try checkPart()
+        for name in ["Content-MD5", "x-goog-hash"] where self[name] != nil {
+            throw GatewayError(501, "The header \(name) is not served here in the part with the metadata.")
+        }
+        guard let length = try partLength(), length != count else { return }
+        throw Self.wrongLength(length, count)
+    }
+
+    fileprivate func partLength() throws(GatewayError) -> Int64? {
+        guard let text = self["Content-Length"] else { return nil }
+        guard let length = Int64(digits: text) else { throw .badRequest("Content-Length is no length: \(text)") }
+        return length
+    }
+
+    fileprivate static func wrongLength(_ said: Int64?, _ count: Int64) -> GatewayError {
+        .badRequest("A part of the body has \(count) bytes, but its Content-Length says \(said ?? 0).")
     }
 }
 

@@ -1,0 +1,224 @@
+import HTTPText
+import JSONText
+import TestSupport
+import Testing
+
+/// Requests whose address, headers or length say something else than what would be done: they are refused, and no object
+/// is changed.
+@Suite(.serialized, .watchdog(minutes: 10)) struct GatewayExactnessTests {
+    private func refused(
+        _ answer: GatewayClient.Answer, _ statuses: [Int] = [400, 404, 405, 501], naming text: String = ""
+    ) {
+        #expect(statuses.contains(answer.status) && answer.text.contains(text), "\(answer.status) \(answer.text)")
+    }
+
+    private static let start: HTTPHeaders = ["X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"]
+
+    // MARK: - Names
+
+    @Test func `A slash in an address is part of the object's name`() async throws {
+        let gateway = try GatewayClient.shared("slashes")
+        let names = ["a//b", "a/b", "docs", "docs/", "src"]
+        for name in names { try await gateway.put(name, name) }
+        let cloud = [gateway.gcs, "/b/\(gateway.bucket)/o", "/download\(gateway.gcs)"]
+        for root in cloud {
+            for method in ["GET", "PATCH", "DELETE"] {
+                refused(try await gateway.send(method, "\(root)/docs/", method == "PATCH" ? "{}" : nil))
+            }
+        }
+        for action in ["rewriteTo", "copyTo", "moveTo"] {
+            let place = action == "moveTo" ? "" : "/b/\(gateway.bucket)"
+            refused(try await gateway.send("POST", "\(gateway.gcs)/src/\(action)\(place)/o/docs/", ""))
+        }
+        refused(
+            try await gateway.send("POST", "\(gateway.gcs)/docs//compose", #"{"sourceObjects":[{"name":"src"}]}"#))
+        refused(try await gateway.get("/storage/v1/b/\(gateway.bucket)//o/src"))
+        #expect(try await gateway.names("").items == names)
+        // Firebase's names may have slashes that are not escaped.
+        #expect(try await gateway.get("\(gateway.v0)/docs/?alt=media").text == "docs/")
+        #expect(try await gateway.send("DELETE", "\(gateway.v0)/a//b", nil).status == 204)
+        #expect(try await gateway.send("POST", "\(gateway.v0)/docs/", "new", [:]).status == 200)
+        #expect(try await gateway.get("\(gateway.v0)/docs?alt=media").text == "docs")
+        #expect(try await gateway.names("").items == ["a/b", "docs", "docs/", "src"])
+        // Lists may end with a slash, and clients may put slashes around what stands before the bucket.
+        #expect(try await gateway.get("\(gateway.gcs)/")["items"]?.array?.count == 4)
+        #expect(try await gateway.get("/\(gateway.gcs)/src")["name"] == "src")
+    }
+
+    // MARK: - Sessions
+
+    @Test func `A session of Google Cloud Storage takes no commands of the other protocol`() async throws {
+        let gateway = try GatewayClient.shared("commands")
+        try await gateway.put("keep")
+        let upload = "/upload/storage/v1/b/\(gateway.bucket)/o"
+        for query in ["?name=keep", "?uploadType=resumable&name=keep", "?uploadType=media&name=keep"] {
+            refused(try await gateway.send("POST", upload + query, "{}", Self.start), [501], naming: "X-Goog-Upload")
+        }
+        refused(
+            try await gateway.send(
+                "POST", "\(upload)?uploadType=resumable&upload_protocol=raw&name=keep", "{}"), naming: "two types")
+        let session = try await session(gateway, "keep")
+        for command in ["query", "cancel", "upload", "upload, finalize"] {
+            refused(
+                try await gateway.send("POST", session, "", ["X-Goog-Upload-Command": command]), [501],
+                naming: "X-Goog-Upload-Command")
+        }
+        refused(
+            try await gateway.send("PUT", session, "new", ["X-Goog-Upload-Offset": "9223372036854775807"]), [501],
+            naming: "X-Goog-Upload-Offset")
+        #expect(try await gateway.get("\(gateway.gcs)/keep?alt=media").text == "hello")
+    }
+
+    @Test func `A session is for its own object, with the preconditions of its start`() async throws {
+        let gateway = try GatewayClient.shared("sessions")
+        try await gateway.put("keep")
+        let session = try await session(gateway, "keep")
+        for param in ["ifGenerationMatch=0", "contentEncoding=gzip", "foo=1"] {
+            refused(
+                try await gateway.send("PUT", "\(session)&\(param)", "new"), naming: String(param.prefix { $0 != "=" }))
+        }
+        refused(try await gateway.send("PUT", session.replacing("name=keep", with: "name=other"), "new"), [404])
+        refused(
+            try await gateway.send("PUT", session.replacing("/b/\(gateway.bucket)", with: "/b/other"), "new"), [404])
+        let firebase = try await gateway.start("keep")
+        refused(
+            try await gateway.command(firebase.replacing("name=keep", with: "name=other"), "upload, finalize"), [404])
+        #expect(try await gateway.get("\(gateway.gcs)/keep?alt=media").text == "hello")
+        #expect(try await gateway.send("PUT", session, "new").status == 200)
+        #expect(try await gateway.command(firebase, "upload, finalize", "newer").status == 200)
+    }
+
+    private func session(_ gateway: GatewayClient, _ name: String) async throws -> String {
+        let answer = try await gateway.send(
+            "POST", "/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=resumable&name=\(name)", "{}")
+        return try #require(answer.headers["Location"])
+    }
+
+    // MARK: - Lengths and checksums
+
+    @Test func `An upload that does not say how long it is is refused`() async throws {
+        let gateway = try GatewayClient.shared("lengths")
+        try await gateway.put("keep")
+        let session = try await session(gateway, "keep").dropFirst(gateway.base.count)
+        let lines = [
+            "POST /upload/storage/v1/b/\(gateway.bucket)/o?uploadType=media&name=keep", "PUT \(session)",
+            "POST \(gateway.v0)?name=keep", "PUT /\(gateway.bucket)/keep",
+        ]
+        for line in lines {
+            let answer = try await gateway.exchange("\(line) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            #expect(answer.hasPrefix("HTTP/1.1 411 "), "\(line): \(answer)")
+        }
+        #expect(try await gateway.get("\(gateway.gcs)/keep?alt=media").text == "hello")
+    }
+
+    @Test func `An announced length is that of the body`() async throws {
+        let gateway = try GatewayClient.shared("announced-bodies")
+        let cloud = "/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=media&name=x"
+        refused(try await gateway.send("POST", cloud, "hello", ["X-Upload-Content-Length": "77"]), naming: "77")
+        for header in ["X-Goog-Upload-Header-Content-Length", "X-Goog-Upload-Content-Length"] {
+            refused(
+                try await gateway.send("POST", "\(gateway.v0)?name=x", "hello", HTTPHeaders([.init(header, "99")])),
+                naming: "99")
+        }
+        #expect(try await gateway.names("").items == [])
+        #expect(try await gateway.send("POST", cloud, "hello", ["X-Upload-Content-Length": "5"]).status == 200)
+    }
+
+    @Test(arguments: [
+        "x-goog-hash: crc32c=AAAAAA==", "Digest: sha-256=AAAA", "Content-Length: 99", "Content-Range: bytes 0-2/10",
+        "x-goog-if-generation-match: 5", "If-Match: \"z\"", "Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==",
+        "x-goog-meta-k: v",
+    ])
+    func `A header of a part is honoured or refused`(header: String) async throws {
+        let gateway = try GatewayClient.shared("parts")
+        for path in ["/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=multipart&name=x", "\(gateway.v0)?name=x"] {
+            func send(_ header: String) async throws -> GatewayClient.Answer {
+                let body = "--X\r\n\r\n{}\r\n--X\r\nContent-Type: a/b\r\n\(header)\r\n\r\nabc\r\n--X--"
+                return try await gateway.send(
+                    "POST", path, body,
+                    ["Content-Type": "multipart/related; boundary=X", "X-Goog-Upload-Protocol": "multipart"])
+            }
+            refused(try await send(header))
+            #expect(try await gateway.names("").items == [])
+            #expect(try await send("Content-Length: 3\r\nx-goog-hash: crc32c=Nks/tw==").status == 200)
+            _ = try await gateway.send("DELETE", "\(gateway.gcs)/x", nil)
+        }
+    }
+
+    // MARK: - Headers
+
+    @Test func `A property in a header of an API is refused by name`() async throws {
+        let gateway = try GatewayClient.shared("properties")
+        try await gateway.put("x")
+        let upload = "/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=media&name=x"
+        let headers = [
+            ("Content-Range", "bytes 0-2/10"), ("x-goog-content-length-range", "100,200"),
+            ("x-goog-storage-class", "COLDLINE"), ("x-goog-acl", "public-read"), ("x-goog-meta-k", "v"),
+            ("x-goog-custom-time", "2026-01-01T00:00:00Z"), ("Trailer", "Digest"), ("X-HTTP-Method-Override", "DELETE"),
+        ]
+        for (name, value) in headers {
+            let header = HTTPHeaders([.init(name, value)])
+            refused(try await gateway.send("POST", upload, "new", header), [501], naming: name)
+            refused(try await gateway.send("PATCH", "\(gateway.gcs)/x", "{}", header), [501], naming: name)
+            if name == "X-HTTP-Method-Override" { continue }
+            refused(try await gateway.send("DELETE", "\(gateway.gcs)/x", header), [501], naming: name)
+            refused(try await gateway.send("POST", "\(gateway.v0)?name=x", "new", header), [501], naming: name)
+        }
+        #expect(
+            try await gateway.send("PATCH", "\(gateway.gcs)/x", "{}", ["X-HTTP-Method-Override": "PATCH"]).status == 200
+        )
+        refused(try await gateway.send("DELETE", "/download\(gateway.gcs)/x", nil))
+        refused(try await gateway.get("\(gateway.v0)/x?fields=name"), [501], naming: "fields")
+        refused(try await gateway.get("\(gateway.v0)/x", ["If-Match": "z"]), [501], naming: "If-Match")
+        #expect(try await gateway.get("\(gateway.gcs)/x?alt=media").text == "hello")
+    }
+
+    @Test func `A source of a copy needs its name`() async throws {
+        let gateway = try GatewayClient.shared("sources")
+        try await gateway.put("keep")
+        for (name, value) in [
+            ("x-goog-copy-source-generation", "7"), ("x-goog-copy-source-if-generation-match", "7"),
+            ("x-goog-metadata-directive", "REPLACE"),
+        ] {
+            refused(
+                try await gateway.send("PUT", "/\(gateway.bucket)/keep", "", HTTPHeaders([.init(name, value)])), [400],
+                naming: name)
+        }
+        #expect(try await gateway.get("\(gateway.gcs)/keep?alt=media").text == "hello")
+    }
+
+    // MARK: - Batches and resets
+
+    @Test(arguments: [
+        ("application/http", "DELETE http://other.example/storage/v1/b/BUCKET/o/x HTTP/1.1\r\n\r\n"),
+        ("text/plain", "DELETE /storage/v1/b/BUCKET/o/x HTTP/1.1\r\n\r\n"),
+        (
+            "application/http",
+            "PATCH /storage/v1/b/BUCKET/o/x HTTP/1.1\r\nContent-Length: 5\r\n\r\n{\"contentType\":\"a/b\"}"
+        ),
+        (
+            "application/http",
+            "PATCH /storage/v1/b/BUCKET/o/x HTTP/1.1\r\nContent-Length: 99\r\n\r\n{\"contentType\":\"a/b\"}"
+        ),
+    ])
+    func `A part of a batch is a request to this server, of the length that it says`(
+        type: String, part: String
+    ) async throws {
+        let gateway = try GatewayClient.shared("batched")
+        try await gateway.put("x")
+        let request = part.replacing("BUCKET", with: gateway.bucket)
+        let answer = try await gateway.send(
+            "POST", "/batch/storage/v1", "--X\r\nContent-Type: \(type)\r\n\r\n\(request)\r\n--X--",
+            ["Content-Type": "multipart/mixed; boundary=X"])
+        #expect(answer.status == 200 && answer.text.contains("HTTP/1.1 400"), "\(answer.text)")
+        #expect(try await gateway.get("\(gateway.gcs)/x")["metageneration"] == "1")
+    }
+
+    @Test func `A reset is of everything`() async throws {
+        let gateway = try GatewayClient.shared("reset-params")
+        try await gateway.put("x")
+        refused(try await gateway.send("POST", "/internal/reset?x=1", ""))
+        refused(try await gateway.send("POST", "/internal/reset", #"{"bucket":"zz"}"#))
+        #expect(try await gateway.names("").items == ["x"])
+    }
+}
