@@ -120,7 +120,7 @@ final class RemoteUpload: TransferSession {
 
     private func stop(_ task: Task<Answer, Never>, after limit: Duration?) {
         guard let limit else { return task.cancel() }
-        Task { [clock = backend.time.clock] in
+        Task { @Loop [clock = backend.time.clock] in
             do { try await clock.sleep(for: limit) } catch { return }
             task.cancel()
         }
