@@ -164,7 +164,7 @@ final class Server {
     /// At the end of stdin, until the tasks of its space rest.
     private func linger(_ connection: Connection<ConnectionContext>, _ context: ConnectionContext) async {
         let transfers = context.service.transfers
-        await context.service.harness?.letGo { [weak self] in
+        await context.service.harness?.windDown { [weak self] in
             (self?.connections.count ?? 0) <= 1
         } pausing: {
             try? await transfers.suspend()
@@ -318,7 +318,7 @@ final class Server {
         Task {
             for space in spaces {
                 do { try await space.transfers.suspend() } catch {}
-                space.transfers.letGoOfDownloads()
+                space.transfers.discardUnrecordedDownloads()
                 await space.transfers.recordEnds()
                 await space.engine.backend.settle()
             }

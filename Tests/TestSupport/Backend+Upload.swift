@@ -17,7 +17,7 @@ extension Backend {
     }
 
     /// The same with one that an earlier process began.
-    package func goOn(
+    package func continueUpload(
         _ upload: Upload, chunks: ChunkSizes? = nil, between: (UploadMachine.Step) async -> Void = { _ in }
     ) async throws -> ObjectMetadata {
         let size = upload.source.size

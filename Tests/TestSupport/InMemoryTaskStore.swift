@@ -32,7 +32,7 @@ package final class InMemoryTaskStore: TaskRecordStore {
 
     /// What the next process finds. Whatever this one does from now on is lost.
     package func afterCrash() -> InMemoryTaskStore {
-        defer { goOn() }
+        defer { proceed() }
         return InMemoryTaskStore(
             state.withLock { state in
                 state.isDead = true
@@ -67,7 +67,7 @@ package final class InMemoryTaskStore: TaskRecordStore {
 
     package func stall() { state.withLock { $0.isStalled = true } }
 
-    package func goOn() {
+    package func proceed() {
         let waiting = state.withLock { state in
             state.isStalled = false
             defer { state.waiting = [] }

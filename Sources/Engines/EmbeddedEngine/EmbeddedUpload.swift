@@ -219,14 +219,14 @@ final class EmbeddedUpload: TransferSession {
             do throws(StorageError) {
                 let task = upload.isRestored ? upload.record?.id : nil
                 let files = try await backend.store.read { try task.map($0.files) ?? [] }
-                queue.submit { [self] state in goOn(among: files, attempt, &state) }
+                queue.submit { [self] state in continueStaging(among: files, attempt, &state) }
             } catch {
                 attempt.answer(.failed(error))
             }
         }
     }
 
-    private func goOn(among files: [Int64], _ attempt: PendingAnswer, _ state: inout State) {
+    private func continueStaging(among files: [Int64], _ attempt: PendingAnswer, _ state: inout State) {
         if let staging = state.staging { return attempt.answer(.received(upTo: staging.offset)) }
         do throws(StorageError) {
             guard let known = state.known, files.contains(known.file), let staging = try restored(known, attempt) else {

@@ -104,7 +104,7 @@ public struct TransferLog: Sendable {
     }
 
     /// Removes the partial downloads of unfinished tasks.
-    func letGo() { for task in tasks.values where !task.state.isFinished { task.letGo() } }
+    func discardUnrecordedSessions() { for task in tasks.values where !task.state.isFinished { task.discardUnrecordedSession() } }
 
     func release(_ bytes: Int) {
         bytesInMemory -= bytes

@@ -25,7 +25,7 @@ extension TransferTask {
     }
 
     /// Discards the session of a task that has no record, and so ends with the process.
-    func letGo() { if recordWriter == nil { session?.discard() } }
+    func discardUnrecordedSession() { if recordWriter == nil { session?.discard() } }
 
     private func carryOut(_ effect: Machine.Effect) {
         switch effect {
@@ -110,7 +110,7 @@ extension TransferTask {
         publish(status)
         logEnd()
         forget { _ in true }
-        keepLess()
+        dropWorkingState()
         list?.metrics.ended(state)
         list?.finish(self)
         settled.wakeAll()

@@ -69,12 +69,12 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         persisted = PersistedState(machine)
         countedBytes = machine.progress.completedUnitCount
         isTold = machine.taskState.isFinished
-        recordWriter?.didKeep = { [weak self] in self?.goOnFromDisk() }
-        if isTold { keepLess() }
+        recordWriter?.didKeep = { [weak self] in self?.releaseHeldBytes() }
+        if isTold { dropWorkingState() }
     }
 
     /// Keeps no more of an ended task than its snapshot shows.
-    func keepLess() {
+    func dropWorkingState() {
         (recordWriter, timer) = (nil, nil)
         switch (machine.state, metadata) {
         case (.ended(.succeeded), _): metadata = nil
@@ -146,7 +146,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     public func resume(tokens: (any TokenSource)? = nil, replacesNewer: Bool = true) -> Bool {
         guard machine.allows(.resume), endpoint == nil else { return false }
         self.replacesNewer = replacesNewer
-        pickUp(tokens)
+        openDeferredSession(with: tokens)
         post(.requested(.resume))
         return true
     }
@@ -165,7 +165,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
 
     func beginCancel(tokens: (any TokenSource)? = nil) -> Bool {
         guard machine.allows(.cancel) else { return false }
-        pickUp(tokens)
+        openDeferredSession(with: tokens)
         post(.requested(.cancel))
         return true
     }
@@ -216,12 +216,12 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         return false
     }
 
-    private func pickUp(_ tokens: (any TokenSource)?) {
+    private func openDeferredSession(with tokens: (any TokenSource)?) {
         if case .deferred(let open) = sessionState { sessionState = .open(open(tokens)) }
     }
 
     /// Frees the bytes of a paused upload that are on disk now: it goes on like a task of an earlier process.
-    private func goOnFromDisk() {
+    private func releaseHeldBytes() {
         guard case .paused = machine.state, let held, let (path, identity) = recordWriter?.source else { return }
         sessionState = .deferred { _ in held.reopen(path, identity) }
         letGoOfBytes()

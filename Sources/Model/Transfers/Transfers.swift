@@ -87,7 +87,7 @@ import Storage
     public var areRunning: Bool { !uploads.areAtRest || !downloads.areAtRest }
 
     /// Removes partial downloads that no later process can continue.
-    public func letGoOfDownloads() { downloads.letGo() }
+    public func discardUnrecordedDownloads() { downloads.discardUnrecordedSessions() }
 
     /// Ends all tasks with `cancelled`.
     public func cancelAll() async {

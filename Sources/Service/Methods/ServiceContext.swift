@@ -138,13 +138,13 @@ package final class ConnectionContext: MethodContext {
         isHeld = holds
         // The answer to a question would not be heard.
         if holds { tokens.giveUp() }
-        if holds { peer?.hold() } else { peer?.goOn() }
+        if holds { peer?.pauseMessages() } else { peer?.resumeMessages() }
     }
 
     /// Messages behind a request begin when it has been carried out.
     func alone<Value>(_ work: () async throws -> Value) async rethrows -> Value {
-        peer?.hold()
-        defer { peer?.goOn() }
+        peer?.pauseMessages()
+        defer { peer?.resumeMessages() }
         return try await work()
     }
 

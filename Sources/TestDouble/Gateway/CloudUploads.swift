@@ -15,7 +15,7 @@ import Transfers
     func answer() async throws -> HTTPServerResponse {
         if let id = request["upload_id"] {
             try request.allow(QueryParams.session)
-            return try await goOn(with: id)
+            return try await continueSession(with: id)
         }
         try request.allow(QueryParams.upload)
         guard request.http.method == .post else { throw GatewayError(405, "Method Not Allowed") }
@@ -92,7 +92,7 @@ import Transfers
             200, headers: ["Location": "\(request.base)\(place)&upload_id=\(id)", "X-GUploader-UploadID": id])
     }
 
-    private func goOn(with id: String) async throws -> HTTPServerResponse {
+    private func continueSession(with id: String) async throws -> HTTPServerResponse {
         let session = try await UploadSessionState(id, service.transfers, bucket: bucket, name: request["name"])
         return try await session.used { try await answer(about: session) }
     }

@@ -23,7 +23,7 @@ import Transfers
         let commands = Set(
             (request.header("X-Goog-Upload-Command") ?? "").split(separator: ",")
                 .map { $0.filter { $0 != " " }.lowercased() })
-        if let id = request["upload_id"] { return try await goOn(with: id, commands) }
+        if let id = request["upload_id"] { return try await continueSession(with: id, commands) }
         let type = request.header("X-Goog-Upload-Protocol") ?? request["uploadType"] ?? request["upload_protocol"]
         switch type?.lowercased() {
         case "resumable":
@@ -103,7 +103,7 @@ import Transfers
             ])
     }
 
-    private func goOn(with id: String, _ commands: Set<String>) async throws -> HTTPServerResponse {
+    private func continueSession(with id: String, _ commands: Set<String>) async throws -> HTTPServerResponse {
         let session = try await UploadSessionState(
             id, service.transfers, bucket: bucket, name: request["name"] ?? name)
         return try await session.used {

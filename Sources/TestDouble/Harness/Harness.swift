@@ -15,7 +15,7 @@ import Synchronization
 
     /// How a wait ends.
     package enum Release: Sendable {
-        case goOn
+        case proceed
         case fail(StorageError)
         case lose(StorageError)
         /// A pause, a cancellation or the end of its connection has ended the call.
@@ -84,7 +84,7 @@ import Synchronization
     package var holds: [Hold] { waits.sorted { $0.key < $1.key }.compactMap(\.value.hold) }
 
     @discardableResult
-    package func release(_ fits: (Hold) -> Bool, _ release: Release = .goOn) -> Int {
+    package func release(_ fits: (Hold) -> Bool, _ release: Release = .proceed) -> Int {
         let released = waits.filter { $0.value.hold.map(fits) ?? false }.keys.sorted()
         for number in released { end(number, release) }
         return released.count
@@ -128,7 +128,7 @@ import Synchronization
 
     func wait(_ call: Call, for delay: Duration, as number: Int) async -> Release {
         await withCheckedContinuation { waiter in
-            let timer = clock.after(delay) { self.end(number, .goOn) }
+            let timer = clock.after(delay) { self.end(number, .proceed) }
             waits[number] = Wait(call: call, hold: nil, timer: timer, waiter: waiter)
         }
     }
@@ -174,7 +174,7 @@ import Synchronization
 
     /// At the end of the input: nobody releases a call or moves the clock any more. What waits for a clock that runs need
     /// not wait. Then tasks pause, and the requests end that are held, or wait for a clock that stands.
-    package func letGo(once isAlone: @escaping @Loop () -> Bool, pausing: () async -> Void) async {
+    package func windDown(once isAlone: @escaping @Loop () -> Bool, pausing: () async -> Void) async {
         await whenIdle(isAlone)
         if !clock.stands { skip() }
         await whenIdle { self.isSettled && isAlone() }

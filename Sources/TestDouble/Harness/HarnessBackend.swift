@@ -128,7 +128,7 @@ package final class HarnessBackend: Backend {
                 throw error.retriedTooOften(budget.attempts)
             }
             switch await harnessed.rest(for: delay) {
-            case .goOn: break
+            case .proceed: break
             case .fail(let error), .lose(let error): throw error.about(reference)
             case .abort: throw .stopped(reference)
             }

@@ -83,7 +83,7 @@ protocol HarnessedAnswer {
         -> Answer
     {
         switch release {
-        case .goOn: return await perform(call)
+        case .proceed: return await perform(call)
         case .fail(let error): return .failed(error.about(call.reference))
         case .lose(let error):
             let answer = await perform(call)

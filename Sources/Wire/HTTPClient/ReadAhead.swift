@@ -34,7 +34,7 @@ package final class ReadAhead: HTTPBodySource {
         return copied == 0 ? .later : .bytes(copied)
     }
 
-    package func transferEnded() { state.withLock { $0.letGo() } }
+    package func transferEnded() { state.withLock { $0.releaseMemory() } }
 
     private func fillBlocks() {
         while let block = state.withLock({ $0.nextToFill() }) {
@@ -133,7 +133,7 @@ struct ReadAheadState: Sendable {
     }
 
     /// Releases the memory; a running job keeps its block.
-    mutating func letGo() {
+    mutating func releaseMemory() {
         go(to: 0)
         ring = nil
         wake = nil

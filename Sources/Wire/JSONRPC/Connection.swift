@@ -69,7 +69,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     var outbox: Outbox
     var admission: AdmissionControl
     /// Greater than 0 while no message begins.
-    var holds = 0
+    var messagePauses = 0
     let outgoingRequests: OutgoingRequests
     var stream: ByteStream?
     var pending: [Int: PendingRequest] = [:]
@@ -148,14 +148,14 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
             busy: pending.values.count { !$0.isWaiting && !$0.waitsForRoom })
     }
 
-    public func hold() {
-        holds += 1
+    public func pauseMessages() {
+        messagePauses += 1
         adjust()
     }
 
-    public func goOn() {
-        holds -= 1
-        if holds == 0 { resumeInNextIteration() }
+    public func resumeMessages() {
+        messagePauses -= 1
+        if messagePauses == 0 { resumeInNextIteration() }
     }
 
     public func end() {

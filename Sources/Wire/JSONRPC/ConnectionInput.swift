@@ -139,14 +139,14 @@ extension Connection {
         if inputMemory.isFull(with: admission.bytes) { _ = inputMemory.reserve(0) { [weak self] in self?.receive() } }
         if outputMemory.isFull(with: unread) { _ = outputMemory.reserve(0) { [weak self] in self?.flush() } }
         // No message of the peer can begin now.
-        if peerIsGone, !wantsInput, holds == 0, !inputState.isDecoding, !scheduled.contains(.receive) {
+        if peerIsGone, !wantsInput, messagePauses == 0, !inputState.isDecoding, !scheduled.contains(.receive) {
             return close(Self.hungUp)
         }
         stream?.want(input: wantsInput, room: outbox.isBlocked)
     }
 
     private var mayReceive: Bool {
-        phase < .draining && holds == 0 && admission.isOpen(doubled: !outgoingRequests.isEmpty) && !isCrowded
+        phase < .draining && messagePauses == 0 && admission.isOpen(doubled: !outgoingRequests.isEmpty) && !isCrowded
             && !inputMemory.isWaiting && !inputMemory.isFull(with: admission.bytes)
     }
 }

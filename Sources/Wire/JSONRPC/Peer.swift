@@ -15,17 +15,17 @@ public protocol Peer: AnyObject, Sendable {
     /// The peer's requests that are not answered yet.
     var requests: RequestCounts { get }
 
-    /// Begins no message until `goOn` was called as often.
-    func hold()
-    func goOn()
+    /// Begins no message until `resumeMessages` was called as often.
+    func pauseMessages()
+    func resumeMessages()
 
     /// Fails pending requests with `requestCancelled`, and ends the connection when the outbox is flushed.
     func end()
 }
 
 extension Peer {
-    public func hold() {}
-    public func goOn() {}
+    public func pauseMessages() {}
+    public func resumeMessages() {}
 }
 
 /// Counts of requests that are not answered yet.

@@ -34,7 +34,7 @@ import Testing
         let upload = try await place.backend.interrupted(file: path, to: "a", at: chunks * granule)
         let again = try await place.reopened()
         let steps = Steps()
-        let stored = try await again.backend.goOn(upload, between: steps.take)
+        let stored = try await again.backend.continueUpload(upload, between: steps.take)
         #expect(steps.all.first == (chunks > 0 ? .query : .open))
         if chunks > 0 {
             #expect(steps.sent.first?.lowerBound == Int64(chunks * granule))
@@ -49,7 +49,7 @@ import Testing
         let upload = try await place.backend.interrupted(file: path, to: "a", at: 2 * granule, thenSending: extra)
         let again = try await place.reopened()
         let steps = Steps()
-        let stored = try await again.backend.goOn(upload, between: steps.take)
+        let stored = try await again.backend.continueUpload(upload, between: steps.take)
         #expect(steps.sent.first?.lowerBound == Int64(2 * granule))
         try await expectStored(again, stored)
     }
@@ -82,7 +82,7 @@ import Testing
         try damage.strike(staged, place.scratch)
         let again = try await place.reopened()
         let steps = Steps()
-        let stored = try await again.backend.goOn(upload, between: steps.take)
+        let stored = try await again.backend.continueUpload(upload, between: steps.take)
         #expect(steps.all.starts(with: [.query, .open]) && steps.sent.first?.lowerBound == 0)
         if damage == .link { unlink(staged + "x") }
         try await expectStored(again, stored)
@@ -93,7 +93,7 @@ import Testing
         var upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
         upload.bookmark = Bookmark(text)
         let again = try await place.reopened()
-        try await expectStored(again, again.backend.goOn(upload))
+        try await expectStored(again, again.backend.continueUpload(upload))
     }
 
     @Test func `A restored upload must still have the expected MD5`() async throws {
@@ -102,15 +102,15 @@ import Testing
         let good = try await place.backend.interrupted(file: path, to: "a", at: 3 * granule, md5Hash: right)
         let bad = try await place.backend.interrupted(file: path, to: "b", at: 3 * granule, md5Hash: wrong)
         let again = try await place.reopened()
-        let stored = try await again.backend.goOn(good)
-        let error = try await failure { _ = try await again.backend.goOn(bad) }
+        let stored = try await again.backend.continueUpload(good)
+        let error = try await failure { _ = try await again.backend.continueUpload(bad) }
         #expect(error.code == .nonMatchingChecksum && error.message.contains(right) && error.message.contains(wrong))
         try await expectStored(again, stored)
     }
 
     @Test func `A restored upload stores the object and its task's outcome together`() async throws {
         let upload = try await place.backend.interrupted(file: path, to: "a", at: 3 * granule)
-        let stored = try await place.backend.goOn(upload)
+        let stored = try await place.backend.continueUpload(upload)
         let again = try await place.reopened()
         let record = try #require(try await again.backend.taskStore?.records().first?.get())
         // Download tokens are kept with the object alone.
@@ -134,7 +134,7 @@ import Testing
         try await until { (try? place.names().count) == 3 }
         let again = try await place.reopened()
         #expect(try await again.contents() == Contents(objects: 0, rows: 0, files: 1, filesOnDisk: 1))
-        try await expectStored(again, again.backend.goOn(needed))
+        try await expectStored(again, again.backend.continueUpload(needed))
     }
 
     @Test func `A restored upload that is discarded leaves no file`() async throws {

@@ -61,7 +61,7 @@ import Testing
             }
             try change.make(path, size, scratch)
             let again = try await place.reopened()
-            let error = try await failure { _ = try await again.backend.goOn(upload) }
+            let error = try await failure { _ = try await again.backend.continueUpload(upload) }
             #expect(error.code == .unknown && error.file == path && error.message.contains(change.testDescription))
             if let again = again as? EmbeddedFixture { #expect(try await again.settledContents(.none) == .none) }
             #expect(try await again.contents().objects == 0)
@@ -72,13 +72,13 @@ import Testing
     func `Older records without a change time compare the first and last bytes of the file`(at offset: Int) async throws
     {
         let (again, upload) = try await interruptedByAnEarlierVersion { try Self.write($0, at: offset, andHide: true) }
-        let error = try await failure { _ = try await again.backend.goOn(upload) }
+        let error = try await failure { _ = try await again.backend.continueUpload(upload) }
         #expect(error.message.contains("its first or its last bytes are others"))
     }
 
     @Test func `Bytes that were sent before a crash are kept although the file has changed since`() async throws {
         let (again, upload) = try await interruptedByAnEarlierVersion { try Self.write($0, at: 10_000, andHide: true) }
-        let stored = try await again.backend.goOn(upload)
+        let stored = try await again.backend.continueUpload(upload)
         #expect(stored.crc32c == Checksum(of: noise(4 * granule)).crc32c)
         #expect(try await again.bytes(of: ref("a")) == noise(4 * granule))
     }

@@ -32,7 +32,7 @@ import Testing
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: chunks * granule)
             let again = try type.init(place.fixture)
-            let stored = try await again.backend.goOn(upload)
+            let stored = try await again.backend.continueUpload(upload)
             try await expectStored(again, stored)
             #expect(place.fixture.log.sessions.count == 1 && place.fixture.log.resentPersistedBytes == 0)
         }
@@ -44,7 +44,7 @@ import Testing
             let upload = try await place.backend.interrupted(file: path, to: "a", at: granule, thenSending: 2 * granule)
             let again = try type.init(place.fixture)
             let steps = Steps()
-            let stored = try await again.backend.goOn(upload, between: steps.take)
+            let stored = try await again.backend.continueUpload(upload, between: steps.take)
             #expect(steps.all.first == .query && steps.sent.first?.lowerBound == Int64(3 * granule))
             try await expectStored(again, stored)
             #expect(place.fixture.log.sessions.count == 1 && place.fixture.log.resentPersistedBytes == 0)
@@ -68,7 +68,7 @@ import Testing
             place.fixture.faults = [.init(.byte(7), .corrupt)]
             let upload = try await place.backend.interrupted(file: path, to: "a", at: 2 * granule)
             let again = try type.init(place.fixture)
-            let error = try await failure { _ = try await again.backend.goOn(upload) }
+            let error = try await failure { _ = try await again.backend.continueUpload(upload) }
             #expect(error.code == .nonMatchingChecksum)
             // Firebase's protocol cannot delete one generation alone.
             #expect(place.fixture.objects.isEmpty == (type == GCSFixture.self))
@@ -83,7 +83,7 @@ import Testing
             place.fixture.faults = [.init(.first(.query), .forget(status))]
             let again = try type.init(place.fixture)
             let steps = Steps()
-            let stored = try await again.backend.goOn(upload, between: steps.take)
+            let stored = try await again.backend.continueUpload(upload, between: steps.take)
             #expect(steps.all.starts(with: [.query, .open]) && steps.sent.first?.lowerBound == 0)
             try await expectStored(again, stored)
             #expect(place.fixture.log.sessions.count == 2)
@@ -95,11 +95,11 @@ import Testing
         for type in Self.places {
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: 4 * granule)
-            let first = try await type.init(place.fixture).backend.goOn(upload)
+            let first = try await type.init(place.fixture).backend.continueUpload(upload)
             if isForgotten { place.fixture.faults = [.init(.first(.query), .forget(404))] }
             let again = try type.init(place.fixture)
             let steps = Steps()
-            let stored = try await again.backend.goOn(upload, between: steps.take)
+            let stored = try await again.backend.continueUpload(upload, between: steps.take)
             #expect(stored == first && steps.all == [.query])
             try await expectStored(again, stored)
         }
@@ -112,7 +112,7 @@ import Testing
             var upload = try await place.backend.upload(file: small, to: "a")
             let first = try await place.backend.run(upload)
             upload.isRestored = true
-            let stored = try await type.init(place.fixture).backend.goOn(upload)
+            let stored = try await type.init(place.fixture).backend.continueUpload(upload)
             #expect(stored == first && place.fixture.log.requests(.multipart, .raw).count == 1)
         }
     }
@@ -125,7 +125,7 @@ import Testing
             #expect(text.contains(place.fixture.url))
             upload.bookmark = Bookmark(text.replacing(place.fixture.url, with: other.url))
             let again = try type.init(place.fixture)
-            let stored = try await again.backend.goOn(upload)
+            let stored = try await again.backend.continueUpload(upload)
             #expect(other.requests.isEmpty && place.fixture.bytes("b", "a") == bytes)
             #expect(stored.crc32c == Checksum(of: bytes).crc32c && place.fixture.log.sessions.count == 2)
             #expect(!place.fixture.log.sessions.contains { $0.dialect != type.dialect })
@@ -138,7 +138,7 @@ import Testing
             let place = try await type.init()
             var upload = try await place.backend.upload(file: path, to: "a")
             (upload.isRestored, upload.bookmark) = (true, Bookmark(text))
-            try await expectStored(place, place.backend.goOn(upload))
+            try await expectStored(place, place.backend.continueUpload(upload))
         }
     }
 

@@ -102,7 +102,7 @@ private struct Walk {
         case 3: try hear(.failed(.busy(retryAfter: .seconds(Int.random(in: 0...8, using: &random)))), to: step)
         case 4 where seed % 5 == 0: try hear(.failed(.refused), to: step)
         case 5: try stopMidway(step)
-        case 6: try lie(to: step)
+        case 6: try impossibleOffset(to: step)
         case 7 where seed % 3 == 0: try lose(step)
         case 8:
             stored = Int64.random(in: 0...stored, using: &random)
@@ -122,7 +122,7 @@ private struct Walk {
         try hear(.aborted, to: step)
     }
 
-    private mutating func lie(to step: UploadMachine.Step) throws {
+    private mutating func impossibleOffset(to step: UploadMachine.Step) throws {
         switch step {
         case .open: try hear(.opened(granularity: Int64.random(in: -2...70, using: &random)), to: step)
         case .sendWhole, .settle: try hear(.failed(.busy), to: step)

@@ -31,7 +31,7 @@ import Testing
             Task { try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init()) }
         }
         for _ in 0..<3 { try await store.stalled.next() }
-        store.goOn()
+        store.proceed()
         var refused = 0
         for task in made {
             do { _ = try await task.value } catch let error as StorageError {

@@ -78,7 +78,7 @@ import Transfers
         case 0 where all.count < 12: try await make()
         case 1: try await crash()
         case 2: stage.store?.stall()
-        case 3..<6: stage.store?.goOn()
+        case 3..<6: stage.store?.proceed()
         case 6, 7: all.randomElement(using: &random)?.task.start()
         case 8: if let known = all.randomElement(using: &random) { try await pause(known) }
         case 9, 10: if let known = all.randomElement(using: &random) { try await resume(known) }
@@ -111,7 +111,7 @@ import Transfers
     // MARK: - Events
 
     private func make() async throws {
-        stage.store?.goOn()
+        stage.store?.proceed()
         let isSmall = Bool.random(using: &random)
         let (task, session) = try await stage.upload(isSmall ? 1 : 20, to: "object \(made)")
         made += 1

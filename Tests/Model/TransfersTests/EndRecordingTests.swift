@@ -43,7 +43,7 @@ import Transfers
         let recorder = RecordingObserver()
         recorder.observeAll(task)
         #expect(store.waiting == 1 && task.state == .paused && task.snapshot().state == .paused)
-        store.goOn()
+        store.proceed()
         #expect(try await cancelled)
         #expect(recorder.lines == ["pause pause 0", "failure failure 0"])
     }
@@ -125,7 +125,7 @@ import Transfers
         let recorder = RecordingObserver()
         recorder.observeAll(task)
         async let refused = task.cancel()
-        store.goOn()
+        store.proceed()
         #expect(try await !refused && task.state == .success)
         #expect(recorder.lines == ["resume resume 20", "progress progress 20", "success success 20"])
     }

@@ -94,7 +94,7 @@ import Transfers
         #expect(try await session.nextStep() == .sendWhole)
         session.complete()
         try await TransfersFixture.succeedElsewhere()
-        store.goOn()
+        store.proceed()
         #expect(try await task.result().state == .success)
         _ = try await pause.value
         #expect(store.spooled.isEmpty)

@@ -34,7 +34,7 @@ import Transfers
         async let made = stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init())
         try await store.stalled.next()
         #expect(store.waiting == 1 && stage.backend.uploadsBegun.isEmpty && stage.transfers.uploads.all.isEmpty)
-        store.goOn()
+        store.proceed()
         let task = try await made
         let request = try #require(try request(task.id))
         #expect(request.file == "/f" && request.identity == .ofSize(20) && !request.hasOwnTokens && !request.isSpooled)
@@ -47,7 +47,7 @@ import Transfers
         async let made = stage.transfers.download(TransfersFixture.reference(), to: "/f")
         try await store.stalled.next()
         #expect(store.waiting == 1 && stage.transfers.downloads.all.isEmpty)
-        store.goOn()
+        store.proceed()
         let task = try await made
         #expect(try record(task.id).kind == .download && request(task.id)?.file == "/f")
     }
@@ -126,7 +126,7 @@ import Transfers
         try await TransfersFixture.succeedElsewhere()
         #expect(store.waiting == 1 && !session.isInFlight)
         #expect(try bookmark(task.id) == nil)
-        store.goOn()
+        store.proceed()
         #expect(try await session.nextStep() == .send(0..<2))
         #expect(try bookmark(task.id) == "opened")
     }
@@ -141,7 +141,7 @@ import Transfers
         session.answer(.received(upTo: 6))
         try await TransfersFixture.succeedElsewhere()
         #expect(store.waiting == 1 && !session.isInFlight, "the record before the last is not kept yet")
-        store.goOn()
+        store.proceed()
         #expect(try await session.nextStep() == .send(6..<14))
         try await until { store.bookmark(of: task.id) == "six" }
         #expect(try record(task.id).progress == .of(6, 20))
@@ -176,7 +176,7 @@ import Transfers
         try await store.stalled.next()
         try await TransfersFixture.succeedElsewhere()
         #expect(store.waiting == 1 && recorder.lines.last == "progress progress 20" && recorder.events.count == 3)
-        store.goOn()
+        store.proceed()
         #expect(try await result.state == .success)
         #expect(recorder.lines.last == "success success 20")
         #expect(try outcome(task.id) == .succeeded(.stored(session.upload.reference, size: 20)))
@@ -191,7 +191,7 @@ import Transfers
         try await store.stalled.next()
         try await TransfersFixture.succeedElsewhere()
         #expect(recorder.events.count == 2 && store.waiting == 1)
-        store.goOn()
+        store.proceed()
         await #expect(throws: StorageError.self) { try await task.result() }
         #expect(recorder.lines.last == "failure failure 0")
         #expect(try outcome(task.id) == .failed(.refused))
@@ -208,7 +208,7 @@ import Transfers
         try await store.stalled.next()
         try await TransfersFixture.succeedElsewhere()
         #expect(recorder.events.count == 2 && answered.waiting.isEmpty)
-        store.goOn()
+        store.proceed()
         #expect(try await answered.next())
         try await cancel.value
         #expect(recorder.lines.last == "failure failure 0")
@@ -228,7 +228,7 @@ import Transfers
         try await TransfersFixture().transfers.suspend()
         try await TransfersFixture.succeedElsewhere()
         #expect(suspended.waiting.isEmpty)
-        store.goOn()
+        store.proceed()
         try await suspended.next()
         #expect(try outcome(task.id) != nil)
     }
@@ -241,7 +241,7 @@ import Transfers
         session.complete()
         try await until { large.state == .success }
         #expect(store.waiting <= 1)
-        store.goOn()
+        store.proceed()
         _ = try await large.result()
         #expect(try outcome(large.id) == nil, "it is the engine's to say")
         #expect(store.spooled.isEmpty)
@@ -258,7 +258,7 @@ import Transfers
         try await store.stalled.next()
         try await TransfersFixture.succeedElsewhere()
         #expect(task.state == .paused && answered.waiting.isEmpty)
-        store.goOn()
+        store.proceed()
         #expect(try await answered.next())
         try await pause.value
         #expect(try bookmark(task.id) == "there")

@@ -36,7 +36,7 @@ public struct DownloadStrategy: TransferStrategy {
         case .completed(let metadata): .completed(metadata)
         case .received: .advanced
         case .failed(let error): .failed(error)
-        case .aborted: wasStopped ? .advanced : .failed(.stoppedByItself)
+        case .aborted: wasStopped ? .advanced : .failed(.unrequestedStop)
         }
     }
 

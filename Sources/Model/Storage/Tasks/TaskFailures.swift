@@ -1,12 +1,12 @@
 // Failures of tasks that come from no engine.
 
 extension StorageError {
-    static func tookNone(of range: Range<Int64>) -> StorageError {
+    static func noneReceived(of range: Range<Int64>) -> StorageError {
         StorageError(.unknown, "The engine took none of the bytes from \(range.lowerBound) to \(range.upperBound).")
             .with(\.retryable, true)
     }
 
-    static var stoppedByItself: StorageError {
+    static var unrequestedStop: StorageError {
         StorageError(.unknown, "The engine stopped, and nobody had told it to.").with(\.retryable, true)
     }
 
@@ -32,11 +32,11 @@ extension StorageError {
             "task", "Task \(task) belongs to \(endpoint): start the service with --endpoint \(endpoint) to resume it.")
     }
 
-    static var besideThePoint: StorageError {
+    static var unexpectedAnswer: StorageError {
         StorageError(.internalError, "The engine answered something else than it was asked.")
     }
 
-    static func lie(_ offset: Int64, of size: Int64) -> StorageError {
+    static func impossibleOffset(_ offset: Int64, of size: Int64) -> StorageError {
         StorageError(.unknown, "The engine says that it has \(offset) bytes of an upload of \(size).")
     }
 }

@@ -26,7 +26,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
     public typealias Step = Strategy.Step
     public typealias Answer = Strategy.Answer
 
-    public enum Intent: Equatable, Sendable { case pause, goOn, cancel }
+    public enum Intent: Equatable, Sendable { case pause, resume, cancel }
 
     public typealias Outcome = TaskOutcome
 
@@ -88,13 +88,13 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
 
     private mutating func resume() -> [Effect] {
         switch state {
-        case .paused: goOn()
-        case .stopping(let step, .pause): turn(to: .stopping(step, then: .goOn))
+        case .paused: queueAgain()
+        case .stopping(let step, .pause): turn(to: .stopping(step, then: .resume))
         case .ready, .queued, .working, .stopping, .resting, .ended: []
         }
     }
 
-    private mutating func goOn() -> [Effect] {
+    private mutating func queueAgain() -> [Effect] {
         hold = nil
         return turn(to: .queued, [.acquire])
     }
@@ -102,7 +102,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
     private mutating func pause() -> [Effect] {
         switch state {
         case .working(let step): turn(to: .stopping(step, then: .pause), [.abort])
-        case .stopping(let step, .goOn): turn(to: .stopping(step, then: .pause))
+        case .stopping(let step, .resume): turn(to: .stopping(step, then: .pause))
         case .ready, .queued, .resting: turn(to: .paused, [.release, .publish(.pause)])
         case .stopping, .paused, .ended: []
         }
@@ -158,12 +158,12 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
             retryBudget.note(error, took: took - lastProgress, at: time, completed: progress.completedUnitCount)
         }
         let effects = apply(answer, to: step, outcome, took)
-        if case .held(let error) = outcome, stopping != .goOn {
+        if case .held(let error) = outcome, stopping != .resume {
             hold = error
             return effects + turn(to: .paused, [.release, .publish(.pause)])
         }
         if stopping == .pause { return effects + turn(to: .paused, [.release, .publish(.pause)]) }
-        if stopping == .goOn { return effects + [.publish(.pause), .publish(.resume)] + begin() }
+        if stopping == .resume { return effects + [.publish(.pause), .publish(.resume)] + begin() }
         if case .failed(let error) = outcome { return rest(after: error, of: step, time) }
         return effects + begin()
     }

@@ -105,16 +105,16 @@ public struct UploadStrategy: TransferStrategy {
             acknowledgedBeforeForgotten == acknowledged ? .fatal(error) : .lost(error)
         case (.forgotten(let error), .open), (.forgotten(let error), .sendWhole), (.forgotten(let error), .settle):
             .failed(error)
-        case (.aborted, _): wasStopped ? .advanced : .failed(.stoppedByItself)
+        case (.aborted, _): wasStopped ? .advanced : .failed(.unrequestedStop)
         case (.received(let offset), .query), (.received(let offset), .send): outcome(of: offset, step, wasStopped)
-        case (.opened, _), (.received, _): .failed(.besideThePoint)
+        case (.opened, _), (.received, _): .failed(.unexpectedAnswer)
         }
     }
 
     private func outcome(of offset: Int64, _ step: Step, _ wasStopped: Bool) -> StepOutcome {
-        guard (0...size).contains(offset) else { return .failed(.lie(offset, of: size)) }
+        guard (0...size).contains(offset) else { return .failed(.impossibleOffset(offset, of: size)) }
         guard case .send(let range) = step, offset <= range.lowerBound, !wasStopped else { return .advanced }
-        return .failed(.tookNone(of: range))
+        return .failed(.noneReceived(of: range))
     }
 
     public mutating func apply(_ answer: Answer, to step: Step, _ outcome: StepOutcome, took: Duration) -> Bool {

@@ -33,7 +33,7 @@ struct ReleaseHold: HarnessMethod, PromptMethod {
         hold = try params.optionalString("hold")
         rule = try params.optionalString("rule")
         guard let value = params.take("do") else {
-            release = .goOn
+            release = .proceed
             return
         }
         var (member, ending) = try params.only("do", of: ["fail", "lose"], in: value)
