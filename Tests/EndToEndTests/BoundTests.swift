@@ -22,7 +22,7 @@ import Testing
             try #require(low.status == 64)
         }
         try await onThread {
-            let (service, client) = try place.service(flags)
+            let (service, client) = try place.service(flags + ["--gateway", "127.0.0.1:0"])
             let limits = try client.call("initialize")["limits"]
             for bound in Bound.all {
                 try #require(limits?[bound.name]?.number?.int64 == Int64(bound.range.upperBound), "\(bound.name)")

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import TestSupport
 import Testing
 
@@ -232,7 +233,10 @@ import Testing
         "ls --id-token-file f", "serve --service-account f", "connect --access-token-command true",
         "stat a --application-default",
         "backup d --bucket b", "backup d --http 127.0.0.1:0", "ls --user-project p",
-        "ls --engine gcs --http 127.0.0.1:0",
+        "ls --engine gcs --http 127.0.0.1:0", "serve --allow-host h", "serve --allow-origin http://x",
+        "serve --max-upload-sessions 5", "serve --max-upload-session-seconds 5", "put f a --max-upload-sessions 5",
+        "connect --max-upload-sessions 5", "serve --allow-insecure", "ls --allow-insecure",
+        "serve --engine gcs --id-token-file f", "ls --engine gcs --app-check-token-command true",
     ])
     func `Flags that the chosen service cannot use are refused`(words: String) async throws {
         let refused = await sh("$S \(words)")
@@ -252,6 +256,70 @@ import Testing
         )
         #expect(
             told.text == "a\nstorage-rpc: --bucket is for a new service: PARAMS goes to the one that runs, as it is\n")
+    }
+
+    @Test func `mv keeps a source whose metadata change while it is copied`() async throws {
+        let service = try place.listeningService(["--harness"])
+        async let moved = sh("await '[ -e armed ]'; $S mv a c --socket socket")
+        let (place, armed) = (self.place, place.directory + "/armed")
+        try await onThread {
+            let caller = try place.connect()
+            try caller.call("harness/seed", #"{"objects":[{"reference":"gs://default-bucket/a","text":"x"}]}"#)
+            try caller.call("harness/arm", #"{"on":"whole","do":{"hold":true}}"#)
+            try Data().write(to: URL(filePath: armed))
+            while try caller.call("harness/settled")["held"]?.array?.isEmpty != false {}
+            let change = #"{"reference":"gs://default-bucket/a","metadata":{"cacheControl":"no-store"}}"#
+            try caller.call("reference/updateMetadata", change)
+            try caller.call("harness/release")
+        }
+        let outcome = await moved
+        #expect(outcome.status == 1 && outcome.text.contains("(preconditionFailed)"), "\(outcome.text)")
+        let left = try await onThread {
+            let caller = try place.connect()
+            return try ["a", "c"].map {
+                try caller.call("reference/getMetadata", #"{"reference":"gs://default-bucket/\#($0)"}"#)["cacheControl"]
+            }
+        }
+        #expect(left == ["no-store", nil])
+        withExtendedLifetime(service) {}
+    }
+
+    @Test(arguments: ["rm -r", "rm -r -y", "cp -r", "mv -r", "get -r"])
+    func `What ends with an empty name is a folder of just that name, and never the one before it`(command: String)
+        async
+    {
+        #expect(await sh("put docs/1 docs/sub/2 a/1 a//2 a//3/4").status == 0)
+        let target = command.hasPrefix("rm") ? "" : " out/"
+        for words in ["docs//", "gs://default-bucket/docs//", "docs/sub//", "docs///", "'d*//'", "'docs//*'"] {
+            let refused = await sh("$S \(command) \(words)\(target)")
+            #expect([1, 64].contains(refused.status), "\(words): \(refused.text)")
+            #expect(refused.text.contains("docs//") || refused.text.contains("//\""), "\(words): \(refused.text)")
+        }
+        #expect(await list() == "a//2\na//3/4\na/1\ndocs/1\ndocs/sub/2\n")
+        let taken = await sh("$S \(command) a//\(target)")
+        switch command {
+        case "cp -r": #expect(await list("out") == "a//2\na//3/4\n", "\(taken.text)")
+        case "get -r": #expect(taken.text.contains("2 failed"), "\(taken.text)")
+        default: #expect(await list("a") == "1\n", "\(taken.text)")
+        }
+    }
+
+    @Test func `A copy of an object without a content type has none`() async {
+        #expect(await sh("put page.txt && $S set -q page.txt --remove content-type").status == 0)
+        #expect(
+            await sh("$S cp -q page.txt copy.html && $S mv -q page.txt page.html && $S ls").text
+                == "copy.html\npage.html\n")
+        #expect(await sh("$S stat copy.html page.html").text.contains("contentType") == false)
+        #expect(
+            await sh("$S set -q page.html --content-type a/b && $S cp -q page.html c && $S stat c").text.contains("a/b")
+        )
+    }
+
+    @Test func `A pattern in the place of a bucket is refused as it was typed`() async {
+        for pattern in ["gs://m*", "gs://*/x", "gs://[ab]"] {
+            let refused = await sh("$S rm -r '\(pattern)'")
+            #expect(refused.status == 64 && refused.text.contains("\"\(pattern)\" is no pattern"), "\(refused.text)")
+        }
     }
 
     @Test func `A pattern with many stars is matched in linear time`() async {

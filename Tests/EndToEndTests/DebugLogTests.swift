@@ -54,6 +54,16 @@ import Testing
         }
     }
 
+    @Test func `The id of an upload of the gateway, which is its session, is in no line of the log`() async throws {
+        let live = try LiveGateway(["--log-level", "debug"])
+        let url = try await live.client.start("x")
+        let id = try #require(url.firstMatch(of: /upload_id=([-\w]+)/)?.1)
+        #expect(try await live.client.command(url, "upload, finalize", "hello").status == 200)
+        try live.service.waitForLog("upload of gs://box/x succeeded after ")
+        #expect(!live.service.logged.contains(id))
+        try live.end()
+    }
+
     @Test func `A retry is logged with its task, its delay and the error`() async throws {
         try await onThread { [place] in
             let (service, caller) = try place.service(["--log-level", "debug"] + Place.unreachable)

@@ -73,10 +73,11 @@ export class Storage extends StorageMethods {
   onRefreshToken: RefreshToken | undefined;
 
   /**
-   * A path of the default bucket (without one, its root), `gs://BUCKET/PATH`, or a download URL. Sends no request: the
-   * service checks the reference when it is used. Throws `pathError` for another URL.
+   * A path of the bucket (without one, its root), `gs://BUCKET/PATH`, or a download URL. Without `bucket` a path is in the
+   * default bucket. Sends no request: the service checks the reference when it is used. Throws `pathError` for another
+   * URL, and `bucketMismatch` for one of another bucket than `bucket`.
    */
-  reference(pathOrURL?: string): Reference;
+  reference(pathOrURL?: string, options?: { bucket?: string }): Reference;
 
   /** An object by its exact name, slashes included: `folder/` and `a//b` are not paths. */
   exactReference(object: string, options?: { bucket?: string }): Reference;

@@ -50,3 +50,13 @@
 << {"jsonrpc": "2.0", "id": 24, "error": {"code": -32602, "message": "Param \"rules.who\" must be one of anybody, signedIn, owner, not \"alice\".", "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 25, "method": "harness/authorize", "params": {"rules": [{}]}}
 << {"jsonrpc": "2.0", "id": 25, "error": {"code": -32602, "message": "Param \"rules.who\" is missing.", "...": "..."}}
+
+# Params that exclude one another are named, and so are objects of one name.
+>> {"jsonrpc": "2.0", "id": 201, "method": "harness/clock", "params": {"advance": 1, "toNext": true}}
+<< {"jsonrpc": "2.0", "id": 201, "error": {"code": -32602, "message": "Param \"toNext\" cannot be given with advance.", "data": {"param": "toNext"}}}
+>> {"jsonrpc": "2.0", "id": 202, "method": "harness/seed", "params": {"objects": [], "generate": {"reference": "gs://b/{n}", "count": 2, "size": 1}}}
+<< {"jsonrpc": "2.0", "id": 202, "error": {"code": -32602, "message": "Param \"generate\" cannot be given with objects.", "data": {"param": "generate"}}}
+>> {"jsonrpc": "2.0", "id": 203, "method": "harness/seed", "params": {"objects": [{"reference": "gs://b/a", "text": "x"}, {"reference": "gs://b/c", "text": "y"}, {"reference": {"bucket": "b", "fullPath": "/a/"}, "text": "z"}]}}
+<< {"jsonrpc": "2.0", "id": 203, "error": {"code": -32602, "message": "Param \"objects\" has gs://b/a twice: in objects[0] and objects[2].", "data": {"param": "objects"}}}
+>> {"jsonrpc": "2.0", "id": 204, "method": "reference/list", "params": {"reference": "gs://b"}}
+<< {"jsonrpc": "2.0", "id": 204, "result": {"prefixes": [], "items": [], "...": "..."}}

@@ -29,6 +29,18 @@
 << {"jsonrpc": "2.0", "id": 10, "error": {"code": -32602, "message": "Param \"reference\" must be a reference or a URL, not the number 7.", "data": {"param": "reference"}}}
 >> {"jsonrpc": "2.0", "id": 11, "method": "reference/putData", "params": {"reference": "gs://b/a", "data": "%"}}
 << {"jsonrpc": "2.0", "id": 11, "error": {"code": -32602, "message": "Param \"data\" is not base64.", "data": {"param": "data"}}}
+>> {"jsonrpc": "2.0", "id": 111, "method": "reference/putData", "params": {"reference": "gs://b/a", "data": "aGk=="}}
+<< {"jsonrpc": "2.0", "id": 111, "error": {"code": -32602, "message": "Param \"data\" is not base64.", "data": {"param": "data"}}}
+>> {"jsonrpc": "2.0", "id": 112, "method": "reference/putData", "params": {"reference": "gs://b/a", "data": "aGl="}}
+<< {"jsonrpc": "2.0", "id": 112, "error": {"code": -32602, "message": "Param \"data\" is not base64.", "data": {"param": "data"}}}
+>> {"jsonrpc": "2.0", "id": 113, "method": "reference/putData", "params": {"reference": "gs://b/a", "data": "aGk=aGk="}}
+<< {"jsonrpc": "2.0", "id": 113, "error": {"code": -32602, "message": "Param \"data\" is not base64.", "data": {"param": "data"}}}
+
+# An exact name and the path of another object contradict each other.
+>> {"jsonrpc": "2.0", "id": 114, "method": "reference/delete", "params": {"reference": {"bucket": "b", "fullPath": "keep", "object": "y"}}}
+<< {"jsonrpc": "2.0", "id": 114, "error": {"code": -32602, "message": "Param \"reference.object\" names another object than reference.fullPath.", "data": {"param": "reference.object"}}}
+>> {"jsonrpc": "2.0", "id": 115, "method": "reference/child", "params": {"reference": {"bucket": "b", "fullPath": "a/b", "object": "a//b", "generation": "5"}, "path": "c"}}
+<< {"jsonrpc": "2.0", "id": 115, "result": {"bucket": "b", "fullPath": "a/b/c", "name": "c", "url": "gs://b/a/b/c"}}
 >> {"jsonrpc": "2.0", "id": 12, "method": "reference/putData", "params": {"reference": "gs://b/a", "text": "", "wait": "yes"}}
 << {"jsonrpc": "2.0", "id": 12, "error": {"code": -32602, "message": "Param \"wait\" must be true or false, not a string.", "data": {"param": "wait"}}}
 >> {"jsonrpc": "2.0", "id": 13, "method": "uploadTask/observe", "params": {"task": "t", "status": "done"}}

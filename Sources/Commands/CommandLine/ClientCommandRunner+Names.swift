@@ -80,8 +80,9 @@ extension ClientCommandRunner {
     /// What a text names: one object, all that match a pattern, and with `-r` folders with all below them.
     func sources(_ text: String) throws -> [CopySource<Reference>] {
         if let pattern = try pattern(text) { return try matches(pattern, text) }
-        let reference = try reference(text)
+        var reference = try reference(text)
         try checkWholeBucket(reference, text)
+        if options.isRecursive { reference = try folder(text) ?? reference }
         guard options.isRecursive else {
             return [CopySource(name: reference.lastName, itself: try checkedAsObject(reference, text))]
         }
@@ -101,6 +102,23 @@ extension ClientCommandRunner {
             message: "\"\(text)\" names no object; the whole bucket is gs://\(reference.bucket), without a slash")
     }
 
+    /// The folder that a text with an empty name at its end stands for: what is left of `docs/$UNSET/` is not `docs/`.
+    /// Nil for any other text; throws if no object begins with just this name.
+    private func folder(_ text: String) throws -> Reference? {
+        guard text.hasEmptyEnd, !options.isExact, !Self.isURL(text) || text.utf8.starts(with: "gs://".utf8) else {
+            return nil
+        }
+        let folder = try exactReference(text)
+        guard try isFolder(folder) else {
+            let shorter = text.utf8.reversed().drop { $0 == UInt8(ascii: "/") }.count
+            let other = String(decoding: text.utf8.prefix(shorter + 1), as: UTF8.self)
+            throw Client.Failure(
+                message: "\"\(text)\" ends with an empty name, and nothing begins with it; the folder is \(other)",
+                isAnswer: true)
+        }
+        return folder
+    }
+
     private func tree(_ folder: Reference, name: String) throws -> CopySource<Reference> {
         var members: [(item: Reference, name: String)] = []
         try walk(folder) { object, name in members.append((try Reference(object), name)) }
@@ -114,7 +132,7 @@ extension ClientCommandRunner {
         if let literal = try literal(text), try !namesFolder(text) && isThere(literal) || isFolder(literal) {
             return nil
         }
-        guard text.utf8.first != UInt8(ascii: "/") else {
+        guard text.utf8.first != UInt8(ascii: "/"), pattern.folder != "gs://" else {
             throw UsageError(message: "\"\(text)\" is no pattern: it begins with a name, or with gs://BUCKET/")
         }
         while let name = pattern.possibleFolder, let folder = try literal(name), try isFolder(folder) {
@@ -131,6 +149,9 @@ extension ClientCommandRunner {
 
     private func matches(_ pattern: NamePattern, _ text: String) throws -> [CopySource<Reference>] {
         if pattern.isOfFolders, !options.isRecursive { throw folderFailure(text) }
+        guard !text.hasEmptyEnd else {
+            throw UsageError(message: "\"\(text)\" is no pattern: it ends with an empty name")
+        }
         var sources: [CopySource<Reference>] = [], leavesOut = false
         func enters(_ folder: Reference, _ name: String) throws -> Bool {
             guard pattern.matches(name), options.isRecursive || !pattern.crossesFolders else {
@@ -146,7 +167,8 @@ extension ClientCommandRunner {
             sources.append(tree)
             return false
         }
-        try walk(reference(pattern.folder), enters: enters) { item, name in
+        let start = try pattern.folder.flatMap(folder) ?? reference(pattern.folder)
+        try walk(start, enters: enters) { item, name in
             guard !pattern.isOfFolders, pattern.matches(name) else { return }
             let object = try Reference(item)
             let name = pattern.crossesFolders ? name : object.lastName
@@ -246,6 +268,11 @@ extension ClientCommandRunner {
             try body(page["prefixes"]?.array ?? [], items)
         } while token != nil
     }
+}
+
+extension String {
+    /// It ends with more than one slash.
+    fileprivate var hasEmptyEnd: Bool { utf8.suffix(2).elementsEqual("//".utf8) && utf8.count > 2 }
 }
 
 extension JSON {

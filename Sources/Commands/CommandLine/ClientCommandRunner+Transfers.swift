@@ -129,20 +129,38 @@ extension ClientCommandRunner {
         try endTransfers()
     }
 
-    /// With the metadata that clients set. `mv` deletes the version that was copied, and no other.
+    /// With the metadata that clients set. `mv` deletes the version that was copied, bytes and metadata, and no other.
     private func copy(_ object: Reference, to copy: Reference, moves: Bool) throws {
         let scratch = try TemporaryFile()
         var download = RunningTransfers.Transfer(name: object.url, kind: "downloadTask") { metadata in
             try self.put(file: scratch.path, name: copy.url, copy, keeping: scratch, metadata: metadata.settable) {
-                if moves, let generation = metadata["generation"]?.string.flatMap({ Int64($0) }) {
-                    let params: JSON = ["reference": object.json, "ifGenerationMatch": JSON(generation)]
-                    _ = try self.client.call("reference/delete", params)
-                }
-                try self.show($0)
+                let stored = try metadata["contentType"] == nil ? self.withoutType($0, copy) : $0
+                if moves { try self.remove(object, ifStill: metadata) }
+                try self.show(stored)
             }
         }
         download.counts = false
         try start("reference/writeToFile", .object(transferParams(object, scratch.path)), download)
+    }
+
+    /// An upload without a type infers one from the name: this removes it again.
+    private func withoutType(_ stored: JSON, _ copy: Reference) throws -> JSON {
+        guard stored["contentType"] != nil, let generation = stored["generation"] else { return stored }
+        let params: JSON = [
+            "reference": copy.json, "metadata": ["contentType": nil], "ifGenerationMatch": generation,
+        ]
+        return try client.call("reference/updateMetadata", params)
+    }
+
+    /// Fails if the object has other bytes or other metadata by now.
+    private func remove(_ object: Reference, ifStill metadata: JSON) throws {
+        guard let generation = metadata["generation"], let metageneration = metadata["metageneration"] else {
+            throw Client.Failure("\(object.url) was copied and stays: the service did not say which version it read")
+        }
+        let params: JSON = [
+            "reference": object.json, "ifGenerationMatch": generation, "ifMetagenerationMatch": metageneration,
+        ]
+        _ = try client.call("reference/delete", params)
     }
 
     private func transferParams(_ reference: Reference, _ file: String) -> [JSON.Member] {

@@ -1,3 +1,4 @@
+import Credentials
 import JSONText
 import Storage
 import Tracing
@@ -199,6 +200,19 @@ package struct CommandOptions {
         if service.engine == .embedded, let flag = given.first(where: FlagGroup.credentials.has) {
             throw UsageError(message: "\(flag) is for --engine firebase and --engine gcs; try --help")
         }
+        for kind in [Token.Kind.idToken, .appCheckToken] where service.engine == .gcs {
+            guard let flag = given.first(where: { [kind.fileFlag, kind.commandFlag].contains($0) }) else { continue }
+            throw UsageError(message: "\(flag) is for --engine firebase: Google Cloud Storage takes access tokens")
+        }
+        if service.gateway == nil, !service.harness, let flag = given.first(where: Self.ofGateway.contains) {
+            throw UsageError(message: "\(flag) is for --gateway and --harness; try --help")
+        }
+        if service.engine == .embedded, service.gateway == nil, given.contains("--allow-insecure") {
+            throw UsageError(message: "--allow-insecure is for --gateway and --endpoint; try --help")
+        }
         try service.check()
     }
+
+    /// Bounds of what the gateway keeps, in the service or in a space of its harness.
+    private static let ofGateway = ["--max-upload-sessions", "--max-upload-session-seconds"]
 }

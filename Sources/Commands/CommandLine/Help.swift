@@ -47,9 +47,10 @@ package enum Help {
         a pattern with ** finds keeps its name below the folder before the pattern.
 
         docs/ is the folder, never the object docs; docs with -r is both. A whole bucket
-        is gs://BUCKET and nothing else, and an empty name is an error. A name that is
-        there counts more than a pattern: help patterns. With --exact there are no
-        patterns, and a slash at the end is part of a name.
+        is gs://BUCKET and nothing else, and an empty name is an error: docs// is what
+        begins with docs//, or refused. A name that is there counts more than a pattern:
+        help patterns. With --exact there are no patterns, and a slash at the end is
+        part of a name.
 
         All names are known before the first byte is written. Refused are two sources
         of one name, a folder into itself, a file that another copy still needs, and a

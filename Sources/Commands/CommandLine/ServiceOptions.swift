@@ -87,6 +87,10 @@ package struct ServiceOptions {
         if engine != .embedded, gateway != nil {
             throw UsageError(message: "--gateway is for --engine embedded; try --help")
         }
+        for (flag, names) in [("--allow-host", hosts), ("--allow-origin", origins)]
+        where !names.isEmpty && gateway == nil && !harness {
+            throw UsageError(message: "\(flag) is for --gateway and --harness; try --help")
+        }
         if let gateway, !allowInsecure, SocketAddress(gateway)?.isLoopback == false {
             throw UsageError(
                 message: "--gateway \(gateway) is not on the loopback: anybody could change objects; "

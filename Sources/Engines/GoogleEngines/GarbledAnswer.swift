@@ -5,8 +5,10 @@ import Storage
 /// Why a response is no answer, for an error message.
 struct GarbledAnswer: Error, Equatable {
     let what: String
+    /// It is an answer, but to another request.
+    let isAboutOther: Bool
 
-    init(_ what: String) { self.what = what }
+    init(_ what: String, isAboutOther: Bool = false) { (self.what, self.isAboutOther) = (what, isAboutOther) }
 }
 
 extension JSON {
@@ -17,6 +19,19 @@ extension JSON {
         guard let member = self[name], !member.isNull else { return nil }
         guard let value = read(member) else { throw GarbledAnswer("\(name) is not \(kind)") }
         return value
+    }
+}
+
+extension Reference {
+    /// Throws if a resource has the name or the bucket of another object. Some emulators leave them out.
+    func check(isNamedBy resource: JSON) throws(GarbledAnswer) {
+        for (member, own) in [("bucket", bucket), ("name", object)] {
+            guard let other = try resource.read(member, "a text", \.string), !other.hasSameBytes(as: own) else {
+                continue
+            }
+            let shown = other.utf8.count > 256 ? "" : " \"\(other)\""
+            throw GarbledAnswer("it is about another object, with the \(member)\(shown)", isAboutOther: true)
+        }
     }
 }
 

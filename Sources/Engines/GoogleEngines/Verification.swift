@@ -10,9 +10,12 @@ import Storage
     /// where the response to this upload names it, and the service can delete that generation alone: any other may belong
     /// to another client.
     func verified(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
-        if let named = try? backend.dialect.metadata(in: response, of: upload.reference) {
-            return try await verified(named)
+        let named: ObjectMetadata?
+        do throws(GarbledAnswer) { named = try backend.dialect.metadata(in: response, of: upload.reference) } catch {
+            guard !error.isAboutOther else { throw .garbled(error.what, response, upload.reference) }
+            named = nil
         }
+        if let named { return try await verified(named) }
         guard case .object(let stored, _) = try await backend.look(at: upload.reference, for: upload.caller),
             stored.generation != predecessor.generation
         else { throw .garbled("no metadata", response, upload.reference) }

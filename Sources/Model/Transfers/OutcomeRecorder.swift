@@ -36,13 +36,13 @@ import Storage
             try await persistence.store.keep(record, isUrgent: isKept)
             storeWorks()
         } catch {
-            persistence.complain("It could not be kept how task \(record.id) ended: \(error.message)")
+            persistence.complain("It could not be kept how \(record.title) ended: \(error.message)")
             guard isKept else { return }
             pending[record.id] = .ended(record)
             do throws(StorageError) {
                 try await persistence.store.keepEnd(of: record)
             } catch {
-                persistence.complain("Until it is kept, task \(record.id) would survive a restart: \(error.message)")
+                persistence.complain("Until it is kept, \(record.title) would survive a restart: \(error.message)")
             }
             retryLater()
         }

@@ -106,7 +106,7 @@ public struct TaskPersistence: Sendable {
             try await keep()
             didKeep?()
         } catch {
-            persistence.complain("Task \(record.id) would not survive a restart now: \(error.message)")
+            persistence.complain("A restart would lose \(record.title): \(error.message)")
         }
     }
 

@@ -65,7 +65,7 @@ extension TransferTask {
     private func wake(_ attempt: Int, after pause: Duration) {
         if let debug = log.debug, let retry = machine.retry {
             debug(
-                "task \(id) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.code)"
+                "\(Strategy.kind) \(logName) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.code)"
             )
         }
         list?.metrics.retries += 1
@@ -93,6 +93,9 @@ extension TransferTask {
         }
     }
 
+    /// Whoever knows the id of an upload of the gateway may send its bytes: it is in no log.
+    private var logName: String { origin == nil ? id : "of \(reference.url)" }
+
     private func logEnd() {
         guard let info = log.info, let elapsed, case .ended(let outcome) = machine.state else { return }
         let how =
@@ -102,7 +105,7 @@ extension TransferTask {
             case .cancelledInDoubt: "was cancelled, and its object may be stored"
             case .failed(let error): "failed with \(error.code.rawValue)"
             }
-        info("\(Strategy.kind) \(id) \(how) after \(elapsed()): \(machine.progress.completedUnitCount) bytes")
+        info("\(Strategy.kind) \(logName) \(how) after \(elapsed()): \(machine.progress.completedUnitCount) bytes")
     }
 
     private func tellEnd(_ status: Status) {

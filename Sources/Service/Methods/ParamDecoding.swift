@@ -16,7 +16,14 @@ extension Params {
             guard value.object != nil else { throw mistyped(name, "a reference or a URL", value) }
             var object = try object(name, in: value)
             if let exact = try object.optionalString("object") {
-                return try Reference(bucket: object.string("bucket"), object: exact)
+                let reference = try Reference(bucket: object.string("bucket"), object: exact)
+                if let path = try object.optionalString("fullPath"),
+                    try !Reference(bucket: reference.bucket, path: path).fullPath.hasSameBytes(as: reference.fullPath)
+                {
+                    throw RPCError.invalidParam(
+                        object.fullName("object"), "names another object than \(object.fullName("fullPath"))")
+                }
+                return reference
             }
             return try Reference(bucket: object.string("bucket"), path: object.string("fullPath"))
         } catch let error as StorageError {
@@ -139,7 +146,7 @@ extension MetadataChange {
 
     /// Throws `invalidArgument` if `md5Hash` is not an MD5 in base64.
     func checkMD5() throws(StorageError) {
-        guard let md5Hash, Data(base64Encoded: md5Hash)?.count != 16 else { return }
+        guard let md5Hash, PutData.decoded(md5Hash)?.count != 16 else { return }
         throw .invalidArgument(
             "metadata.md5Hash", "metadata.md5Hash must be the base64 of 16 bytes, not \"\(md5Hash)\".")
     }

@@ -117,7 +117,7 @@ import Testing
     @Test func `Metadata of both services and of their emulators can be read`() throws {
         let reference = try ref("a")
         let service = #"""
-            {"name":"x","generation":"17","metageneration":"2","size":"5","md5Hash":"AAAAAAAAAAAAAAAAAAAAAA==",
+            {"name":"a","generation":"17","metageneration":"2","size":"5","md5Hash":"AAAAAAAAAAAAAAAAAAAAAA==",
             "crc32c":"AAAAAg==","timeCreated":"2016-03-01T20:16:01.673Z","contentType":"","metadata":{"k":1}}
             """#
         let stored = try ObjectMetadata(wire: Array(service.utf8), reference)
@@ -127,7 +127,9 @@ import Testing
         let emulator = #"{"generation":1,"size":0,"crc32c":"4027020077"}"#
         let other = try ObjectMetadata(wire: Array(emulator.utf8), reference)
         #expect(other.crc32c == 4_027_020_077 && other.md5 == nil && other.metageneration == 1)
-        for broken in ["", "OK", "[]", "{}", #"{"size":"1"}"#, #"{"generation":"1","size":1.5}"#] {
+        for broken in [
+            "", "OK", "[]", "{}", #"{"size":"1"}"#, #"{"generation":"1","size":1.5}"#, #"{"generation":"1"}"#,
+        ] {
             #expect(throws: GarbledAnswer.self) { try ObjectMetadata(wire: Array(broken.utf8), reference) }
         }
     }

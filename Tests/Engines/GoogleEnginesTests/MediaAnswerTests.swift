@@ -43,7 +43,7 @@ import Testing
                 ["p/b", "p/a"], ["p/c", "p/d"], "t"
             ),
             (
-                #"{"prefixes":["p//","p/x//","p/","q/","p/e/","p/e"],"items":[{"name":"p/"},{"name":"p//a"},{"name":"p"},{"name":"q/a"},{"name":"p/\n"}]}"#,
+                #"{"prefixes":["p//","p/x//","p/","p/e/","p/e"],"items":[{"name":"p/"},{"name":"p//a"},{"name":"p/\n"}]}"#,
                 [], ["p/e"], nil
             ),
         ] as [(String, [String], [String], String?)])

@@ -85,13 +85,15 @@ import Transfers
     }
 
     @Test func `The service reports an outcome that it cannot record`() async throws {
-        let task = try await cancelled(takesEnds: false)
+        _ = try await cancelled(takesEnds: false)
         #expect(
             try await stage.complaints.next()
-                == "It could not be kept how task \(task.id) ended: There is no room left.")
+                == "It could not be kept how the upload of \(TransfersFixture.reference().url) ended: There is no room left."
+        )
         #expect(
             try await stage.complaints.next()
-                == "Until it is kept, task \(task.id) would survive a restart: There is no room left.")
+                == "Until it is kept, the upload of \(TransfersFixture.reference().url) would survive a restart: There is no room left."
+        )
     }
 
     @Test func `A task that is removed before its outcome is recorded does not return`() async throws {

@@ -36,12 +36,13 @@ import Transfers
         #expect(try await session.nextStep() == .send(2..<6))
         #expect(
             try await stage.complaints.next()
-                == "Task \(task.id) would not survive a restart now: There is no room left.")
+                == "A restart would lose the upload of \(TransfersFixture.reference().url): There is no room left.")
         session.complete()
         #expect(try await task.result().state == .success)
         #expect(
             try await stage.complaints.next()
-                == "It could not be kept how task \(task.id) ended: There is no room left.")
+                == "It could not be kept how the upload of \(TransfersFixture.reference().url) ended: There is no room left."
+        )
         #expect(await stage.transfers.uploads.forget(task))
         #expect(
             try await stage.complaints.next() == "Tasks that are over could not be forgotten: There is no room left.")

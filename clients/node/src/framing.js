@@ -17,5 +17,14 @@ export class Lines {
 }
 
 export function frame(message) {
-  return Buffer.from(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
+  return Buffer.from(JSON.stringify({ jsonrpc: "2.0", ...message }, checked) + "\n");
+}
+
+/** Refuses what JSON has no word for, and what JSON.stringify would drop or replace by null or {}. */
+function checked(name, value) {
+  const isNumber = typeof value !== "number" || Number.isFinite(value);
+  const isCollection = value instanceof Map || value instanceof Set;
+  if (isNumber && !isCollection && !["bigint", "function", "symbol"].includes(typeof value)) return value;
+  const kind = isCollection ? value.constructor.name : isNumber ? typeof value : String(value);
+  throw new TypeError(`${name} is ${kind}, which is no value of JSON.`);
 }

@@ -29,9 +29,10 @@ export interface Reference {
 }
 
 /**
- * A Reference, of which only bucket and fullPath are read, or bucket and object for an exact name; a `gs://` URL,
- * which is not percent-decoded; or an http or https URL, which is percent-decoded and names exactly its object:
- * `HOST/v0/b/BUCKET/o/PATH` of Firebase Storage and of this service, or a URL of Google Cloud Storage.
+ * A Reference, of which only bucket and fullPath are read, or bucket and object for an exact name, to which a
+ * fullPath must belong; a `gs://` URL, which is not percent-decoded; or an http or https URL, which is
+ * percent-decoded and names exactly its object: `HOST/v0/b/BUCKET/o/PATH` of Firebase Storage and of this service,
+ * or a URL of Google Cloud Storage.
  */
 export type ReferenceParam = {
   bucket: string;

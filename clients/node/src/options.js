@@ -9,10 +9,27 @@ export function optionsOf(method, options = {}, names, advice = () => undefined)
   if (options instanceof AbortSignal) throw new TypeError(`${method} takes a signal as { signal }.`);
   if (typeof options !== "object" || options === null) throw new TypeError(`The options of ${method} must be an object.`);
   const unknown = Object.keys(options).find((name) => !names.includes(name));
-  if (unknown === undefined) return options;
+  if (unknown === undefined) return checked(method, options);
   const similar = names.find((name) => isSimilar(name, unknown));
   const remedy = similar ? `did you mean ${similar}?` : advice(unknown) ?? `it has ${names.join(", ")}.`;
   throw new TypeError(`${method} has no option ${unknown}; ${remedy}`);
+}
+
+/** The options, none of which may have a value that could only be dropped. */
+function checked(method, options) {
+  const big = Object.keys(options).find((name) => typeof options[name] === "bigint");
+  if (big !== undefined) throw new TypeError(`The option ${big} of ${method} is a BigInt; give its digits as a string.`);
+  const { signal } = options;
+  if (signal != null && typeof signal.addEventListener !== "function") {
+    throw new TypeError(`The option signal of ${method} must be an AbortSignal.`);
+  }
+  return options;
+}
+
+/** A callback, or undefined. */
+export function callbackOf(name, callback) {
+  if (callback == null || typeof callback === "function") return callback ?? undefined;
+  throw new TypeError(`${name} must be a function.`);
 }
 
 /** Whether one may be a misspelling of the other. */

@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { localPath } from "./files.js";
 import { ReferenceMethods, STATUSES, METADATA } from "./methods.js";
-import { optionsOf } from "./options.js";
+import { callbackOf, optionsOf } from "./options.js";
 import { DownloadTask, UploadTask } from "./task.js";
 
 const UPLOAD_OPTIONS = ["metadata", "ifGenerationMatch", "ifMetagenerationMatch"];
@@ -88,7 +88,8 @@ export class Reference extends ReferenceMethods {
   #begin(Kind, method, params, own, options) {
     const names = [...own, ...TASK_OPTIONS];
     const { observe, onProgress, signal, ...more } = optionsOf(method, options, names, adviceFor(own));
-    const ears = { observe: optionsOf("observe", observe, STATUSES), onProgress, signal };
+    const ears = { observe: optionsOf("observe", observe, STATUSES), onProgress: callbackOf("onProgress", onProgress), signal };
+    for (const status of Object.keys(ears.observe)) callbackOf(`observe.${status}`, ears.observe[status] ?? {});
     return new Kind(this.#session)._begin(this, method, { ...params, ...more }, ears);
   }
 }

@@ -2,7 +2,8 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { StorageMethods } from "./methods.js";
-import { optionsOf } from "./options.js";
+import { StorageError } from "./errors.js";
+import { callbackOf, optionsOf } from "./options.js";
 import { Session } from "./session.js";
 import { DownloadTask, UploadTask } from "./task.js";
 import { Child, Socket } from "./transport.js";
@@ -24,6 +25,7 @@ export class Storage extends StorageMethods {
   #session;
 
   static async spawn(options) {
+    callbackOf("onRefreshToken", options?.onRefreshToken);
     const { program, args = [], env = {}, shared = false, ...session } = optionsOf("spawn", options, SPAWN_OPTIONS, flag);
     const environment = { ...process.env, ...env };
     const command = [program ?? (environment.STORAGE_RPC || bundled() || "storage-rpc"), ...(shared ? ["connect"] : []), ...args];
@@ -33,6 +35,7 @@ export class Storage extends StorageMethods {
 
   static async connect(socketPath, options) {
     const session = optionsOf("connect", options, SESSION_OPTIONS);
+    callbackOf("onRefreshToken", session.onRefreshToken);
     return Storage.#open(await Socket.connect(socketPath), session);
   }
 
@@ -55,9 +58,13 @@ export class Storage extends StorageMethods {
     this.#session.onRefreshToken = callback;
   }
 
-  reference(pathOrURL = "") {
-    const place = isURL(pathOrURL) ? parseURL(pathOrURL) : { bucket: this.defaultBucket, fullPath: pathOrURL };
-    return this.#session.reference(place);
+  reference(pathOrURL = "", options) {
+    const { bucket } = optionsOf("reference", options, ["bucket"]);
+    if (!isURL(pathOrURL)) return this.#session.reference({ bucket: bucket ?? this.defaultBucket, fullPath: pathOrURL });
+    const found = this.#session.reference(parseURL(pathOrURL));
+    if (found.bucket === (bucket ?? found.bucket)) return found;
+    const data = { name: "bucketMismatch", bucket: found.bucket, retryable: false };
+    throw new StorageError(`${found} is in bucket ${found.bucket}, not in ${bucket}.`, -13051, data);
   }
 
   exactReference(object, options) {

@@ -51,6 +51,7 @@ check("an unknown option of any method is an error that names it", async (room) 
     putData: (options) => place.putData("x", options),
     putFile: (options) => place.putFile("x", options),
     writeToFile: (options) => place.writeToFile("x", options),
+    reference: (options) => storage.reference("x", options),
     exactReference: (options) => storage.exactReference("x", options),
     uploadTaskPages: (options) => storage.uploadTaskPages(options),
     downloadTaskPages: (options) => storage.downloadTaskPages(options),
@@ -60,6 +61,26 @@ check("an unknown option of any method is an error that names it", async (room) 
   }
   assert.equal(await storage.ping(), "pong");
   assert.equal((await storage.uploadTasks()).length, 1);
+});
+
+check("a value that JSON does not have is refused by name, and sends nothing", async (room) => {
+  const storage = await room.spawn();
+  const place = storage.reference("x");
+  const refused = (call, message) => assert.throws(call, refusal(message));
+  refused(() => place.putData("x", { ifGenerationMatch: 1n }), "The option ifGenerationMatch of putData is a BigInt; give its digits as a string.");
+  refused(() => place.putData("x", { onProgress: 5 }), "onProgress must be a function.");
+  refused(() => place.putData("x", { observe: { success: 5 } }), "observe.success must be a function.");
+  refused(() => place.putData("x", { signal: {} }), "The option signal of putData must be an AbortSignal.");
+  await assert.rejects(Storage.spawn({ onRefreshToken: "x" }), refusal("onRefreshToken must be a function."));
+  await assert.rejects(place.delete({ ifMetagenerationMatch: 1n }), refusal(/^The option ifMetagenerationMatch of delete is a BigInt/));
+  const wrong = { maxResults: NaN, pageToken: () => "x", exact: new Map() };
+  for (const [name, value] of Object.entries(wrong)) {
+    await assert.rejects(place.list({ [name]: value }), refusal(new RegExp(`^${name} is (NaN|function|Map), which is no value of JSON.$`)));
+  }
+  await assert.rejects(place.updateMetadata({ customMetadata: { a: 1n } }), refusal("a is bigint, which is no value of JSON."));
+  await assert.rejects(place.putData("x", { metadata: { customMetadata: new Map([["a", "1"]]) } }).wait(), refusal(/^customMetadata is Map/));
+  assert.equal((await storage.uploadTasks()).length, 0);
+  await place.putData("x", { ifGenerationMatch: "0" }).wait();
 });
 
 check("an option that is misspelled or elsewhere is told what is meant", async (room) => {

@@ -33,6 +33,19 @@ async function same(mine, answer) {
   assert.deepEqual([a, b, c, d, e], [bucket, fullPath, name, url, object]);
 }
 
+check("a reference is in the bucket that is named", async (room) => {
+  const storage = await room.spawn();
+  const place = storage.reference("a/b", { bucket: "photos" });
+  assert.equal(place.url, "gs://photos/a/b");
+  assert.equal(storage.reference(undefined, { bucket: "photos" }).url, "gs://photos/");
+  assert.equal(storage.reference("a", { bucket: undefined }).bucket, storage.defaultBucket);
+  await place.putData("here").wait();
+  assert.equal((await storage.reference("gs://photos/a/b", { bucket: "photos" }).getMetadata()).bucket, "photos");
+  const other = { code: -13051, reason: "bucketMismatch" };
+  assert.throws(() => storage.reference("gs://photos/a/b", { bucket: "other" }), other);
+  await assert.rejects(storage.request("storage/reference", { url: "gs://photos/a/b", bucket: "other" }), other);
+});
+
 check("what is no storage URL is refused, as by the service", async (room) => {
   const storage = await room.spawn();
   const urls = [

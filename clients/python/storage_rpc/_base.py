@@ -8,7 +8,7 @@ from typing import Any, Callable, Generic, TypeVar, Union
 
 from ._core import command_line
 from ._methods import Method
-from ._events import known
+from ._events import called, known
 from ._tasks import S, TaskBase, Tasks
 from ._types import Status, TokenKind
 from .errors import RPCError
@@ -45,11 +45,13 @@ class ReferenceBase:
         observe: Mapping[Status, Callback] | None,
         *timeout: float | None,
     ) -> AnyTask:
-        callbacks = dict(observe or {})
-        if on_progress:
-            callbacks["progress"] = on_progress
-        for status in callbacks:
-            known(status)
+        callbacks = {} if observe is None else dict(observe)
+        for status, callback in callbacks.items():
+            called(f"observe[{known(status)!r}]", callback)
+        if on_progress is not None:
+            if "progress" in callbacks:
+                raise ValueError("on_progress and observe['progress'] are one observer: give one of them.")
+            callbacks["progress"] = called("on_progress", on_progress)
         task = kind(self._storage)
         task._start(method, {"reference": self._place, **params}, callbacks, *timeout)
         return task

@@ -24,6 +24,13 @@ def known(status: Status | None) -> Status | None:
     return status
 
 
+def called(name: str, callback: Any) -> Any:
+    """The callback. Raises `TypeError` for what cannot be called."""
+    if not callable(callback):
+        raise TypeError(f"{name} must be a function, not {type(callback).__name__}.")
+    return callback
+
+
 class Observer(Generic[S]):
     """One callback of one task. While it runs, only the newest pending progress event is kept."""
 

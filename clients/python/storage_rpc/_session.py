@@ -11,6 +11,7 @@ from typing import Any, Callable, TypeVar
 
 from ._base import RefreshToken, SessionBase, fresh_to_wire
 from ._core import START_PATIENCE, hello
+from ._events import called
 from ._methods import StorageMethods
 from ._tasks import S
 from ._types import Settings
@@ -48,6 +49,8 @@ class Session(SessionBase[S], StorageMethods):
         a token, `(token, expires_in)`, or None for "no more"; it is not called while the session is being closed.
         """
         super().__init__(command, socket, root, shared, bucket)
+        if on_refresh_token is not None:
+            called("on_refresh_token", on_refresh_token)
         self._timeout = timeout
         self.on_refresh_token: RefreshToken | None = on_refresh_token
         transport = Child(self._command) if self._socket is None else Socket(self._socket)

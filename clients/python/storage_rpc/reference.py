@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from ._events import ENDS, Backlog
+from ._events import ENDS, Backlog, called
 from ._methods import ReferenceMethods
 from ._types import ListingOf, SnapshotOf, Status
 from .wire import decode
@@ -67,7 +67,8 @@ class Task(Waiting["Snapshot"]):
 
         >>> task.observe("pause", lambda snapshot: print("paused at", snapshot.progress))
         """
-        return self._ask("observe", {"status": status}, self._observing(status, callback))
+        observing = self._observing(status, called("callback", callback))
+        return self._ask("observe", {"status": status}, observing)
 
     def remove_observer(self, handle: str) -> bool:
         """Stops calls of its callback. False if there is no such observer."""

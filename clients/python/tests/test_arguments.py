@@ -37,6 +37,24 @@ class DataTests(StorageTestCase):
         seeded: dict[Any, Any] = {"gs://b/a": bytearray(b"a"), "gs://b/b": memoryview(b"b"), "gs://b/c": self.file("c", b"c")}
         self.assertEqual(self.storage.harness.seed(seeded), {"objects": 3, "bytes": 3})
 
+    def test_what_cannot_be_called_is_no_callback(self) -> None:
+        reference = self.storage.reference("x")
+        wrong: list[Any] = [5, 0, "print", []]
+        for value in wrong:
+            with self.assertRaisesRegex(TypeError, f"^on_progress must be a function, not {type(value).__name__}"):
+                reference.put_data(b"x", on_progress=value)
+            with self.assertRaisesRegex(TypeError, "^observe\\['success'\\] must be a function"):
+                reference.put_data(b"x", observe={"success": value})
+            with self.assertRaisesRegex(TypeError, "^on_refresh_token must be a function"):
+                Storage(on_refresh_token=value)
+        with self.assertRaisesRegex(ValueError, "^on_progress and observe"):
+            reference.put_data(b"x", on_progress=print, observe={"progress": print})
+        self.assertEqual(self.storage.upload_tasks(), [])
+        task = reference.put_data(b"x")
+        with self.assertRaisesRegex(TypeError, "^callback must be a function, not int"):
+            task.observe("progress", wrong[0])
+        task.wait()
+
     def test_an_observer_of_no_status_is_refused(self) -> None:
         observe: Any = {"sucess": print}
         with self.assertRaisesRegex(ValueError, "There is no status 'sucess'; there are resume, "):

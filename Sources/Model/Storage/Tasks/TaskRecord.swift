@@ -35,6 +35,9 @@ public struct TaskRecord: Equatable, Sendable {
     /// Of an unfinished task.
     public var request: TaskRequest? { if case .unfinished(let request, _) = stage { request } else { nil } }
 
+    /// For the log: the id of an upload of the gateway is the address of its session, and stays out of it.
+    public var title: String { "the \(kind.rawValue) of \(reference.url)" }
+
     public func ended(_ outcome: TaskOutcome, at time: Timestamp) -> TaskRecord {
         var record = self
         if case .succeeded(let stored) = outcome {

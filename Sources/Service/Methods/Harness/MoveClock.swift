@@ -26,9 +26,11 @@ struct MoveClock: HarnessMethod {
             guard ["real", "skip"].contains(text) else { throw RPCError.invalidParam("run", "must be real or skip") }
             return text == "skip" ? Move.skip : Move.run
         }
-        let moves = [at, advance, toNext, run].compactMap { $0 }
-        guard moves.count <= 1 else { throw .invalidParam("at", "must be alone: so must advance, toNext and run") }
-        move = moves.first ?? .none
+        let moves = [("at", at), ("advance", advance), ("toNext", toNext), ("run", run)].compactMap { name, move in
+            move.map { (name, $0) }
+        }
+        guard moves.count <= 1 else { throw .invalidParam(moves[1].0, "cannot be given with \(moves[0].0)") }
+        move = moves.first?.1 ?? .none
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {

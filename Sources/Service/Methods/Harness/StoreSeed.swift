@@ -23,10 +23,12 @@ struct StoreSeed: HarnessMethod {
         let into = params.has("into") ? try params.reference("into") : nil
         let objects = try params.take("objects").map { value throws(RPCError) in try Self.objects(value, params) }
         let generated = try params.take("generate").map { value throws(RPCError) in try Self.generated(value, params) }
+        let given = [
+            ("directory", directory != nil), ("objects", objects != nil), ("generate", generated != nil),
+        ].filter(\.1).map(\.0)
+        guard given.count <= 1 else { throw .invalidParam(given[1], "cannot be given with \(given[0])") }
+        guard given.count == 1 else { throw .invalidParam("objects", "is needed, or directory, or generate") }
         let seeds = [objects, generated].compactMap { $0 }
-        guard seeds.count + (directory == nil ? 0 : 1) == 1 else {
-            throw .invalidParam("directory", "must be alone: so must objects and generate; one of them is needed")
-        }
         guard directory != nil || into == nil else { throw .invalidParam("into", "is for directory alone") }
         origin = directory.map { .directory($0, into: into) } ?? .seed(seeds[0])
     }
@@ -34,9 +36,14 @@ struct StoreSeed: HarnessMethod {
     private static func objects(_ value: JSON, _ params: Params) throws(RPCError) -> Seed {
         guard let elements = value.array else { throw params.mistyped("objects", "an array", value) }
         var objects: [Seed.Object] = []
-        for element in elements {
+        var positions: [Reference: Int] = [:]
+        for (position, element) in elements.enumerated() {
             var members = try params.object("objects", in: element)
             let reference = try members.reference("reference")
+            if let other = positions.updateValue(position, forKey: reference) {
+                throw .invalidParam(
+                    "objects", "has \(reference.url) twice: in objects[\(other)] and objects[\(position)]")
+            }
             let (text, data) = (try members.optionalData("text"), try members.optionalData("data"))
             guard [text != nil, data != nil, members.has("file")].count(where: \.self) == 1 else {
                 throw .invalidParam("objects", "must each have exactly one of text, data and file")

@@ -11,6 +11,7 @@ from typing import Any, Callable, TypeVar
 
 from .._base import AsyncRefreshToken, SessionBase, fresh_to_wire
 from .._core import START_PATIENCE, hello
+from .._events import called
 from .._methods import AsyncStorageMethods
 from .._tasks import S
 from ..errors import ServiceGone
@@ -47,6 +48,8 @@ class Session(SessionBase[S], AsyncStorageMethods):
         for, a token, `(token, expires_in)`, or None for "no more".
         """
         super().__init__(command, socket, root, shared, bucket)
+        if on_refresh_token is not None:
+            called("on_refresh_token", on_refresh_token)
         self.on_refresh_token: AsyncRefreshToken | None = on_refresh_token
         self._opened: tuple[Connection, Dispatcher] | None = None
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from .._events import ENDS, Backlog
+from .._events import ENDS, Backlog, called
 from .._methods import AsyncReferenceMethods
 from .._types import ListingOf, SnapshotOf, Status
 from ..wire import decode
@@ -69,7 +69,8 @@ class AsyncTask(Waiting["AsyncSnapshot"]):
 
         >>> await task.observe("pause", lambda snapshot: print("paused at", snapshot.progress))
         """
-        return await self._ask("observe", {"status": status}, self._observing(status, callback))
+        observing = self._observing(status, called("callback", callback))
+        return await self._ask("observe", {"status": status}, observing)
 
     async def remove_observer(self, handle: str) -> bool:
         """Stops calls of its callback. False if there is no such observer."""
