@@ -65,7 +65,7 @@ extension TransferTask {
     private func wake(_ attempt: Int, after pause: Duration) {
         if let debug = log.debug, let retry = machine.retry {
             debug(
-                "\(Strategy.kind) \(logName) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.code)"
+                "task \(logName) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.code)"
             )
         }
         list?.metrics.retries += 1
