@@ -104,7 +104,9 @@ public struct TransferLog: Sendable {
     }
 
     /// Removes the partial downloads of unfinished tasks.
-    func discardUnrecordedSessions() { for task in tasks.values where !task.state.isFinished { task.discardUnrecordedSession() } }
+    func discardUnrecordedSessions() {
+        for task in tasks.values where !task.state.isFinished { task.discardUnrecordedSession() }
+    }
 
     func release(_ bytes: Int) {
         bytesInMemory -= bytes
