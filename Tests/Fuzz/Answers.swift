@@ -103,7 +103,7 @@ private func checkListing(_ body: [UInt8], _ query: ListQuery) {
 private func checkMetadata(_ metadata: ObjectMetadata) {
     expect(metadata.size >= 0, "no size is negative")
     expect(attempt { () throws(JSONSyntaxError) in try parse(metadata.json.text) } != nil, "metadata can be sent on")
-    var sent = metadata.settable.wire(name: "a", md5Hash: nil, crc32c: nil).object ?? []
+    var sent = metadata.settable.wire(name: metadata.reference.object, md5Hash: nil, crc32c: nil).object ?? []
     sent += [.init(key: "generation", value: 1), .init(key: "size", value: 0)]
     let again = try? ObjectMetadata(wire: JSON.object(sent).bytes, metadata.reference)
     expect(again.map { metadata.settable.isHeld(by: $0.settable) } ?? false, "what was read is sent as it was")
