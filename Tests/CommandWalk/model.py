@@ -77,6 +77,13 @@ class World:
             raise Refused("no reference")
         return bucket, "/".join(segments)
 
+    def exact_reference(self, text):
+        bucket, _, name = text[5:].partition("/") if text.startswith("gs://") else ("default-bucket", "", text)
+        return bucket, name
+
+    def has_empty_end(self, text):
+        return not self.exact and len(text) > 2 and text.endswith("//")
+
     def is_there(self, reference):
         return reference in self.objects
 
@@ -117,6 +124,11 @@ class World:
         bucket, name = reference = self.reference(text)
         if not name and text != f"gs://{bucket}":
             raise Refused("a whole bucket is gs://BUCKET")
+        if self.recursive and self.has_empty_end(text):
+            # Only what begins with just this name: it is no other way to write a shorter one.
+            bucket, name = reference = self.exact_reference(text)
+            if not self.below(reference):
+                raise Missing("an empty name at the end")
         if not self.recursive:
             if not name:
                 raise Refused("a bucket without -r")
@@ -141,6 +153,8 @@ class World:
         only_folders, pattern = pattern.endswith("/"), "/".join(filter(None, pattern.split("/")))
         if only_folders and not self.recursive:
             raise Missing("a folder without -r")
+        if self.has_empty_end(text):
+            raise Refused("no pattern")
         prefix = self.literal_folder(bucket, pattern)
         pattern = pattern[len(prefix):]
         expression, crosses = regex(pattern), "**" in pattern
