@@ -155,8 +155,15 @@ class World:
             raise Missing("a folder without -r")
         if self.has_empty_end(text):
             raise Refused("no pattern")
-        prefix = self.literal_folder(bucket, pattern)
-        pattern = pattern[len(prefix):]
+        start = text[:re.search(r"[*?\[]", text).start()].rpartition("/")
+        if start[0] != "gs:/" and self.has_empty_end(start[0] + start[1]):
+            prefix = self.exact_reference(start[0] + start[1])[1]
+            if not self.below((bucket, prefix)):
+                raise Missing("an empty name before the pattern")
+            pattern = "/".join(filter(None, text[len(start[0]) + 1:].split("/")))
+        else:
+            prefix = self.literal_folder(bucket, pattern)
+            pattern = pattern[len(prefix):]
         expression, crosses = regex(pattern), "**" in pattern
         self.check_bucket(bucket)
         sources, taken, left_out = [], {}, set()
