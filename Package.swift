@@ -53,7 +53,8 @@ let package = Package(
         .target(
             name: "Methods",
             dependencies: [
-                "JSONRPC", "JSONText", "Metrics", "Harness", "Transfers", "Storage", "Platform", "Resources",
+                "JSONRPC", "JSONText", "HTTPText", "Metrics", "Harness", "Transfers", "Storage", "Platform",
+                "Resources",
             ]),
 
         .target(name: "Harness", dependencies: ["Storage", "Platform"]),

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tasks of an earlier process, and objects that were stored since.
-@Suite(.serialized, .watchdog(minutes: 10)) struct EndedTaskTests {
+@Suite(.watchdog(minutes: 10)) struct EndedTaskTests {
     private static let size = 12 << 20
     private static let newer = noise(1000, seed: 2)
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The program is ended during transfers, at many offsets; the variable `KILLS` sets how many.
-@Suite(.serialized, .watchdog(minutes: 10)) struct KillTests {
+@Suite(.watchdog(minutes: 10)) struct KillTests {
     static let kills = ProcessInfo.processInfo.environment["KILLS"].flatMap { Int($0) } ?? 12
     static let granule = 256 << 10
     static let source = noise(8 * granule + 1000)

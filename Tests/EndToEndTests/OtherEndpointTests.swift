@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The program with another endpoint, on the root of an earlier one.
-@Suite(.serialized, .watchdog(minutes: 10)) struct OtherEndpointTests {
+@Suite(.watchdog(minutes: 10)) struct OtherEndpointTests {
     static let remotes = [RestartableService.Engine.firebase, .gcs]
 
     /// An upload that was killed in its middle, one that has failed, and a download that was paused in its middle.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tasks after the service was killed and started again.
-@Suite(.serialized, .watchdog(minutes: 10)) struct RestartTests {
+@Suite(.watchdog(minutes: 10)) struct RestartTests {
     static let remotes = [RestartableService.Engine.firebase, .gcs]
 
     private static func put(_ program: RestartableService, _ name: String, _ file: String, wait: Bool = false) throws

@@ -82,10 +82,10 @@ extension ClientCommandRunner {
         if let pattern = try pattern(text) { return try matches(pattern, text) }
         var reference = try reference(text)
         try checkWholeBucket(reference, text)
-        if options.isRecursive { reference = try folder(text) ?? reference }
         guard options.isRecursive else {
             return [CopySource(name: reference.lastName, itself: try checkedAsObject(reference, text))]
         }
+        reference = try folder(text) ?? reference
         var source = try tree(reference, name: reference.folderName)
         if !namesFolder(text), reference.object.utf8.last != UInt8(ascii: "/"), try isThere(reference) {
             if source.items.isEmpty { return [CopySource(name: reference.lastName, itself: reference)] }

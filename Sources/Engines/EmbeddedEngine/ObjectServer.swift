@@ -1,6 +1,5 @@
 import Checksums
 import Platform
-import FoundationEssentials
 import HTTPServer
 import HTTPText
 import Storage
@@ -170,13 +169,10 @@ extension String {
 
 // As headers show the bytes of an object.
 extension ObjectMetadata {
-    package var entityTag: EntityTag? { EntityTag((md5 ?? []).map(\.hexadecimal).joined()) }
+    package var entityTag: EntityTag? { EntityTag((md5 ?? []).hexadecimal) }
 
     /// Of `x-goog-hash`.
-    package var hashes: String {
-        let checksum = withUnsafeBytes(of: (crc32c ?? 0).bigEndian) { Data($0).base64EncodedString() }
-        return "crc32c=\(checksum),md5=\(Data(md5 ?? []).base64EncodedString())"
-    }
+    package var hashes: String { "crc32c=\((crc32c ?? 0).base64),md5=\((md5 ?? []).base64)" }
 }
 
 /// The objects that are known to be damaged. Each is logged once.
@@ -207,8 +203,4 @@ private final class ObjectFaults: Sendable {
             return damaged.insert(generation).inserted
         }
     }
-}
-
-extension UInt8 {
-    fileprivate var hexadecimal: String { (self < 16 ? "0" : "") + String(self, radix: 16) }
 }

@@ -11,6 +11,9 @@ struct GarbledAnswer: Error, Equatable {
     init(_ what: String, isAboutOther: Bool = false) { (self.what, self.isAboutOther) = (what, isAboutOther) }
 }
 
+/// A name that a server has sent, after what it is the name of. A long one is left out.
+func quoted(_ kind: String, _ name: String) -> String { name.utf8.count > 256 ? kind : "\(kind) \"\(name)\"" }
+
 extension JSON {
     /// A member of an answer; nil where it is missing or null. Throws where it is not what it has to be.
     func read<Value>(
@@ -29,8 +32,7 @@ extension Reference {
             guard let other = try resource.read(member, "a text", \.string), !other.hasSameBytes(as: own) else {
                 continue
             }
-            let shown = other.utf8.count > 256 ? "" : " \"\(other)\""
-            throw GarbledAnswer("it is about another object, with the \(member)\(shown)", isAboutOther: true)
+            throw GarbledAnswer("it is about another object, with the \(quoted(member, other))", isAboutOther: true)
         }
     }
 }

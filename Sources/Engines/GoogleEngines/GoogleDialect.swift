@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPClient
 import HTTPText
 import JSONText
@@ -34,7 +33,7 @@ extension GoogleDialect {
             generation: headers["x-goog-generation"].flatMap { Int64(digits: $0) },
             size: headers["x-goog-stored-content-length"].flatMap { Int64(digits: $0) },
             encoding: ContentEncoding(headers["x-goog-stored-content-encoding"]), crc32c: headers.storedCRC32C,
-            md5: headers.storedHash("md5").flatMap { $0.count == 16 ? $0 : nil })
+            md5: headers.storedHash("md5").flatMap([UInt8].init(md5:)))
     }
 
     func error(in response: HTTPResponse) -> ServerError {
@@ -45,20 +44,10 @@ extension GoogleDialect {
 }
 
 extension HTTPHeaders {
-    fileprivate var storedCRC32C: UInt32? {
-        guard let bytes = storedHash("crc32c"), bytes.count == 4 else { return nil }
-        return bytes.reduce(0) { $0 << 8 | UInt32($1) }
-    }
+    fileprivate var storedCRC32C: UInt32? { storedHash("crc32c").flatMap(UInt32.init(base64:)) }
 
     /// Of the whole object, from one `x-goog-hash` header or several.
-    fileprivate func storedHash(_ name: String) -> [UInt8]? {
-        let entries = all("x-goog-hash").flatMap { $0.split(separator: ",") }
-        let values = entries.compactMap { entry -> Substring? in
-            let sides = entry.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
-            return sides.count == 2 && sides[0] == name ? sides[1] : nil
-        }
-        return values.first.flatMap { Data(base64Encoded: String($0)) }.map(Array.init)
-    }
+    fileprivate func storedHash(_ name: String) -> String? { hashes.first { $0.name == name }?.value }
 }
 
 extension Listing {
@@ -101,8 +90,7 @@ extension Listing {
 extension ListQuery {
     fileprivate func check(_ kind: String, _ name: String) throws(GarbledAnswer) {
         guard !name.utf8.starts(with: reference.prefix.utf8) else { return }
-        let shown = name.utf8.count > 256 ? "" : " \"\(name)\""
-        throw GarbledAnswer("the \(kind)\(shown) is not below \(reference.url)", isAboutOther: true)
+        throw GarbledAnswer("the \(quoted(kind, name)) is not below \(reference.url)", isAboutOther: true)
     }
 }
 
@@ -188,10 +176,9 @@ extension JSON {
     /// A number, or one in a string.
     fileprivate var digits: Int64? { number?.int64 ?? string.flatMap { Int64(digits: $0) } }
     fileprivate var time: Timestamp? { string.flatMap(Timestamp.init(rfc3339:)) }
-    fileprivate var md5: [UInt8]? {
-        string.flatMap { Data(base64Encoded: $0) }.flatMap { $0.count == 16 ? Array($0) : nil }
-    }
-    fileprivate var crc32c: UInt32? { string.flatMap(UInt32.init(wireChecksum:)) }
+    fileprivate var md5: [UInt8]? { string.flatMap([UInt8].init(md5:)) }
+    /// Base64, or a decimal number, which the Firebase emulator writes.
+    fileprivate var crc32c: UInt32? { string.flatMap { UInt32(base64: $0) ?? UInt32($0) } }
 
     fileprivate var texts: [String]? {
         guard let array else { return nil }
@@ -202,19 +189,5 @@ extension JSON {
     /// Nil for an empty text, too: servers write it where they have none.
     fileprivate func checksum<Value>(_ name: String, _ read: (JSON) -> Value?) throws(GarbledAnswer) -> Value? {
         self[name]?.string == "" ? nil : try self.read(name, "a checksum", read)
-    }
-}
-
-extension UInt32 {
-    /// Base64 of four bytes, the first one highest.
-    var wireChecksum: String { withUnsafeBytes(of: bigEndian) { Data($0) }.base64EncodedString() }
-
-    /// The same, or a decimal number, which the Firebase emulator writes.
-    fileprivate init?(wireChecksum text: String) {
-        if let bytes = Data(base64Encoded: text), bytes.count == 4 {
-            self = bytes.reduce(0) { $0 << 8 | UInt32($1) }
-        } else {
-            self.init(text)
-        }
     }
 }

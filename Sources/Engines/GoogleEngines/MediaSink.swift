@@ -88,12 +88,12 @@ enum MediaHead: Equatable {
     }
 
     private init(_ range: String, of content: StoredContent, from offset: Int64) {
-        guard let part = ContentRange(range), part.first == offset else {
+        guard let part = ContentRange(range), part.first == offset, let last = part.last, last >= offset else {
             // What is no range may be a secret that the server repeats.
             let isRange = range.utf8.allSatisfy(" bytes=0123456789-/*".utf8.contains)
             self = .garbled("Content-Range: \(isRange ? String(range.prefix(100)) : "…")")
             return
         }
-        self = part.isOf(content.size) ? .bytes(from: part.first) : .changed
+        self = part.size ?? content.size == content.size ? .bytes(from: offset) : .changed
     }
 }

@@ -1,5 +1,5 @@
-import FoundationEssentials
 import HTTPClient
+import HTTPText
 import JSONText
 import Storage
 
@@ -17,8 +17,8 @@ extension Upload {
     /// Contains the MD5 that the client gave, or else this one.
     func wireMetadata(md5: [UInt8]? = nil, crc32c: UInt32? = nil) -> JSON {
         metadata.wire(
-            name: reference.object, md5Hash: expectedMD5 ?? md5.map { Data($0).base64EncodedString() },
-            crc32c: crc32c?.wireChecksum)
+            name: reference.object, md5Hash: expectedMD5 ?? md5?.base64,
+            crc32c: crc32c?.base64)
     }
 
     /// The content type, if a header can carry it. The metadata carries it in any case and takes precedence.

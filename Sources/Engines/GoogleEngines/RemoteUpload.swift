@@ -32,8 +32,13 @@ final class RemoteUpload: TransferSession {
     let backend: RemoteBackend
     let source: UploadReader
     private enum Stop { case abort, soon }
-    /// The last step; its task, as soon as that has begun; and what is to stop it then.
-    private let underWay = Mutex<(step: UploadMachine.Step, task: Task<Answer, Never>?, early: Stop?)?>(nil)
+    private enum LastStep {
+        case none
+        /// Its task does not exist yet. With what is to stop it then.
+        case starting(Stop?)
+        case started(UploadMachine.Step, Task<Answer, Never>)
+    }
+    private let lastStep = Mutex<LastStep>(.none)
     /// The progress of the step's last request body.
     private let sending = Mutex<BodyProgress?>(nil)
     private let opening = SessionCreation()
@@ -72,14 +77,14 @@ final class RemoteUpload: TransferSession {
         _ step: UploadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
     ) async -> Answer {
         sending.withLock { $0 = nil }
-        underWay.withLock { $0 = (step, nil, nil) }
+        lastStep.withLock { $0 = .starting(nil) }
         let task = await Loop.immediateTask { [self] in
             self.replacesNewer = replacesNewer
             return await answer(to: step)
         }
-        let early = underWay.withLock { current in
-            defer { current = (step, task, nil) }
-            return current?.early
+        let early = lastStep.withLock { last in
+            defer { last = .started(step, task) }
+            return if case .starting(let stop) = last { stop } else { Stop?.none }
         }
         switch early {
         case .abort: abort()
@@ -98,23 +103,26 @@ final class RemoteUpload: TransferSession {
     static let settlingTime = Duration.milliseconds(400)
 
     func abort() {
-        guard let (_, task) = current(orBefore: .abort) else { return }
+        guard let (_, task) = started(orBefore: .abort) else { return }
         stop(task, after: isThrough ? Self.answerTime : nil)
     }
 
     func stopSoon() {
-        guard let (step, task) = current(orBefore: .soon) else { return }
+        guard let (step, task) = started(orBefore: .soon) else { return }
         let isNearlyThrough = step == .open || sending.withLock { $0?.isThrough(within: Self.grace) } ?? false
         stop(task, after: isNearlyThrough ? Self.grace : nil)
     }
 
     /// The step that has begun. One that is about to begin is stopped then.
-    private func current(orBefore stop: Stop) -> (UploadMachine.Step, Task<Answer, Never>)? {
-        underWay.withLock { current in
-            guard let (step, task, _) = current else { return nil }
-            if let task { return (step, task) }
-            if current?.early != .abort { current?.early = stop }
-            return nil
+    private func started(orBefore stop: Stop) -> (UploadMachine.Step, Task<Answer, Never>)? {
+        lastStep.withLock { last in
+            switch last {
+            case .none, .starting(.abort): return nil
+            case .starting:
+                last = .starting(stop)
+                return nil
+            case .started(let step, let task): return (step, task)
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 import Platform
-import FoundationEssentials
 import HTTPClient
+import HTTPText
 import Storage
 
 // An upload succeeds only when the stored size and checksum match the bytes that were read here.
@@ -47,8 +47,8 @@ import Storage
         guard stored.size == upload.source.size else {
             return "it has \(stored.size) bytes instead of \(upload.source.size)"
         }
-        if let md5 = stored.md5, let expected = upload.expectedMD5, Data(base64Encoded: expected) != Data(md5) {
-            return "its MD5 is \(Data(md5).base64EncodedString()), but metadata.md5Hash says \(expected)"
+        if let md5 = stored.md5, let expected = upload.expectedMD5, [UInt8](base64: expected) != md5 {
+            return "its MD5 is \(md5.base64), but metadata.md5Hash says \(expected)"
         }
         if let crc32c = stored.crc32c {
             let mine = try await source.crc32c()
@@ -57,7 +57,7 @@ import Storage
         guard let md5 = stored.md5 else { return nil }
         let mine = try await source.md5()
         return md5 == mine
-            ? nil : "its MD5 is \(Data(md5).base64EncodedString()) instead of \(Data(mine).base64EncodedString())"
+            ? nil : "its MD5 is \(md5.base64) instead of \(mine.base64)"
     }
 }
 

@@ -83,7 +83,7 @@ extension TransferTask {
     private func end(_ status: Status) {
         timer?.cancel()
         sessionState = .closed
-        letGoOfBytes()
+        dropBytes()
         guard case .ended(let outcome) = machine.state, let recordWriter, !recordWriter.isDone(after: outcome) else {
             return tellEnd(status)
         }

@@ -224,10 +224,10 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     private func releaseHeldBytes() {
         guard case .paused = machine.state, let held, let (path, identity) = recordWriter?.source else { return }
         sessionState = .deferred { _ in held.reopen(path, identity) }
-        letGoOfBytes()
+        dropBytes()
     }
 
-    func letGoOfBytes() {
+    func dropBytes() {
         guard let bytes = held?.count else { return }
         held = nil
         list?.release(bytes)

@@ -1,5 +1,6 @@
 import JSONText
 import FoundationEssentials
+import HTTPText
 import JSONRPC
 import Storage
 import Transfers
@@ -146,7 +147,7 @@ extension MetadataChange {
 
     /// Throws `invalidArgument` if `md5Hash` is not an MD5 in base64.
     func checkMD5() throws(StorageError) {
-        guard let md5Hash, PutData.decoded(md5Hash)?.count != 16 else { return }
+        guard let md5Hash, [UInt8](md5: md5Hash) == nil else { return }
         throw .invalidArgument(
             "metadata.md5Hash", "metadata.md5Hash must be the base64 of 16 bytes, not \"\(md5Hash)\".")
     }

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import HTTPText
 import JSONRPC
 import JSONText
 import Platform
@@ -31,8 +31,8 @@ extension ObjectMetadata {
         let computed = [JSON.Member](present: [
             "generation": .string(String(generation)), "metageneration": .string(String(metageneration)),
             "size": JSON(size), "timeCreated": .string(timeCreated.rfc3339), "updated": .string(updated.rfc3339),
-            "md5Hash": md5.map { .string(Data($0).base64EncodedString()) },
-            "crc32c": crc32c.map { .string(withUnsafeBytes(of: $0.bigEndian) { Data($0) }.base64EncodedString()) },
+            "md5Hash": md5.map { .string($0.base64) },
+            "crc32c": crc32c.map { .string($0.base64) },
         ])
         return .object(reference.placeMembers + computed + settable.members)
     }

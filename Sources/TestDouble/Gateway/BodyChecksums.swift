@@ -1,5 +1,4 @@
 import Checksums
-import FoundationEssentials
 import HTTPServer
 import HTTPText
 import Storage
@@ -24,10 +23,18 @@ struct BodyChecksums {
     }
 
     static func md5(_ text: String) throws(GatewayError) -> [UInt8] {
-        guard let bytes = Data(base64Encoded: text), bytes.count == 16 else {
+        guard let bytes = [UInt8](md5: text) else {
             throw .badRequest("The MD5 is not base64 of 16 bytes: \(text)")
         }
-        return Array(bytes)
+        return bytes
+    }
+
+    /// Throws 400 unless the text is base64 of four bytes, the first one highest.
+    static func crc32c(_ text: String) throws(GatewayError) -> UInt32 {
+        guard let sum = UInt32(base64: text) else {
+            throw .badRequest("The CRC32C is not base64 of 4 bytes: \(text)")
+        }
+        return sum
     }
 
     private static func sha256(_ text: String, _ name: String) throws(GatewayError) -> [UInt8]? {
@@ -72,12 +79,12 @@ extension IncomingBytes.Expected {
     /// Those of `x-goog-hash`: `crc32c=…,md5=…`.
     init(_ headers: HTTPHeaders) throws(GatewayError) {
         self.init()
-        for hash in headers.list("x-goog-hash") {
-            let parts = hash.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " } }
-            guard parts.count == 2, ["md5", "crc32c"].contains(parts[0]) else {
-                throw .badRequest("There is no x-goog-hash \(hash).")
+        for (name, value) in headers.hashes {
+            switch (name, value) {
+            case ("md5", let text?): self = try adding(md5: text)
+            case ("crc32c", let text?): self = try adding(crc32c: text)
+            default: throw .badRequest("There is no x-goog-hash \(name).")
             }
-            self = try parts[0] == "md5" ? adding(md5: parts[1]) : adding(crc32c: parts[1])
         }
     }
 
@@ -93,7 +100,7 @@ extension IncomingBytes.Expected {
 
     func adding(crc32c text: String?) throws(GatewayError) -> Self {
         guard let text else { return self }
-        let value = try UInt32(wireChecksum: text)
+        let value = try BodyChecksums.crc32c(text)
         guard crc32c ?? value == value else { throw .badRequest("The request has two CRC32C of the object: \(text)") }
         return Self(md5: md5, crc32c: value)
     }
@@ -124,22 +131,9 @@ extension IncomingBytes.Expected {
 extension MetadataChange {
     /// Takes the checksums that all bytes of a session must have, besides those of its JSON.
     mutating func take(_ expected: IncomingBytes.Expected) throws(GatewayError) {
-        md5Hash = try expected.adding(md5: md5Hash).md5.map { Data($0).base64EncodedString() }
+        md5Hash = try expected.adding(md5: md5Hash).md5?.base64
         guard let sum = expected.crc32c else { return }
         guard crc32c ?? sum == sum else { throw .badRequest("The request has two CRC32C of the object.") }
         crc32c = sum
     }
-}
-
-extension UInt32 {
-    /// Throws 400 unless the text is base64 of four bytes, the first one highest.
-    init(wireChecksum text: String) throws(GatewayError) {
-        guard let bytes = Data(base64Encoded: text), bytes.count == 4 else {
-            throw .badRequest("The CRC32C is not base64 of 4 bytes: \(text)")
-        }
-        self = bytes.reduce(0) { $0 << 8 | UInt32($1) }
-    }
-
-    /// Base64 of four bytes, the first one highest.
-    var base64: String { withUnsafeBytes(of: bigEndian) { Data($0) }.base64EncodedString() }
 }

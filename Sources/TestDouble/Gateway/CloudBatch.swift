@@ -107,8 +107,8 @@ import Platform
         let body = Array(lines.dropFirst(head.count + 2).joined(separator: [0x0A]))
         if let text = headers["Content-Length"] {
             // Clients end a part with a line of their own.
-            guard let length = Int(text), length >= 0, length <= body.count,
-                body.dropFirst(length).allSatisfy({ $0 == 0x0D || $0 == 0x0A || $0 == 0x20 })
+            guard let length = Int64(digits: text), length <= body.count,
+                body.dropFirst(Int(length)).allSatisfy({ $0 == 0x0D || $0 == 0x0A || $0 == 0x20 })
             else {
                 return .failure(
                     .badRequest("A request of the batch has \(body.count) bytes, but its Content-Length says \(text)."))

@@ -30,6 +30,7 @@ import Transfers
             var change = MetadataChange()
             if let type = request.header("Content-Type") { change.content[.contentType] = type }
             if let encoding = request["contentEncoding"] { change.content[.contentEncoding] = encoding }
+            try request.checkHasLength()
             return try await store(request.body, [:], change, .init(request.http.headers))
         case let other: throw GatewayError.badRequest("There is no upload type \(other).")
         }
@@ -65,7 +66,7 @@ import Transfers
         var change = change
         change.makeNoDownloadToken()
         return complete(
-            try await service.store(source, of: request, to: object, change, if: request.preconditions(), expected))
+            try await service.store(source, to: object, change, if: request.preconditions(), expected))
     }
 
     private func complete(_ stored: ObjectMetadata) -> HTTPServerResponse { .json(stored.cloud(request.base)) }

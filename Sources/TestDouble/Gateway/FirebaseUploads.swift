@@ -54,6 +54,7 @@ import Transfers
     // MARK: - In one request
 
     private func raw() async throws -> HTTPServerResponse {
+        try request.checkHasLength()
         for header in Self.announcements { try request.checkAnnounced(header) }
         var change = MetadataChange()
         if let type = request.header("Content-Type") { change.content[.contentType] = type }
@@ -73,7 +74,7 @@ import Transfers
         let object = try reference(json)
         try await service.checkUpload(to: object, for: request)
         return .json(
-            try await service.store(source, of: request, to: object, change, if: Preconditions(), expected).firebase)
+            try await service.store(source, to: object, change, if: Preconditions(), expected).firebase)
     }
 
     // MARK: - Resumable

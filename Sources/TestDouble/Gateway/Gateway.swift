@@ -206,10 +206,9 @@ import Transfers
 
     /// An object that comes in one request.
     func store(
-        _ source: any ByteSource, of request: GatewayRequest, to reference: Reference, _ change: MetadataChange,
-        if conditions: Preconditions, _ expected: IncomingBytes.Expected
+        _ source: any ByteSource, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions,
+        _ expected: IncomingBytes.Expected
     ) async throws -> ObjectMetadata {
-        try request.checkHasLength()
         let body = UploadBody(source, engine)
         if let bytes = try await body.whole() {
             try expected.check(bytes, of: reference)

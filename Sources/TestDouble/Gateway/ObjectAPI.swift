@@ -67,13 +67,11 @@ import Storage
     }
 
     private func put(_ object: Reference) async throws -> HTTPServerResponse {
-        guard request.header("Content-Range") == nil else {
-            throw GatewayError(501, "The header Content-Range is not served here.")
-        }
+        try request.checkHasLength()
         var change = change
         change.makeNoDownloadToken()
         let stored = try await service.store(
-            request.body, of: request, to: object, change, if: request.objectPreconditions(),
+            request.body, to: object, change, if: request.objectPreconditions(),
             .init(request.http.headers))
         return HTTPServerResponse(200, headers: Self.headers(stored))
     }

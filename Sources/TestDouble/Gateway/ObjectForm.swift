@@ -68,7 +68,7 @@ import Storage
         }
         change.makeNoDownloadToken()
         _ = try await service.store(
-            source, of: request, to: object, change, if: Preconditions(),
+            source, to: object, change, if: Preconditions(),
             IncomingBytes.Expected().adding(md5: headers["Content-MD5"]))
         if let target = fields["success_action_redirect"] {
             return HTTPServerResponse(303, headers: ["Location": target])

@@ -98,7 +98,7 @@ extension GatewayRequest {
     /// Of a write.
     @Loop private func isUnserved(_ name: String, _ value: String, _ api: any GatewayAPI) -> Bool {
         switch name {
-        case "content-range": !api.takesRange && !(api is ObjectAPI)
+        case "content-range": !api.takesRange
         case "x-goog-hash": !api.takesObject
         case "x-http-method-override":
             value.uppercased() != http.method.rawValue

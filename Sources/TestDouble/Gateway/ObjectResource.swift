@@ -1,5 +1,4 @@
 import EmbeddedEngine
-import FoundationEssentials
 import HTTPText
 import JSONText
 import Storage
@@ -62,7 +61,7 @@ extension ObjectMetadata {
             .init(key: "updated", value: .string(updated.rfc3339)),
             .init(key: "storageClass", value: "STANDARD"),
             .init(key: "size", value: .string("\(size)")),
-            .init(key: "md5Hash", value: .string(Data(md5 ?? []).base64EncodedString())),
+            .init(key: "md5Hash", value: .string((md5 ?? []).base64)),
             .init(key: "crc32c", value: .string((crc32c ?? 0).base64)),
             .init(key: "etag", value: .string("\(generation)/\(metageneration)")),
         ]
@@ -99,10 +98,8 @@ extension MetadataChange {
             content[property] = .some(value.string)
         }
         md5Hash = try json.text("md5Hash")
-        crc32c = try json.text("crc32c").map(UInt32.init(wireChecksum:))
-        guard md5Hash.map({ Data(base64Encoded: $0)?.count == 16 }) ?? true else {
-            throw .badRequest("md5Hash is not base64 of 16 bytes: \(md5Hash ?? "")")
-        }
+        crc32c = try json.text("crc32c").map(BodyChecksums.crc32c)
+        if let md5Hash { _ = try BodyChecksums.md5(md5Hash) }
         switch json["metadata"] {
         case nil: break
         case .null: custom = .removeAll

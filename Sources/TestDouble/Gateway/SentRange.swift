@@ -15,34 +15,11 @@ struct SentRange {
             start = 0
             return
         }
-        guard let range = SentRange(text) else { throw .badRequest("The Content-Range is malformed: \(text)") }
-        self = range
-    }
-
-    private init?(_ text: String) {
-        func halves(_ text: Substring, _ separator: Character) -> (Substring, Substring)? {
-            let parts = text.split(separator: separator, omittingEmptySubsequences: false)
-            return parts.count == 2 ? (parts[0], parts[1]) : nil
-        }
-        guard let (unit, range) = halves(text[...], " "), unit == "bytes", let (ends, total) = halves(range, "/") else {
-            return nil
-        }
-        if total != "*" {
-            guard let number = Int64(digits: total) else { return nil }
-            self.total = number
-        }
-        if ends == "*" { return }
-        guard let (first, last) = halves(ends, "-"), let start = Int64(digits: first) else { return nil }
-        self.start = start
-        guard last != "*" else {
-            end = self.total
-            return
-        }
-        guard let end = Int64(digits: last), end >= start - 1, end < .max, self.total.map({ end < $0 }) ?? true else {
-            return nil
-        }
-        self.end = end + 1
-        isLast = self.total == end + 1
+        guard let range = ContentRange(text) else { throw .badRequest("The Content-Range is malformed: \(text)") }
+        (start, total) = (range.first, range.size)
+        guard start != nil else { return }
+        end = range.last.map { $0 + 1 } ?? total
+        isLast = range.last == nil || end == total
     }
 
     /// Throws 400 where a body of this length does not have these bytes. Nothing of it has been read yet.

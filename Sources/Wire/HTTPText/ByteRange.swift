@@ -53,27 +53,35 @@ package enum ByteRange: Equatable {
 }
 
 /// The value of a Content-Range header.
+///
+/// `bytes 0-99/200`. A member is nil where `*` stands for it, as in `bytes */200`; in requests of Google Cloud Storage also
+/// `bytes 0-*/*`.
 package struct ContentRange: Equatable {
-    package let first: Int64
-    private let size: Substring
+    package private(set) var first: Int64?
+    /// Of no bytes, it is one less than the first.
+    package private(set) var last: Int64?
+    package private(set) var size: Int64?
 
-    /// Nil without a first byte.
+    /// Nil where it is malformed.
     package init?(_ field: String) {
-        func parts(_ text: Substring, _ separator: Character) -> [Substring] {
-            text.split(separator: separator, omittingEmptySubsequences: false)
+        func halves(_ text: Substring, _ separator: Character) -> (Substring, Substring)? {
+            let parts = text.split(separator: separator, omittingEmptySubsequences: false)
+            return parts.count == 2 ? (parts[0], parts[1]) : nil
         }
-        let words = parts(field[...], " ")
-        guard words.count == 2, isSameName(words[0], "bytes") else { return nil }
-        let sides = parts(words[1], "/")
-        let ends = parts(sides[0], "-")
-        guard sides.count == 2, ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]),
-            first <= last, sides[1] == "*" || Int64(digits: sides[1]) ?? 0 > last
+        guard let (unit, rest) = halves(field[...], " "), isSameName(unit, "bytes"),
+            let (range, size) = halves(rest, "/")
         else { return nil }
-        (self.first, size) = (first, sides[1])
+        if size != "*" {
+            guard let number = Int64(digits: size) else { return nil }
+            self.size = number
+        }
+        if range == "*" { return }
+        guard let (first, last) = halves(range, "-"), let start = Int64(digits: first) else { return nil }
+        self.first = start
+        if last == "*" { return }
+        guard let end = Int64(digits: last), end >= start - 1, end < self.size ?? .max else { return nil }
+        self.last = end
     }
-
-    /// Whether the total size matches or is unknown.
-    package func isOf(_ size: Int64) -> Bool { self.size == "*" || Int64(digits: self.size) == size }
 
     /// `*` stands for no bytes.
     package static func text(_ range: Range<Int64>?, of size: Int64) -> String {

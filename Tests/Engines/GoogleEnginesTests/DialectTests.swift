@@ -43,7 +43,7 @@ import Testing
 
     @Test func `A multipart upload has the checksums of its bytes`() throws {
         let checksum = Checksum(of: [1, 2])
-        let (md5, crc32c) = (#""md5Hash":"DLmI0EKn8o3V/itVs/Wseg==""#, #""crc32c":"\#(checksum.crc32c.wireChecksum)""#)
+        let (md5, crc32c) = (#""md5Hash":"DLmI0EKn8o3V/itVs/Wseg==""#, #""crc32c":"\#(checksum.crc32c.base64)""#)
         var upload = Upload(reference: try ref("a"), source: .data([1, 2]), metadata: .init())
         #expect(firebase.sendWhole(upload, [1, 2], checksum, boundary: "x", if: .init()).text.contains(md5))
         let text = gcs.sendWhole(upload, [1, 2], checksum, boundary: "x", if: .init()).text

@@ -88,7 +88,7 @@ extension GCSDialect {
         let bytes = range.isEmpty ? "*" : "\(range.lowerBound)-\(range.upperBound - 1)"
         var request = put(session, "bytes \(bytes)/\(total)", body)
         guard let crc32c else { return request }
-        request.headers.add("X-Goog-Hash", "crc32c=\(crc32c.wireChecksum)")
+        request.headers.add("X-Goog-Hash", "crc32c=\(crc32c.base64)")
         request.hasChecksum = true
         return request
     }

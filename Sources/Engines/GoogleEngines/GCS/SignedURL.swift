@@ -37,10 +37,3 @@ extension DownloadLink {
     /// `20160301T201601Z`.
     private var moment: String { time.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z" }
 }
-
-extension [UInt8] {
-    fileprivate var hexadecimal: String {
-        let digits = Array<UInt8>("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-}

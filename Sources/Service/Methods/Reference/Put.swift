@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPText
 import JSONRPC
 import JSONText
 import Storage
@@ -52,23 +53,12 @@ struct PutData: ReferenceMethod {
     static func bytes(data: String?, text: String?, named name: String = "data") throws(RPCError) -> [UInt8] {
         switch (data, text) {
         case (let data?, nil):
-            guard let bytes = decoded(data) else {
-                throw .invalidParam(name, "is not base64")
-            }
-            return [UInt8](bytes)
+            guard let bytes = [UInt8](base64: data) else { throw .invalidParam(name, "is not base64") }
+            return bytes
         case (nil, let text?): return [UInt8](text.utf8)
         case (nil, nil): throw .invalidParam("data", "is missing, and so is \"text\"")
         case (_?, _?): throw .invalidParam("text", "must not go with \"data\"")
         }
-    }
-
-    /// Nil unless it is the one way to write these bytes: `aGk=`, but neither `aGk==` nor `aGl=`.
-    static func decoded(_ base64: String) -> Data? {
-        guard let bytes = Data(base64Encoded: base64), base64.utf8.count == (bytes.count + 2) / 3 * 4 else {
-            return nil
-        }
-        let lastGroup = Data(bytes.suffix((bytes.count + 2) % 3 + 1)).base64EncodedString()
-        return base64.utf8.suffix(4).elementsEqual(lastGroup.utf8) ? bytes : nil
     }
 }
 
