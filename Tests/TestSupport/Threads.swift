@@ -33,3 +33,13 @@ private final class ThreadPerJob: TaskExecutor {
         startTestThread("test", stackSize: 4 << 20) { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
+
+/// Runs the body for all elements at once: what waits for a limit of real time does not wait for the others, too.
+package func forEachAtOnce<Element: Sendable>(
+    _ elements: [Element], _ body: @escaping @Sendable (Element) async throws -> Void
+) async throws {
+    try await withThrowingTaskGroup { group in
+        for element in elements { group.addTask { try await body(element) } }
+        try await group.waitForAll()
+    }
+}

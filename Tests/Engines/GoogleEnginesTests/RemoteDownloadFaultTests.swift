@@ -18,7 +18,7 @@ import Testing
     func `After any fault the file has the object's bytes or is unchanged`(mishap: FaultScenario, size: Int)
         async throws
     {
-        for place in RemoteFaultTests.places {
+        try await forEachAtOnce(RemoteFaultTests.places) { place in
             let stage = try Stage(place, mishap, size)
             let outcome = try await stage.fetchAll()
             stage.held.fire()
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: FaultScenario.all, [1, (1 << 20) + 1])
     func `After any fault getData returns the object's bytes or an error`(mishap: FaultScenario, size: Int) async throws
     {
-        for place in RemoteFaultTests.places {
+        try await forEachAtOnce(RemoteFaultTests.places) { place in
             let stage = try Stage(place, mishap, size)
             var outcome: Result<[UInt8], StorageError> = .success([])
             do throws(StorageError) {

@@ -18,10 +18,11 @@ import Testing
 
     @Test(arguments: Trouble.all, sizes)
     func `After any fault the object has the right bytes or does not exist`(trouble: Trouble, size: Int) async throws {
-        for place in Self.places {
+        try await forEachAtOnce(Self.places) { place in
             try await check(place, trouble, size, chunks: .fixed(Int64(Self.granule)))
-            if size <= Self.granule { try await check(place, trouble, size, chunks: nil) }
         }
+        guard size <= Self.granule else { return }
+        try await forEachAtOnce(Self.places) { place in try await check(place, trouble, size, chunks: nil) }
     }
 
     private func check(
