@@ -133,13 +133,13 @@ static void start_guardian(void) {
     close(ends[0]);
 }
 
-// Three tests for each processor, unless the user chose another number: without a limit, Swift Testing starts all tests
+// Four tests for each processor, unless the user chose another number: without a limit, Swift Testing starts all tests
 // at once.
 static void limit_tests(void) {
     cpu_set_t processors;
     int count = sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
     char width[16];
-    snprintf(width, sizeof width, "%d", count * 3);
+    snprintf(width, sizeof width, "%d", count * 4);
     setenv("SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH", width, 0);
 }
 

@@ -250,7 +250,7 @@ import Testing
     func `A running service is asked with the default bucket of the command, unless params are passed on as they are`()
         async
     {
-        let line = "$S serve --socket s 2> log & until grep -q listens log || [ -S s ]; do sleep 0.01; done"
+        let line = "$S serve --socket s --log-level info 2> log & await 'grep -q listens log'"
         let told = await sh(
             "\(line); touch f; $S put -q f a --bucket b --socket s; $S ls gs://b --socket s; $S call service/ping --bucket b --socket s; kill %1; wait"
         )

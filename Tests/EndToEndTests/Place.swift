@@ -22,7 +22,10 @@ final class Place: Sendable {
     static let functions = #"""
         await() {
             local end=$((SECONDS + 120))
-            until eval "$1"; do [ $SECONDS -lt $end ] || { echo "waited in vain: $1"; exit 9; }; done
+            until eval "$1" 2> /dev/null; do
+                [ $SECONDS -lt $end ] || { echo "waited in vain: $1"; exit 9; }
+                sleep 0.01
+            done
         }
         put() { for name; do printf %s "$name" | "$S" put -q --exact - "$name" || exit; done; }
 
