@@ -1,7 +1,7 @@
-import JSONText
 import FoundationEssentials
 import HTTPText
 import JSONRPC
+import JSONText
 import Storage
 import Transfers
 
