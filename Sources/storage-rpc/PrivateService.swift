@@ -7,14 +7,14 @@ import Storage
 /// A service in this process for a single client, at the other end of a socket pair.
 struct PrivateService {
     let socket: Descriptor
-    private let engine: Engine
+    private let engine: any Engine
     private let options: ServiceOptions
 
     struct SocketError: UserFacingError { let message: String }
 
     init(_ options: ServiceOptions) throws {
         let log = Log(options)
-        let engine = try Engine(options, log, TimeSource.system, keepsTasks: options.keepsTasks)
+        let engine = try makeEngine(options, log, keepsTasks: options.keepsTasks)
         let far: Descriptor
         do throws(SystemError) { (socket, far) = try Descriptor.socketPair() } catch {
             throw SocketError(message: "no socket pair can be made: \(error.reason)")

@@ -55,14 +55,14 @@ enum Program {
         case .connect(let options, let words):
             // A service that is started has it, and one that runs reads it from this process.
             CurrentProcess.setNewFilesMask(mask)
-            try ConnectCommand.run(socket: Engine.socket(options), bucket: options.bucket, words) {
-                let directory = try Engine.directory(options)
+            try ConnectCommand.run(socket: options.rootSocket(), bucket: options.bucket, words) {
+                let directory = try options.directory()
                 try StorageRoot.makeDirectory(directory)
                 return directory + "/service.log"
             }
         case .trace(let file, let options): try TraceCommand.run(file, options)
         case .backup(let options, let directory):
-            let root = try Engine.directory(options)
+            let root = try options.directory()
             try backUp(root, to: directory)
         case .client(let kind, var options):
             options.newFilesMask = mask
@@ -127,7 +127,7 @@ enum Program {
     private static func service(_ options: CommandOptions, _ signals: Descriptor?) throws -> FoundService {
         let began = ContinuousClock.now
         let deadline = began + .seconds(options.service.rootTimeout ?? 600)
-        let path = try Engine.socket(options.service)
+        let path = try options.service.rootSocket()
         var isSilent = options.isQuiet
         try Loop.start()
         while true {

@@ -1,15 +1,11 @@
 import CommandLine
 import Roots
 import Credentials
-import Dispatch
-import FoundationEssentials
-import HTTPServer
 import Harness
 import Platform
 import JSONRPC
 import Methods
 import Storage
-import Synchronization
 import Tracing
 import Transfers
 
@@ -20,16 +16,17 @@ final class Server {
     private let log: Log
     private let recorder: TraceRecorder?
     private var lastConnection: Int64 = 0
+    private let engine: any Engine
     /// The space of connections that have entered no other.
-    private lazy var main = Space(
-        "main", options, SpaceOptions(), engine, log, metrics,
-        end: { [weak self] status, cause in
-            // Other clients may be connected.
-            self?.end(status, cause, self?.options.listens == true ? .warning : .info)
-        })
+    private lazy var main = spaces?.main.space ?? Space("main", options, engine, surroundings)
     /// Nil without `--harness`.
-    private var spaces: Spaces?
-    private let engine: Engine
+    private lazy var spaces = (engine as? HarnessEngine).map { engine in
+        Spaces(options, engine, surroundings) { [weak self] in self?.welcome($0, in: $1) }
+    }
+    private lazy var surroundings = Surroundings(log: log, metrics: metrics) { [weak self] status, cause in
+        // Other clients may be connected.
+        self?.end(status, cause, self?.options.listens == true ? .warning : .info)
+    }
     /// Of connections, whatever the harness does to that of the engine.
     private let clock = TimeSource.system.clock
     private lazy var memory = ConnectionMemory(
@@ -50,7 +47,7 @@ final class Server {
     private var isWithoutStdio = false
 
     init(
-        _ options: ServiceOptions, _ engine: Engine, _ log: Log, _ recorder: TraceRecorder? = nil,
+        _ options: ServiceOptions, _ engine: any Engine, _ log: Log, _ recorder: TraceRecorder? = nil,
         _ listeners: [UnixListener] = [], _ deadline: ShutdownTimer? = nil
     ) {
         self.options = options
@@ -61,90 +58,20 @@ final class Server {
         self.recorder = recorder
     }
 
-    private func addSpaces() {
-        if options.harness { spaces = Spaces(main, log) { [weak self] in self?.welcome($0, in: $1) } }
-    }
+    private var allSpaces: [Space] { spaces?.all.map(\.space) ?? [main] }
 
-    private var allSpaces: [Space] { spaces?.all ?? [main] }
-
-    /// Serves until the process has to end. Throws the reason why it cannot start.
-    nonisolated static func run(_ wanted: ServiceOptions, freeDescriptors: Int) throws -> Never {
-        let signals = CurrentProcess.blockTerminationSignals()
-        try Loop.start()
-        let log = Log(wanted)
-        log.takeOverStderr()
-        ThreadShortage.report.withLock { $0 = { log.write(.warning, $0) } }
-        var options = try (wanted.harness ? wanted.withHarness(log) : wanted).within(freeDescriptors)
-        options.credentials.waits = { log.write(.info, $0) }
-        if case let most = options.limits.connections, most < wanted.limits.connections {
-            log.write(.warning, "the limit of open files (ulimit -n) leaves room for no more than \(most) connections")
+    /// Listens and serves, from now on.
+    func start(_ stdio: StandardStreams?, signals: Descriptor?) {
+        if let signals { watch(signals) }
+        endWithoutRoot()
+        listen()
+        Task {
+            await open()
+            ServiceManager.tell("READY=1")
         }
-        do {
-            try run(options, log, signals)
-        } catch {
-            options.removeTemporaryRoot()
-            throw error
-        }
-    }
-
-    private nonisolated static func run(
-        _ options: ServiceOptions, _ log: Log, _ signals: Descriptor?
-    ) throws -> Never {
-        let isTyped = Descriptor.standardInput.isTerminal
-        let stdio = options.stdio ? StandardStreams() : nil
-        if options.stdio, stdio == nil { throw MissingStandardStreams() }
-        let recorder = try options.trace.map { path in
-            try TraceRecorder(
-                path, version: ServiceContext.version, engine: options.engine.rawValue, process: CurrentProcess.id,
-                time: .system
-            ) { log.write(.error, $0) }
-        }
-        let engine = try Space.engine(options, SpaceOptions(), log)
-        if options.harness, let root = options.root { Spaces.clean(root) }
-        let listeners = try listen(options, log)
-        let deadline = ShutdownTimer()
-        let notice = Self.notice(options, isTyped: isTyped)
-        Task { @Loop [engine] in
-            let server = Server(options, engine, log, recorder, listeners, deadline)
-            server.addSpaces()
-            if let signals { server.watch(signals) }
-            server.endWithoutRoot()
-            server.listen()
-            Task {
-                await server.open()
-                ServiceManager.tell("READY=1")
-            }
-            server.accept()
-            if let stdio { server.serve(stdio) }
-            server.watchIdleness()
-        }
-        let status = deadline.wait()
-        notice?.end()
-        leave(status, options, recorder, flushTimeout: 300)
-    }
-
-    /// Without it a person who starts a service sees nothing. Nil where the log says the same, or a program starts it.
-    private nonisolated static func notice(_ options: ServiceOptions, isTyped: Bool) -> WaitNotice? {
-        guard options.logLevel == .warning || options.logLevel == .error else { return nil }
-        if options.stdio {
-            return isTyped ? WaitNotice("waits for JSON-RPC on standard input; Ctrl-D ends it; try --help") : nil
-        }
-        let place = (try? options.socket ?? Engine.socket(options)) ?? ""
-        return WaitNotice("serves \(place); Ctrl-C ends it")
-    }
-
-    /// Listens on the socket of `--socket` and on that of the root. If only the second one fails, logs a warning.
-    private nonisolated static func listen(_ options: ServiceOptions, _ log: Log) throws -> [UnixListener] {
-        guard options.listens else { return [] }
-        let path = try Engine.socket(options)
-        var listeners = options.takesSocket ? [try UnixListener(fromManager: ())] : []
-        if let named = options.socket { listeners.append(try UnixListener(named)) }
-        guard !listeners.isEmpty else { return [try UnixListener(path)] }
-        guard !listeners.contains(where: { $0.path == path }) else { return listeners }
-        do throws(ListenFailure) { return listeners + [try UnixListener(path)] } catch {
-            log.write(.warning, "`storage-rpc connect` will not find this service: \(error.message)")
-            return listeners
-        }
+        accept()
+        if let stdio { serve("stdio", .own, in: main, input: stdio.input, output: stdio.output) }
+        watchIdleness()
     }
 
     /// Serves the only client of a command, which is this process.
@@ -155,10 +82,6 @@ final class Server {
 
     private func serve(_ socket: Descriptor, in space: Space) {
         serve("socket", .shared, in: space, input: socket, output: socket, newFilesMask: socket.peerNewFilesMask)
-    }
-
-    private func serve(_ stdio: StandardStreams) {
-        serve("stdio", .own, in: main, input: stdio.input, output: stdio.output)
     }
 
     /// At the end of stdin, until the tasks of its space rest.
@@ -234,7 +157,7 @@ final class Server {
                 repeat {
                     for space in self?.allSpaces ?? [] { try await space.transfers.restsOnly() }
                     try await clock.sleep(for: .seconds(seconds))
-                } while self?.allSpaces.contains { $0.transfers.areRunning || $0.engine.isServing } ?? false
+                } while self?.allSpaces.contains { $0.transfers.areRunning || $0.servers?.isServing == true } ?? false
             } catch { return }
             self?.end(0, "nobody was connected and nothing ran for \(seconds) s")
         }
@@ -262,23 +185,14 @@ final class Server {
 
     private func leave(_ status: Int32) -> Never { Self.leave(status, options, recorder, flushTimeout: 1000) }
 
-    /// Waits for the trace at most `flushTimeout` milliseconds.
-    private nonisolated static func leave(
-        _ status: Int32, _ options: ServiceOptions, _ recorder: TraceRecorder?, flushTimeout: Int
-    ) -> Never {
-        options.credentials.running.stopAll()
-        recorder?.flush(milliseconds: flushTimeout)
-        options.removeTemporaryRoot()
-        if options.harness, let root = options.root { Spaces.clean(root) }
-        CurrentProcess.exitAtOnce(status)
-    }
-
     private func listen() {
-        do throws(StorageError) { try main.listen() } catch { fail(error.message) }
+        do throws(StorageError) { try main.servers?.listen() } catch { fail(error.message) }
     }
 
     private func open() async {
-        do throws(StorageError) { try await main.open() } catch { fail(error.message) }
+        do throws(StorageError) {
+            if let spaces { try await spaces.main.open() } else { try await main.open() }
+        } catch { fail(error.message) }
     }
 
     /// Ends the process when it loses the lock of its root, since two processes would overwrite each other's objects. The
@@ -313,8 +227,7 @@ final class Server {
         for acceptor in acceptors { acceptor.close() }
         for listener in listeners { listener.removeFile() }
         let spaces = allSpaces
-        for space in spaces { space.stopListening() }
-        self.spaces?.removeSockets()
+        self.spaces?.stopListening()
         Task {
             for space in spaces {
                 do { try await space.transfers.suspend() } catch {}
@@ -332,53 +245,3 @@ final class Server {
         if let ending, isSuspended, connections.isEmpty { leave(ending) }
     }
 }
-
-extension ServiceOptions {
-    /// With a root that goes with the process, where none is named.
-    fileprivate func withHarness(_ log: Log) throws -> ServiceOptions {
-        try Engine.checkHarness(self)
-        log.write(.warning, "--harness: clients may change faults, time and objects")
-        guard root == nil else { return self }
-        var options = self
-        let (parent, prefix) = (CurrentProcess.temporaryDirectory, "storage-rpc-harness-")
-        options.temporaryRoot = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)")
-        options.root = options.temporaryRoot
-        WorkerThreads("clean").submit {
-            for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
-            where name.hasPrefix(prefix) && StorageRoot.isAbandoned("\(parent)/\(name)") {
-                try? FileManager.default.removeItem(atPath: "\(parent)/\(name)")
-            }
-        }
-        return options
-    }
-
-    fileprivate func removeTemporaryRoot() {
-        if let temporaryRoot { try? FileManager.default.removeItem(atPath: temporaryRoot) }
-    }
-}
-
-/// Ends a process that hangs while it ends. The main thread waits for it, so that no thread has to be started then.
-final class ShutdownTimer: Sendable {
-    private let status = Mutex<Int32>(0)
-    private let isSet = DispatchSemaphore(value: 0)
-
-    func set(_ status: Int32) {
-        self.status.withLock { $0 = status }
-        isSet.signal()
-    }
-
-    /// Blocks until the time is over; returns the status of the process.
-    func wait() -> Int32 {
-        isSet.wait()
-        blockThread(milliseconds: 1500)
-        return status.withLock { $0 }
-    }
-}
-
-struct MissingStandardStreams: UserFacingError {
-    let message = "stdin and stdout must be open to be served on"
-}
-
-extension ListenFailure: UserFacingError {}
-extension TraceUnavailable: UserFacingError {}
-extension HTTPServer.ListenError: UserFacingError {}

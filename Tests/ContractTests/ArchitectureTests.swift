@@ -49,9 +49,11 @@ import Testing
     private static let clocks = [
         "System/Platform/TimeSource.swift": "it is the clock",
         "storage-rpc/Server.swift": "the service takes the clock when it starts, and bounds its shutdown in real time",
-        "storage-rpc/Engine.swift": "connections of download URLs are bounded in real time, too",
-        "storage-rpc/Space.swift": "connections are bounded in real time, whatever a harness does to the clock",
-        "storage-rpc/PrivateService.swift": "a command takes the clock when it starts",
+        "storage-rpc/Engines/LocalEngine.swift": "connections of download URLs are bounded in real time, too",
+        "storage-rpc/Spaces/SpaceServers.swift":
+            "connections are bounded in real time, whatever a harness does to the clock",
+        "storage-rpc/Spaces/Spaces.swift": "connections are bounded in real time, whatever a harness does to the clock",
+        "storage-rpc/Spaces/TestSpace.swift": "a reset does not wait for ever, whatever a harness does to the clock",
         "System/Platform/Histogram+Timing.swift":
             "commits and syncs take real time, whatever a harness does to the clock",
         "TestDouble/Harness/HarnessClock.swift": "it runs as the system's until a test stops it",

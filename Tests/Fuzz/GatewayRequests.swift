@@ -38,8 +38,8 @@ private let place: GatewayPlace = onLoop {
         try await engine.open()
         // A quota adds what clients say to what is there.
         transfers = Transfers(
-            backend: SpaceBackend(engine, SpaceLedger(buckets: nil, quota: .max)),
-            persistence: engine.taskStore.map { TaskPersistence($0, isEngines: true) { fail($0) } },
+            backend: HarnessBackend(engine, SpaceLedger(buckets: nil, quota: .max), nil),
+            persistence: TaskPersistence(engine.taskStore, isEngines: true) { fail($0) },
             time: .system)
         try await transfers.restore(.pause)
         gateway = Gateway(

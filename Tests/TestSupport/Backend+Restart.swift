@@ -1,3 +1,4 @@
+import EmbeddedEngine
 import Platform
 import Storage
 import Testing
@@ -21,13 +22,13 @@ extension Backend {
             progress: Progress(completedUnitCount: 0, totalUnitCount: identity.size), md5Hash: md5Hash,
             stage: .unfinished(request, nil))
         upload.record = record
-        try await taskStore?.keep(record, isUrgent: true)
+        try await (self as? EmbeddedBackend)?.taskStore.keep(record, isUrgent: true)
         let session = beginUpload(upload)
         guard case .opened = await session.perform(.open) else { throw Aborted() }
         try await send(0..<offset, by: session)
         upload.bookmark = await session.bookmark()
         record.stage = .unfinished(request, upload.bookmark)
-        try await taskStore?.keep(record, isUrgent: false)
+        try await (self as? EmbeddedBackend)?.taskStore.keep(record, isUrgent: false)
         try await send(offset..<offset + extra, by: session)
         upload.isRestored = true
         return upload

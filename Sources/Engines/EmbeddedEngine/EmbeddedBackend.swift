@@ -37,7 +37,8 @@ package final class EmbeddedBackend: Backend {
     /// Identifies the engine's own tasks in a root.
     static let place = "embedded"
 
-    package var taskStore: (any TaskRecordStore)? { tasks }
+    /// Writes the outcome of a task in the transaction that stores its object.
+    package var taskStore: any TaskRecordStore { tasks }
 
     private let servedAt = Mutex<URLBase?>(nil)
 

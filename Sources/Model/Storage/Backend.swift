@@ -56,12 +56,6 @@ public protocol Backend: Sendable {
     /// Revokes the earlier URLs, and returns a new one.
     func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
 
-    /// Throws where a harness does not let a request pass that is none of the above; returns when it may go on.
-    func admit(_ operation: Operation, _ reference: Reference, for caller: Caller) async throws(StorageError)
-
-    /// The engine's own store of task records; nil where it has none.
-    var taskStore: (any TaskRecordStore)? { get }
-
     /// Returns when background work is done, such as cancelling sessions at the server.
     func settle() async
 }
@@ -69,7 +63,6 @@ public protocol Backend: Sendable {
 extension Backend {
     public var tokenKind: Token.Kind { .idToken }
     public var downloadsAtOnce: Int { 4 }
-    public func admit(_ operation: Operation, _ reference: Reference, for caller: Caller) {}
     public func move(
         _ source: Reference, to target: Reference, if conditions: Preconditions,
         ifSource sourceConditions: Preconditions,
@@ -77,7 +70,6 @@ extension Backend {
     ) async throws(StorageError) -> ObjectMetadata {
         throw StorageError(.internalError, "The engine \(kind.rawValue) does not move objects.")
     }
-    public var taskStore: (any TaskRecordStore)? { nil }
 }
 
 /// One upload or download at its engine. At most one step is in flight.

@@ -117,7 +117,7 @@ import Transfers
         scan.maxResults = Int(min(most, 1000))
         scan.pageToken = request["pageToken"]
         let root = try Reference(bucket: bucket, path: "")
-        try await service.backend.admit(.list, root, for: service.caller)
+        try await service.admit(.list, root)
         let page = try await service.engine.scan(scan)
         let items = page.objects.map { $0.cloud(request.base) }
         return .json(

@@ -24,7 +24,7 @@ import Transfers
         let root = try Reference(bucket: path[1], path: "")
         switch request.http.method {
         case .get, .head:
-            try await service.backend.admit(.list, root, for: service.caller)
+            try await service.admit(.list, root)
             return .json(resource(path[1]))
         case .patch, .put:
             let json = try JSON.object(await request.wholeBody())

@@ -117,7 +117,7 @@ import Transfers
     private func changeTokens(of object: Reference) async throws -> HTTPServerResponse {
         try request.allow(QueryParams.firebaseTokens)
         guard request.requester == .owner else { throw GatewayError(403, "Missing admin credentials.") }
-        try await service.backend.admit(.updateMetadata, object, for: service.caller)
+        try await service.admit(.updateMetadata, object)
         let changed: ObjectMetadata
         if let token = request["delete_token"] {
             changed = try await service.engine.removeDownloadToken(token, of: object)

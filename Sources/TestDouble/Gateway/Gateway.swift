@@ -33,20 +33,24 @@ import Transfers
     /// Hides the list of a bucket of this name. Nil where nobody may know.
     package var metricsPage: MetricsPage?
 
+    /// Throws where a harness stops a request that is no call of the backend.
+    package typealias Admission = @Sendable (Operation, Reference, Caller) async throws(StorageError) -> Void
+
     /// Removes all objects.
     package typealias Reset = @Loop () async throws -> Void
 
     /// Serves `transfers`, whose engine is `engine`, at an address such as `127.0.0.1:9199`. `time` bounds connections; each of
     /// the `connections` may have one descriptor for itself and one for a file.
     package init(
-        _ transfers: Transfers, _ engine: EmbeddedBackend, at address: String, hosts: AcceptedHosts,
+        _ transfers: Transfers, _ engine: EmbeddedBackend, admission: Admission? = nil, at address: String,
+        hosts: AcceptedHosts,
         origins: AcceptedOrigins = AcceptedOrigins(), connections: Int, time: TimeSource, reset: Reset?,
         debug: (@Sendable (String) -> Void)? = nil, complain: @escaping @Sendable (String) -> Void
     ) {
         (self.address, self.hosts, self.connections, self.time) = (address, hosts, connections, time)
         cors = Self.policy(origins)
         (self.reset, self.debug, self.complain) = (reset, debug, complain)
-        service = GatewayService(transfers: transfers, engine: engine)
+        service = GatewayService(transfers: transfers, engine: engine, admission: admission)
     }
 
     /// Who may do what. Everybody may do everything, until a test says otherwise.
@@ -56,8 +60,8 @@ import Transfers
     }
 
     /// Serves other objects and tasks from now on, at the same address. Everything is allowed again.
-    package func serve(_ transfers: Transfers, _ engine: EmbeddedBackend) {
-        service = GatewayService(transfers: transfers, engine: engine)
+    package func serve(_ transfers: Transfers, _ engine: EmbeddedBackend, admission: Admission?) {
+        service = GatewayService(transfers: transfers, engine: engine, admission: admission)
     }
 
     /// Starts to listen, and returns the address. Throws a sentence that names it.
@@ -196,6 +200,7 @@ import Transfers
 @Loop struct GatewayService {
     let transfers: Transfers
     let engine: EmbeddedBackend
+    let admission: Gateway.Admission?
     var access = AccessTable()
 
     /// Its rules apply to every request.
@@ -203,6 +208,10 @@ import Transfers
     /// A client of the gateway repeats what fails by itself.
     var caller: Caller { Caller(retryTime: .zero) }
     var now: HTTPDate { engine.clock.httpDate }
+
+    func admit(_ operation: Operation, _ reference: Reference) async throws(StorageError) {
+        try await admission?(operation, reference, caller)
+    }
 
     /// An object that comes in one request.
     func store(

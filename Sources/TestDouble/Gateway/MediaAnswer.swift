@@ -10,7 +10,7 @@ extension GatewayService {
     func media(
         of object: Reference, for request: GatewayRequest, if conditions: Preconditions = Preconditions()
     ) async throws -> HTTPServerResponse {
-        try await backend.admit(.getData, object, for: caller)
+        try await admit(.getData, object)
         let (metadata, resource) = try await engine.resource(of: object)
         try conditions.checkReading(metadata)
         let isPacked = metadata.settable.content[.contentEncoding]?.lowercased() == "gzip"

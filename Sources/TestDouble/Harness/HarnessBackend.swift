@@ -1,58 +1,73 @@
 import Platform
 import Storage
 
-/// An engine whose calls pass the rules of a harness first.
+/// An engine within the buckets and the quota of a space, whose calls pass the rules of a harness first.
 package final class HarnessBackend: Backend {
     private let engine: any Backend
-    private let harness: Harness
+    private let ledger: SpaceLedger
+    /// Nil for the calls of the harness itself, which no rule strikes.
+    private let harness: Harness?
 
-    package init(_ engine: any Backend, _ harness: Harness) { (self.engine, self.harness) = (engine, harness) }
+    package init(_ engine: any Backend, _ ledger: SpaceLedger, _ harness: Harness?) {
+        (self.engine, self.ledger, self.harness) = (engine, ledger, harness)
+    }
+
+    package var withoutRules: HarnessBackend { HarnessBackend(engine, ledger, nil) }
 
     package var kind: EngineKind { engine.kind }
     package var tokenKind: Token.Kind { engine.tokenKind }
     package var uploadsAtOnce: Int { engine.uploadsAtOnce }
     package var smallUploadsAtOnce: Int { engine.smallUploadsAtOnce }
     package var downloadsAtOnce: Int { engine.downloadsAtOnce }
-    /// Rules reach the bytes of uploads that go in chunks: with the harness these begin at 64 KiB.
-    package var oneRequestLimit: Int64 { min(engine.oneRequestLimit, 64 << 10) }
+    /// Rules reach the bytes of uploads that go in chunks: with them these begin at 64 KiB.
+    package var oneRequestLimit: Int64 {
+        harness == nil ? engine.oneRequestLimit : min(engine.oneRequestLimit, 64 << 10)
+    }
     package var chunkSizes: ChunkSizes { engine.chunkSizes }
-    package var taskStore: (any TaskRecordStore)? { engine.taskStore }
 
     package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
         try await engine.inspect(file: path)
     }
 
     package func beginUpload(_ upload: Upload) -> any UploadSession {
-        HarnessSession(
-            engine.beginUpload(upload), harness, of: upload.reference, task: upload.task, size: upload.source.size,
+        let session = SpaceUpload(engine.beginUpload(upload), upload.reference, upload.source, ledger)
+        guard let harness else { return session }
+        return HarnessSession(
+            session, harness, of: upload.reference, task: upload.task, size: upload.source.size,
             for: upload.caller)
     }
 
     package func beginDownload(_ download: Download) -> any DownloadSession {
-        HarnessSession(
-            engine.beginDownload(download), harness, of: download.reference, task: download.task, size: 0,
+        let session = SpaceDownload(engine.beginDownload(download), download.reference, ledger)
+        guard let harness else { return session }
+        return HarnessSession(
+            session, harness, of: download.reference, task: download.task, size: 0,
             for: download.caller)
     }
 
     package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
-        try await pass(.getMetadata, reference, caller) { [engine] () async throws(StorageError) in
-            try await engine.metadata(of: reference, for: caller)
+        try await pass(.getMetadata, reference, caller) { [engine, ledger] () async throws(StorageError) in
+            try ledger.check(reference)
+            return try await engine.metadata(of: reference, for: caller)
         }
     }
 
     package func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
-        try await pass(.updateMetadata, reference, caller) { [engine] () async throws(StorageError) in
-            try await engine.updateMetadata(of: reference, change, if: conditions, for: caller)
+        try await pass(.updateMetadata, reference, caller) { [engine, ledger] () async throws(StorageError) in
+            try ledger.check(reference)
+            return try await engine.updateMetadata(of: reference, change, if: conditions, for: caller)
         }
     }
 
     package func delete(
         _ reference: Reference, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) {
-        try await pass(.delete, reference, caller) { [engine] () async throws(StorageError) in
+        try await pass(.delete, reference, caller) { [engine, ledger] () async throws(StorageError) in
+            try ledger.check(reference)
             try await engine.delete(reference, if: conditions, for: caller)
+            ledger.remove(reference)
         }
     }
 
@@ -63,45 +78,57 @@ package final class HarnessBackend: Backend {
         for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         try await admit(.whole, target, for: caller)
-        return try await pass(.delete, source, caller) { [engine] () async throws(StorageError) in
-            try await engine.move(source, to: target, if: conditions, ifSource: sourceConditions, for: caller)
+        return try await pass(.delete, source, caller) { [engine, ledger] () async throws(StorageError) in
+            try ledger.check(source)
+            try ledger.check(target)
+            let moved = try await engine.move(
+                source, to: target, if: conditions, ifSource: sourceConditions, for: caller)
+            ledger.remove(source)
+            ledger.add(moved.size, at: target)
+            return moved
         }
     }
 
     package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
-        try await pass(.list, query.reference, caller) { [engine] () async throws(StorageError) in
-            try await engine.list(query, for: caller)
+        try await pass(.list, query.reference, caller) { [engine, ledger] () async throws(StorageError) in
+            try ledger.check(query.reference)
+            var listing = try await engine.list(query, for: caller)
+            // Buckets that the space names are there from its beginning.
+            if ledger.buckets != nil { listing.isBucketMissing = false }
+            return listing
         }
     }
 
     package func data(
         of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
-        try await pass(.getData, reference, caller) { [engine] () async throws(StorageError) in
-            try await engine.data(of: reference, known: known, maxSize: maxSize, for: caller)
+        try await pass(.getData, reference, caller) { [engine, ledger] () async throws(StorageError) in
+            try ledger.check(reference)
+            return try await engine.data(of: reference, known: known, maxSize: maxSize, for: caller)
         }
     }
 
     package func downloadURL(
         of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
     ) async throws(StorageError) -> String {
-        try await pass(.downloadURL, reference, caller) { [engine] () async throws(StorageError) in
-            try await engine.downloadURL(of: reference, expiresIn: seconds, for: caller)
+        try await pass(.downloadURL, reference, caller) { [engine, ledger] () async throws(StorageError) in
+            try ledger.check(reference)
+            return try await engine.downloadURL(of: reference, expiresIn: seconds, for: caller)
         }
     }
 
     package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
-        try await pass(.revokeDownloadURL, reference, caller) { [engine] () async throws(StorageError) in
-            try await engine.revokeDownloadURL(of: reference, for: caller)
+        try await pass(.revokeDownloadURL, reference, caller) { [engine, ledger] () async throws(StorageError) in
+            try ledger.check(reference)
+            return try await engine.revokeDownloadURL(of: reference, for: caller)
         }
     }
 
+    /// Lets a request pass that is none of the above. Throws where a rule strikes it, or its bucket is not in the space.
     package func admit(
         _ operation: Operation, _ reference: Reference, for caller: Caller
     ) async throws(StorageError) {
-        try await pass(operation, reference, caller) { [engine] () async throws(StorageError) in
-            try await engine.admit(operation, reference, for: caller)
-        }
+        try await pass(operation, reference, caller) { [ledger] () throws(StorageError) in try ledger.check(reference) }
     }
 
     package func settle() async { await engine.settle() }
@@ -111,6 +138,7 @@ package final class HarnessBackend: Backend {
         _ operation: Operation, _ reference: Reference, _ caller: Caller,
         _ perform: @escaping @Sendable () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
+        guard let harness else { return try await perform() }
         let call = Call(operation: operation, reference: reference)
         let harnessed = HarnessCall<Result<Value, StorageError>>(harness, call, caller)
         var budget = RetryBudget(limit: caller.retryTime, seed: harness.random.next())

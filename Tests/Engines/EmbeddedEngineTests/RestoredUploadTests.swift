@@ -112,7 +112,7 @@ import Testing
         let upload = try await place.backend.interrupted(file: path, to: "a", at: 3 * granule)
         let stored = try await place.backend.continueUpload(upload)
         let again = try await place.reopened()
-        let record = try #require(try await again.backend.taskStore?.records().first?.get())
+        let record = try #require(try await again.backend.taskStore.records().first?.get())
         // Download tokens are kept with the object alone.
         var recorded = stored
         recorded.downloadTokens = nil
@@ -127,7 +127,7 @@ import Testing
         let needed = try await place.backend.interrupted(file: path, to: "a", at: granule)
         let ended = try await place.backend.interrupted(file: path, to: "b", at: granule)
         let forgotten = try await place.backend.interrupted(file: path, to: "c", at: granule)
-        let taskStore = try #require(place.backend.taskStore)
+        let taskStore = place.backend.taskStore
         try await taskStore.keep(
             try #require(ended.record).ended(.cancelled, at: TimeSource.system.now()), isUrgent: true)
         try await taskStore.forget([try #require(forgotten.record?.id)])

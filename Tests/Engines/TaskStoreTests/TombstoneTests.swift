@@ -114,9 +114,9 @@ import Testing
         let path = try place.scratch.file("source", noise(3 * granule))
         let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
         let record = try #require(upload.record)
-        try await place.backend.taskStore?.keepEnd(of: record.ended(.cancelled, at: Self.time))
+        try await place.backend.taskStore.keepEnd(of: record.ended(.cancelled, at: Self.time))
         let again = try await place.reopened()
         #expect(try await again.contents() == .none)
-        #expect(try await again.backend.taskStore?.records().first?.get() == record.ended(.cancelled, at: Self.time))
+        #expect(try await again.backend.taskStore.records().first?.get() == record.ended(.cancelled, at: Self.time))
     }
 }

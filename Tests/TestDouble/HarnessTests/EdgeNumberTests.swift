@@ -27,7 +27,7 @@ import Transfers
         let place = try await EmbeddedFixture()
         let ledger = SpaceLedger(buckets: nil, quota: quota)
         for name in ["a", "b"] { ledger.add(1, at: try ref(name)) }
-        let transfers = Transfers(backend: SpaceBackend(place.backend, ledger), time: .system)
+        let transfers = Transfers(backend: HarnessBackend(place.backend, ledger, nil), time: .system)
         let upload = try await transfers.upload(size: size, to: ref("c"), .init())
         let answer = try await upload.send(.init([1], at: 0), isLast: false)
         let fits = size <= quota && quota - size >= 2

@@ -29,8 +29,8 @@ import Transfers
         let backend = try EmbeddedBackend(StorageRoot("\(scratch.path)/root"), time: clock.time, random: random)
         let harness = Harness(clock, random: random) { _ in fatalError("the process ends") }
         let transfers = Transfers(
-            backend: HarnessBackend(backend, harness),
-            persistence: backend.taskStore.map { TaskPersistence($0, isEngines: true) }, limits: limits,
+            backend: HarnessBackend(backend, SpaceLedger(buckets: nil, quota: nil), harness),
+            persistence: TaskPersistence(backend.taskStore, isEngines: true), limits: limits,
             time: clock.time, random: random)
         self.limits = limits
         (self.scratch, self.harness, self.transfers) = (scratch, harness, transfers)
@@ -62,8 +62,8 @@ import Transfers
         let root = try StorageRoot("\(scratch.path)/root", lockTimeout: 10)
         backend = try EmbeddedBackend(root, time: harness.clock.time, random: random)
         transfers = Transfers(
-            backend: HarnessBackend(backend, harness),
-            persistence: backend.taskStore.map { TaskPersistence($0, isEngines: true) }, limits: limits,
+            backend: HarnessBackend(backend, SpaceLedger(buckets: nil, quota: nil), harness),
+            persistence: TaskPersistence(backend.taskStore, isEngines: true), limits: limits,
             time: harness.clock.time, random: random)
         try await backend.open()
         try await transfers.restore(.pause)

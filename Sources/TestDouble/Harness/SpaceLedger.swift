@@ -76,107 +76,8 @@ package final class SpaceLedger: Sendable {
     }
 }
 
-/// An engine within the buckets and the quota of a space.
-package final class SpaceBackend: Backend {
-    private let engine: any Backend
-    private let ledger: SpaceLedger
-
-    package init(_ engine: any Backend, _ ledger: SpaceLedger) { (self.engine, self.ledger) = (engine, ledger) }
-
-    package var kind: EngineKind { engine.kind }
-    package var tokenKind: Token.Kind { engine.tokenKind }
-    package var uploadsAtOnce: Int { engine.uploadsAtOnce }
-    package var smallUploadsAtOnce: Int { engine.smallUploadsAtOnce }
-    package var downloadsAtOnce: Int { engine.downloadsAtOnce }
-    package var oneRequestLimit: Int64 { engine.oneRequestLimit }
-    package var chunkSizes: ChunkSizes { engine.chunkSizes }
-    package var taskStore: (any TaskRecordStore)? { engine.taskStore }
-
-    package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
-        try await engine.inspect(file: path)
-    }
-
-    package func beginUpload(_ upload: Upload) -> any UploadSession {
-        SpaceUpload(engine.beginUpload(upload), upload.reference, upload.source, ledger)
-    }
-
-    package func beginDownload(_ download: Download) -> any DownloadSession {
-        SpaceDownload(engine.beginDownload(download), download.reference, ledger)
-    }
-
-    package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
-        try ledger.check(reference)
-        return try await engine.metadata(of: reference, for: caller)
-    }
-
-    package func updateMetadata(
-        of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
-    ) async throws(StorageError) -> ObjectMetadata {
-        try ledger.check(reference)
-        return try await engine.updateMetadata(of: reference, change, if: conditions, for: caller)
-    }
-
-    package func delete(
-        _ reference: Reference, if conditions: Preconditions, for caller: Caller
-    ) async throws(StorageError) {
-        try ledger.check(reference)
-        try await engine.delete(reference, if: conditions, for: caller)
-        ledger.remove(reference)
-    }
-
-    package func move(
-        _ source: Reference, to target: Reference, if conditions: Preconditions,
-        ifSource sourceConditions: Preconditions,
-        for caller: Caller
-    ) async throws(StorageError) -> ObjectMetadata {
-        try ledger.check(source)
-        try ledger.check(target)
-        let moved = try await engine.move(
-            source, to: target, if: conditions, ifSource: sourceConditions, for: caller)
-        ledger.remove(source)
-        ledger.add(moved.size, at: target)
-        return moved
-    }
-
-    package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
-        try ledger.check(query.reference)
-        var listing = try await engine.list(query, for: caller)
-        // Buckets that the space names are there from its beginning.
-        if ledger.buckets != nil { listing.isBucketMissing = false }
-        return listing
-    }
-
-    package func data(
-        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
-    ) async throws(StorageError) -> [UInt8] {
-        try ledger.check(reference)
-        return try await engine.data(of: reference, known: known, maxSize: maxSize, for: caller)
-    }
-
-    package func downloadURL(
-        of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
-    ) async throws(StorageError) -> String {
-        try ledger.check(reference)
-        return try await engine.downloadURL(of: reference, expiresIn: seconds, for: caller)
-    }
-
-    package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
-        try ledger.check(reference)
-        return try await engine.revokeDownloadURL(of: reference, for: caller)
-    }
-
-    package func admit(
-        _ operation: Operation, _ reference: Reference, for caller: Caller
-    ) async throws(StorageError) {
-        try ledger.check(reference)
-        try await engine.admit(operation, reference, for: caller)
-    }
-
-    package func settle() async { await engine.settle() }
-}
-
 /// An upload whose steps count against the quota.
-private final class SpaceUpload: TransferSession {
+final class SpaceUpload: TransferSession {
     typealias Strategy = UploadStrategy
 
     private let session: any UploadSession
@@ -219,7 +120,7 @@ private final class SpaceUpload: TransferSession {
 }
 
 /// A download from a bucket that has to be there.
-private final class SpaceDownload: TransferSession {
+final class SpaceDownload: TransferSession {
     typealias Strategy = DownloadStrategy
 
     private let session: any DownloadSession

@@ -1,0 +1,45 @@
+import CommandLine
+import EmbeddedEngine
+import LocalFiles
+import Platform
+import Roots
+import Storage
+import Transfers
+
+/// Objects and tasks in a root on this machine, and the server of their download URLs.
+struct LocalEngine: Engine {
+    let embedded: EmbeddedBackend
+    let server: ObjectServer
+    let time: TimeSource
+    let persistence: TaskPersistence?
+    let root: StorageRoot?
+
+    var backend: any Backend { embedded }
+    var tokens: (any TokenSource)? { nil }
+    var local: LocalEngine? { self }
+
+    init(
+        _ options: ServiceOptions, _ log: Log, time: TimeSource, random: RandomSource, keepsTasks: Bool,
+        server: ObjectServer?
+    ) throws {
+        let allowed = try FileAccessPolicy(reading: options.readable, writing: options.writable)
+        let root = try StorageRoot(options.directory(), lockTimeout: options.rootTimeout ?? 0) {
+            log.write(.warning, $0)
+        }
+        let embedded = try EmbeddedBackend(root, time: time, random: random, allowed: allowed) { log.write(.error, $0) }
+        let server =
+            server
+            ?? ObjectServer(
+                embedded, address: options.http, connections: options.servedConnections, time: TimeSource.system)
+        embedded.urlBase = { () async throws(StorageError) in try await server.start() }
+        persistence = keepsTasks ? log.persistence(embedded.taskStore, isEngines: true) : nil
+        (self.embedded, self.server, self.time, self.root) = (embedded, server, time, root)
+    }
+
+    func open() async throws(StorageError) {
+        try await embedded.open()
+        await server.serve(embedded)
+    }
+
+    func close() async { await embedded.close() }
+}

@@ -1,0 +1,118 @@
+import CommandLine
+import HTTPServer
+import Harness
+import Methods
+import Platform
+import JSONRPC
+import Roots
+import Storage
+import Transfers
+
+/// What all spaces of a process share.
+struct Surroundings: Sendable {
+    let log: Log
+    let metrics: ConnectionMetrics
+    /// Ends the process with a status, and a cause for the log.
+    let end: @Loop (_ status: Int32, _ cause: String) -> Void
+}
+
+/// An engine with its objects, and the tasks, settings and connections of its clients.
+///
+/// A service has one. With `--harness` clients make more: each is the `Space` of a `TestSpace`.
+@Loop final class Space {
+    let name: String
+    /// With the root of this space.
+    let options: ServiceOptions
+    private(set) var engine: any Engine
+    private(set) var transfers: Transfers
+    private(set) var service: ServiceContext
+    /// Nil for an engine whose objects are elsewhere.
+    let servers: SpaceServers?
+    private let surroundings: Surroundings
+    private var rootIsLost: @Sendable () -> Void = {}
+
+    /// - Parameter harness: that of the engine, if it has one.
+    init(
+        _ name: String, _ options: ServiceOptions, _ engine: any Engine, harness: Harness? = nil,
+        _ surroundings: Surroundings
+    ) {
+        (self.name, self.options, self.engine, self.surroundings) = (name, options, engine, surroundings)
+        let (transfers, service) = Self.parts(engine, harness, options, surroundings)
+        (self.transfers, self.service) = (transfers, service)
+        servers = engine.local.map { SpaceServers($0, transfers, options, surroundings.log) }
+        publishMetrics()
+    }
+
+    private func publishMetrics() {
+        service.httpMetrics = { HTTPServerMetrics.families([]) }
+        servers?.publishMetrics(of: service)
+    }
+
+    private static func parts(
+        _ engine: any Engine, _ harness: Harness?, _ options: ServiceOptions, _ surroundings: Surroundings
+    ) -> (Transfers, ServiceContext) {
+        let transfers = Transfers(
+            backend: engine.backend, persistence: engine.persistence, limits: options.limits.transfers,
+            time: engine.time, random: harness?.random ?? .secure,
+            log: TransferLog(info: surroundings.log.info(), debug: surroundings.log.debug()))
+        transfers.settings = options.settings
+        let service = ServiceContext(
+            .init(
+                defaultBucket: options.bucket ?? "default-bucket", limits: options.limits,
+                processID: CurrentProcess.id),
+            transfers: transfers, tokens: engine.tokens, time: engine.time, harness: harness,
+            metrics: surroundings.metrics, end: surroundings.end)
+        return (transfers, service)
+    }
+
+    /// Opens the engine, and restores the tasks.
+    func open() async throws(StorageError) {
+        do {
+            try await engine.open()
+            try await transfers.restore(options.tasks, tokens: engine.tokens)
+        } catch {
+            throw .described(error)
+        }
+    }
+
+    /// Ends all tasks, and closes the engine.
+    func close() async {
+        await transfers.cancelAll()
+        service.harness?.end()
+        await transfers.recordEnds()
+        await engine.backend.settle()
+        engine.root?.whenLost { _ in }
+        await engine.close()
+    }
+
+    /// Begins anew with another engine, after `close`. The connections stay.
+    func restart(with engine: any Engine, harness: Harness?) async throws(StorageError) {
+        let before = service
+        self.engine = engine
+        (transfers, service) = Self.parts(engine, harness, options, surroundings)
+        service.space = before.space
+        publishMetrics()
+        watchRoot()
+        defer { for connection in before.connections.values { connection.move(to: service) } }
+        try await open()
+    }
+
+    /// Logs the loss of the lock of its root, and calls `report` then.
+    func whenRootIsLost(_ report: @escaping @Sendable () -> Void) {
+        rootIsLost = report
+        watchRoot()
+    }
+
+    private func watchRoot() {
+        engine.root?.whenLost { [log = surroundings.log, rootIsLost] message in
+            log.write(.error, message)
+            rootIsLost()
+        }
+    }
+}
+
+extension StorageError {
+    static func described(_ error: any Error) -> StorageError {
+        error as? StorageError ?? StorageError(.unknown, (error as? any UserFacingError)?.message ?? "\(error)")
+    }
+}

@@ -1,0 +1,108 @@
+import CommandLine
+import EmbeddedEngine
+import Gateway
+import HTTPServer
+import Methods
+import Platform
+import Storage
+import Transfers
+
+/// The HTTP servers of a space: that of download URLs, and the gateway for SDKs.
+@Loop final class SpaceServers {
+    private let downloads: ObjectServer
+    private var gateway: Gateway?
+    private var engine: LocalEngine
+    private var transfers: Transfers
+    private let options: ServiceOptions
+    private let log: Log
+    private var expiry: ScheduledCall?
+    /// Stops requests that are no calls of the engine. Set by the harness, as is the next one.
+    var admission: Gateway.Admission?
+    /// Removes all objects, for test code that resets the emulator which the gateway stands in for.
+    var reset: Gateway.Reset?
+    private var metricsPage: MetricsPage?
+
+    init(_ engine: LocalEngine, _ transfers: Transfers, _ options: ServiceOptions, _ log: Log) {
+        (self.engine, self.transfers, self.options, self.log) = (engine, transfers, options, log)
+        downloads = engine.server
+    }
+
+    /// Shows the metrics of a service at the servers, and those of the servers among them.
+    func publishMetrics(of service: ServiceContext) {
+        metricsPage = MetricsPage { [weak service] in service?.metrics ?? [] }
+        downloads.metricsPage = metricsPage
+        gateway?.metricsPage = metricsPage
+        service.httpMetrics = { [weak self] in
+            guard let self else { return [] }
+            let gateway = gateway.map { ("gateway", $0.metrics, $0.connectionCount) }
+            return HTTPServerMetrics.families(
+                [("download_urls", downloads.metrics, downloads.connectionCount)] + (gateway.map { [$0] } ?? []))
+        }
+    }
+
+    /// Listens at the addresses of `--http` and `--gateway`. Throws a sentence that names the address.
+    func listen() throws(StorageError) {
+        if options.http != nil { try downloads.start() }
+        guard let address = options.gateway else { return }
+        let place = try startGateway(at: address, connections: options.servedConnections)
+        // As a shell takes them.
+        log.announce("STORAGE_EMULATOR_HOST=http://\(place)\nFIREBASE_STORAGE_EMULATOR_HOST=\(place)")
+        log.write(.info, "the gateway listens on \(place)")
+    }
+
+    /// Starts the gateway, unless it runs, and returns its address.
+    @discardableResult func startGateway(at address: String, connections: Int) throws(StorageError) -> String {
+        if let place = gateway?.listening { return place }
+        let made = Gateway(
+            transfers, engine.embedded, admission: admission, at: address, hosts: AcceptedHosts(andAlso: options.hosts),
+            origins: AcceptedOrigins(andAlso: options.origins), connections: connections, time: TimeSource.system,
+            reset: reset, debug: log.debug(about: "gateway: ")
+        ) { [log] in log.write(.error, $0) }
+        let place: String
+        do throws(HTTPServer.ListenError) { place = try made.start() } catch { throw .described(error) }
+        made.metricsPage = metricsPage
+        gateway = made
+        expireSessions()
+        // One server has the objects and their download URLs.
+        if options.http == nil { downloads.base = "http://\(place)" }
+        return place
+    }
+
+    /// Ends the upload sessions that nobody asks for any more, now and at least every hour.
+    private func expireSessions() {
+        Loop.task { [transfers] in try? await transfers.expireSessions() }
+        let period = min(options.limits.transfers.uploadSessionSeconds, 3600)
+        expiry = TimeSource.system.after(.seconds(period)) { [weak self] in self?.expireSessions() }
+    }
+
+    /// Serves the objects and tasks of another engine from now on.
+    func serve(_ engine: LocalEngine, _ transfers: Transfers) {
+        (self.engine, self.transfers) = (engine, transfers)
+        gateway?.serve(transfers, engine.embedded, admission: admission)
+    }
+
+    func close() {
+        downloads.close()
+        gateway?.close()
+        expiry?.cancel()
+    }
+
+    /// While this is true, no request of the gateway begins.
+    var isHeld: Bool {
+        get { gateway?.isHeld ?? false }
+        set { gateway?.isHeld = newValue }
+    }
+
+    /// Somebody takes an object by a download URL right now.
+    var isServing: Bool { downloads.connectionCount > 0 }
+    /// The requests that the gateway answers right now, and that do not wait for a task.
+    var busyRequests: Int { gateway?.busy ?? 0 }
+    /// Nil without a gateway.
+    var gatewayAddress: String? { gateway?.listening }
+
+    /// Who may do what through the gateway. Nil without one.
+    var access: AccessTable? {
+        get { gateway?.access }
+        set { if let newValue { gateway?.access = newValue } }
+    }
+}

@@ -1,0 +1,127 @@
+import CommandLine
+import Credentials
+import FoundationEssentials
+import HTTPServer
+import Methods
+import Platform
+import Roots
+import Storage
+import Synchronization
+import Tracing
+
+// From the flags to a process that serves, and its end.
+extension Server {
+    /// Serves until the process has to end. Throws the reason why it cannot start.
+    nonisolated static func run(_ wanted: ServiceOptions, freeDescriptors: Int) throws -> Never {
+        let signals = CurrentProcess.blockTerminationSignals()
+        try Loop.start()
+        let log = Log(wanted)
+        log.takeOverStderr()
+        ThreadShortage.report.withLock { $0 = { log.write(.warning, $0) } }
+        var options = try (wanted.harness ? wanted.withHarness(log) : wanted).within(freeDescriptors)
+        options.credentials.waits = { log.write(.info, $0) }
+        if case let most = options.limits.connections, most < wanted.limits.connections {
+            log.write(.warning, "the limit of open files (ulimit -n) leaves room for no more than \(most) connections")
+        }
+        do {
+            try run(options, log, signals)
+        } catch {
+            options.removeTemporaryRoot()
+            throw error
+        }
+    }
+
+    private nonisolated static func run(
+        _ options: ServiceOptions, _ log: Log, _ signals: Descriptor?
+    ) throws -> Never {
+        let isTyped = Descriptor.standardInput.isTerminal
+        let stdio = options.stdio ? StandardStreams() : nil
+        if options.stdio, stdio == nil { throw MissingStandardStreams() }
+        let recorder = try options.trace.map { path in
+            try TraceRecorder(
+                path, version: ServiceContext.version, engine: options.engine.rawValue, process: CurrentProcess.id,
+                time: .system
+            ) { log.write(.error, $0) }
+        }
+        let engine: any Engine =
+            options.harness
+            ? try HarnessEngine(options, SpaceOptions(), log) : try makeEngine(options, log, keepsTasks: true)
+        if options.harness, let root = options.root { Spaces.clean(root) }
+        let listeners = try listen(options, log)
+        let deadline = ShutdownTimer()
+        let notice = Self.notice(options, isTyped: isTyped)
+        Task { @Loop [engine] in
+            Server(options, engine, log, recorder, listeners, deadline).start(stdio, signals: signals)
+        }
+        let status = deadline.wait()
+        notice?.end()
+        leave(status, options, recorder, flushTimeout: 300)
+    }
+
+    /// Without it a person who starts a service sees nothing. Nil where the log says the same, or a program starts it.
+    private nonisolated static func notice(_ options: ServiceOptions, isTyped: Bool) -> WaitNotice? {
+        guard options.logLevel == .warning || options.logLevel == .error else { return nil }
+        if options.stdio {
+            return isTyped ? WaitNotice("waits for JSON-RPC on standard input; Ctrl-D ends it; try --help") : nil
+        }
+        let place = (try? options.socket ?? options.rootSocket()) ?? ""
+        return WaitNotice("serves \(place); Ctrl-C ends it")
+    }
+
+    /// Listens on the socket of `--socket` and on that of the root. If only the second one fails, logs a warning.
+    private nonisolated static func listen(_ options: ServiceOptions, _ log: Log) throws -> [UnixListener] {
+        guard options.listens else { return [] }
+        let path = try options.rootSocket()
+        var listeners = options.takesSocket ? [try UnixListener(fromManager: ())] : []
+        if let named = options.socket { listeners.append(try UnixListener(named)) }
+        guard !listeners.isEmpty else { return [try UnixListener(path)] }
+        guard !listeners.contains(where: { $0.path == path }) else { return listeners }
+        do throws(ListenFailure) { return listeners + [try UnixListener(path)] } catch {
+            log.write(.warning, "`storage-rpc connect` will not find this service: \(error.message)")
+            return listeners
+        }
+    }
+
+    /// Ends the process. Waits for the trace at most `flushTimeout` milliseconds.
+    nonisolated static func leave(
+        _ status: Int32, _ options: ServiceOptions, _ recorder: TraceRecorder?, flushTimeout: Int
+    ) -> Never {
+        options.credentials.running.stopAll()
+        recorder?.flush(milliseconds: flushTimeout)
+        options.removeTemporaryRoot()
+        if options.harness, let root = options.root { Spaces.clean(root) }
+        CurrentProcess.exitAtOnce(status)
+    }
+}
+
+extension ServiceOptions {
+    /// With a root that goes with the process, where none is named.
+    fileprivate func withHarness(_ log: Log) throws -> ServiceOptions {
+        try checkHarness()
+        log.write(.warning, "--harness: clients may change faults, time and objects")
+        guard root == nil else { return self }
+        var options = self
+        let (parent, prefix) = (CurrentProcess.temporaryDirectory, "storage-rpc-harness-")
+        options.temporaryRoot = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)")
+        options.root = options.temporaryRoot
+        WorkerThreads("clean").submit {
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
+            where name.hasPrefix(prefix) && StorageRoot.isAbandoned("\(parent)/\(name)") {
+                try? FileManager.default.removeItem(atPath: "\(parent)/\(name)")
+            }
+        }
+        return options
+    }
+
+    fileprivate func removeTemporaryRoot() {
+        if let temporaryRoot { try? FileManager.default.removeItem(atPath: temporaryRoot) }
+    }
+}
+
+struct MissingStandardStreams: UserFacingError {
+    let message = "stdin and stdout must be open to be served on"
+}
+
+extension ListenFailure: UserFacingError {}
+extension TraceUnavailable: UserFacingError {}
+extension HTTPServer.ListenError: UserFacingError {}
