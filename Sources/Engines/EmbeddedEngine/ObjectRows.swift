@@ -56,16 +56,21 @@ extension Database {
     }
 
     func metadata(of reference: Reference) throws -> ObjectMetadata {
-        let found = try first(Self.select, reference.key) { row in
-            ObjectMetadata(
-                reference: reference, generation: try row.integer("generation"),
-                metageneration: try row.integer("metageneration"), size: try row.integer("size"),
-                timeCreated: Timestamp(microseconds: try row.integer("timeCreated")),
-                updated: Timestamp(microseconds: try row.integer("updated")), md5: try row.blob("md5"),
-                crc32c: UInt32(truncatingIfNeeded: try row.integer("crc32c")), settable: try row.content,
-                downloadTokens: [String](downloadTokens: try row.text("downloadTokens")))
-        }
-        guard var metadata = found else { throw StorageError.objectNotFound(reference) }
+        let found = try first(Self.select, reference.key) { row in try metadata(in: row, of: reference) }
+        guard let found else { throw StorageError.objectNotFound(reference) }
+        return found
+    }
+
+    /// Of a row with `metadataColumns`.
+    func metadata(in row: borrowing Row, of reference: Reference) throws -> ObjectMetadata {
+        var metadata = ObjectMetadata(
+            reference: reference, generation: try row.integer("generation"),
+            metageneration: try row.integer("metageneration"), size: try row.integer("size"),
+            timeCreated: Timestamp(microseconds: try row.integer("timeCreated")),
+            updated: Timestamp(microseconds: try row.integer("updated")), md5: try row.blob("md5"),
+            crc32c: UInt32(truncatingIfNeeded: try row.integer("crc32c")), settable: try row.content,
+            downloadTokens: [String](downloadTokens: try row.text("downloadTokens")))
+        guard try row.integer("hasCustom") == 1 else { return metadata }
         try rows(
             "SELECT key, value FROM customMetadata WHERE generation = :generation",
             ["generation": .integer(metadata.generation)]
@@ -171,7 +176,10 @@ extension Database {
     private static let insert = """
         INSERT OR REPLACE INTO objects (\(columns.list)) VALUES (\(columns.parameters))
         """
-    private static let select = "SELECT * FROM objects WHERE \(isObject)"
+    static let metadataColumns = """
+        objects.*, EXISTS (SELECT 1 FROM customMetadata WHERE generation = objects.generation) AS hasCustom
+        """
+    private static let select = "SELECT \(metadataColumns) FROM objects WHERE \(isObject)"
     private static let change = """
         UPDATE objects SET \((["metageneration", "updated", "downloadTokens"] + Columns.content).assignments) WHERE \(isObject)
         """

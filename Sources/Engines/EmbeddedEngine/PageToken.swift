@@ -27,13 +27,6 @@ struct PageToken {
         let head = (0..<4).map { UInt8(truncatingIfNeeded: checksum.crc32c >> (24 - 8 * $0)) }
         return Data(head + entry).base64EncodedString()
     }
-
-    /// The smallest name of the next page. After a prefix it is behind all names with that prefix. `below` is the
-    /// common prefix of all listed names; a name equal to it is an object.
-    func next(below: [UInt8]) -> [UInt8] {
-        let isPrefix = entry.last == UInt8(ascii: "/") && entry.count > below.count
-        return isPrefix ? entry.dropLast() + [UInt8(ascii: "/") + 1] : entry + [0]
-    }
 }
 
 extension Reference {

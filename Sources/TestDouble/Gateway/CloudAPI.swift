@@ -109,16 +109,16 @@ import Transfers
 
     private func list(_ bucket: String) async throws -> HTTPServerResponse {
         try request.allow(QueryParams.list)
-        var scan = ObjectScan(bucket: bucket)
-        (scan.prefix, scan.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
-        (scan.start, scan.end) = (request["startOffset"] ?? "", request["endOffset"] ?? "")
+        var query = ObjectQuery(bucket: bucket)
+        (query.prefix, query.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
+        (query.start, query.end) = (request["startOffset"] ?? "", request["endOffset"] ?? "")
         let most = try request.integer("maxResults") ?? 1000
         guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
-        scan.maxResults = Int(min(most, 1000))
-        scan.pageToken = request["pageToken"]
+        query.maxResults = Int(min(most, 1000))
+        query.pageToken = request["pageToken"]
         let root = try Reference(bucket: bucket, path: "")
         try await service.admit(.list, root)
-        let page = try await service.engine.scan(scan)
+        let page = try await service.engine.list(query)
         let items = page.objects.map { $0.cloud(request.base) }
         return .json(
             .object(

@@ -1,0 +1,138 @@
+import Database
+import Storage
+
+/// A scan of the names in a bucket, in the order of their bytes, which is that of the primary key. Names with the delimiter
+/// behind the prefix are one entry: the scan continues behind all of them, however many there are.
+struct NameScan {
+    let prefix: [UInt8]
+    /// Empty for none.
+    let delimiter: [UInt8]
+    /// The first name, and the one behind the last; empty for none.
+    var start: [UInt8] = []
+    var end: [UInt8] = []
+
+    /// Passes each entry to `take` with its row, or for a common prefix with the first row of it, until `take` returns
+    /// false.
+    ///
+    /// - Parameters:
+    ///   - last: the last entry of the page before.
+    ///   - columns: those of the row; `name` is one of them.
+    func run(
+        in database: Database, _ bucket: Int64, after last: [UInt8]?, columns: String,
+        _ take: (borrowing Row, UnsafeRawBufferPointer, _ isPrefix: Bool) throws -> Bool
+    ) throws {
+        let begin = Self.greater(prefix, start)
+        // The byte 0xFF never occurs in UTF-8.
+        let behind = Self.successor(prefix) ?? [0xFF]
+        let end = end.isEmpty || behind.lexicographicallyPrecedes(end) ? behind : end
+        var next = last.map { Self.greater(self.next(after: $0) ?? behind, begin) } ?? begin
+        var isOver = false
+        while !isOver {
+            isOver = true
+            try database.scan(
+                "SELECT \(columns) FROM objects WHERE bucket = :bucket AND name >= :from AND name < :end ORDER BY name",
+                ["bucket": .integer(bucket), "from": .blob(next), "end": .blob(end)]
+            ) { row in
+                try row.withBytes("name") { name in
+                    // With rows out of order a listing would never end.
+                    guard !name.lexicographicallyPrecedes(next) else { throw StorageError.outOfOrder(database) }
+                    guard let length = commonPrefix(of: name) else { return try take(row, name, false) }
+                    let prefix = UnsafeRawBufferPointer(rebasing: name[..<length])
+                    if try take(row, prefix, true), let behind = Self.successor(Array(prefix)) {
+                        (next, isOver) = (behind, false)
+                    }
+                    return false
+                }
+            }
+        }
+    }
+
+    /// The length of the name up to the first delimiter behind the prefix. Nil without one.
+    private func commonPrefix(of name: UnsafeRawBufferPointer) -> Int? {
+        guard !delimiter.isEmpty, name.count >= prefix.count + delimiter.count else { return nil }
+        let start = (prefix.count...name.count - delimiter.count).first { start in
+            name[start..<start + delimiter.count].elementsEqual(delimiter)
+        }
+        return start.map { $0 + delimiter.count }
+    }
+
+    /// The smallest name of the page after an entry. After a common prefix it is behind all names with that prefix.
+    func next(after entry: [UInt8]) -> [UInt8]? {
+        let isPrefix = entry.withUnsafeBytes { commonPrefix(of: $0) == entry.count }
+        return isPrefix ? Self.successor(entry) : entry + [0]
+    }
+
+    /// The smallest name that does not begin so. Nil where there is none.
+    private static func successor(_ prefix: [UInt8]) -> [UInt8]? {
+        var bytes = prefix
+        while let last = bytes.popLast() {
+            if last < 0xFF { return bytes + [last + 1] }
+        }
+        return nil
+    }
+
+    private static func greater(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] { a.lexicographicallyPrecedes(b) ? b : a }
+}
+
+extension StorageError {
+    fileprivate static func outOfOrder(_ database: Database) -> StorageError {
+        StorageError(.unknown, "The database \(database.path) is damaged: names in it are not in their order.")
+    }
+}
+
+extension Database {
+    /// A page of the items and prefixes below a reference, without names that are not valid references.
+    func list(_ query: ListQuery, after token: PageToken?) throws -> Listing {
+        var listing = Listing()
+        guard let bucket = try bucket(named: query.reference.bucket) else {
+            listing.isBucketMissing = true
+            return listing
+        }
+        if query.wantsMetadata { listing.metadata = [] }
+        var last: [UInt8]?
+        try NameScan(prefix: query.reference.namesBelow, delimiter: [UInt8(ascii: "/")]).run(
+            in: self, bucket, after: token?.entry, columns: query.wantsMetadata ? Self.metadataColumns : "name"
+        ) { row, name, isPrefix in
+            guard let text = String(validating: name, as: UTF8.self),
+                let entry = isPrefix ? query.prefix(text) : query.item(text)
+            else { return true }
+            guard listing.items.count + listing.prefixes.count < query.maxResults else {
+                listing.pageToken = last.map { PageToken(after: $0).text(for: query.reference) }
+                return false
+            }
+            last = Array(name)
+            if isPrefix {
+                listing.prefixes.append(entry)
+            } else {
+                listing.items.append(entry)
+                if query.wantsMetadata { listing.metadata?.append(try metadata(in: row, of: entry)) }
+            }
+            return true
+        }
+        return listing
+    }
+
+    /// A page as Google Cloud Storage has it. `root` is the bucket.
+    func list(_ query: ObjectQuery, _ root: Reference, after token: PageToken?) throws -> ObjectQuery.Page {
+        var page = ObjectQuery.Page()
+        guard let bucket = try bucket(named: query.bucket) else { return page }
+        var scan = NameScan(prefix: Array(query.prefix.utf8), delimiter: Array(query.delimiter.utf8))
+        (scan.start, scan.end) = (Array(query.start.utf8), Array(query.end.utf8))
+        var last: [UInt8]?
+        try scan.run(in: self, bucket, after: token?.entry, columns: Self.metadataColumns) { row, name, isPrefix in
+            guard page.objects.count + page.prefixes.count < query.maxResults else {
+                page.pageToken = last.map { PageToken(after: $0).text(for: root, query.filter) }
+                return false
+            }
+            last = Array(name)
+            let text = String(decoding: name, as: UTF8.self)
+            if isPrefix {
+                page.prefixes.append(text)
+            } else {
+                page.objects.append(try metadata(in: row, of: Reference(bucket: query.bucket, object: text)))
+            }
+            return true
+        }
+        return page
+    }
+}

@@ -1,0 +1,37 @@
+import Roots
+import Storage
+
+/// A list of objects as Google Cloud Storage has it: all names, any delimiter, whole objects.
+package struct ObjectQuery: Sendable {
+    package var bucket: String
+    package var prefix = ""
+    /// Names that have it behind the prefix are shown as one prefix.
+    package var delimiter = ""
+    /// The first name, and the one behind the last; empty for none.
+    package var start = ""
+    package var end = ""
+    /// At least 1, objects and prefixes together.
+    package var maxResults = 1000
+    package var pageToken: String?
+
+    package init(bucket: String) { self.bucket = bucket }
+
+    /// A page token is one for this prefix and this delimiter.
+    var filter: [UInt8] { Array(prefix.utf8) + [0] + delimiter.utf8 }
+
+    package struct Page: Sendable {
+        package var objects: [ObjectMetadata] = []
+        package var prefixes: [String] = []
+        package var pageToken: String?
+    }
+}
+
+extension EmbeddedBackend {
+    /// Throws `invalidArgument` for a page token of another listing.
+    package func list(_ query: ObjectQuery) async throws(StorageError) -> ObjectQuery.Page {
+        let root = try Reference(bucket: query.bucket, path: "")
+        var token: PageToken?
+        if let pageToken = query.pageToken { token = try PageToken(pageToken, of: root, query.filter) }
+        return try await store.read { [token] database in try database.list(query, root, after: token) }
+    }
+}
