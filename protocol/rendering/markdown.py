@@ -177,7 +177,10 @@ def harness(document, base):
 def promises(readme):
     """What README.md promises of order, observers and slow readers."""
     for name in ("Order", "Observers", "Backpressure"):
-        yield next(text for text in readme.split("\n\n") if text.startswith(f"**{name}.**"))
+        _, heading, rest = readme.partition(f"\n#### {name}\n\n")
+        assert heading, f"README.md has no section {name}."
+        section, _, _ = rest.partition("\n\n#")
+        yield f"**{name}.** {section}"
         yield ""
 
 
