@@ -133,7 +133,7 @@ export interface MetadataWrite {
    * bytes of UTF-8, keys and values together.
    */
   customMetadata?: { [name: string]: string | null } | null;
-  /** On upload: the base64 MD5 that the bytes must have. On update: ignored. */
+  /** On upload: the MD5 that the bytes must have, as the base64 of 16 bytes, else -13050. On update: ignored. */
   md5Hash?: string | null;
   /** Ignored, so that a client can send back the metadata that it has read. */
   bucket?: unknown;
@@ -819,8 +819,8 @@ export class StorageMethods {
   setToken(token: string | null, options?: { kind?: TokenKind; expiresIn?: number; } & RequestOptions): Promise<void>;
   /**
    * Returns the current settings. Retry times are in seconds. uploadChunkSizeBytes is absent while it is not set:
-   * chunks then grow with the upload, from 256 KiB to 8 MiB. In the SDK: `Storage.maxUploadRetryTime,
-   * .maxDownloadRetryTime, .maxOperationRetryTime, .uploadChunkSizeBytes`.
+   * chunks then grow with the upload. In the SDK: `Storage.maxUploadRetryTime, .maxDownloadRetryTime,
+   * .maxOperationRetryTime, .uploadChunkSizeBytes`.
    */
   getSettings(options?: RequestOptions): Promise<Settings>;
 }
@@ -862,14 +862,15 @@ export class ReferenceMethods {
   delete(options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<void>;
   /**
    * Lists one page of the direct children of a reference. Sorted by the bytes of the names. The root is allowed; a
-   * reference without children has an empty page. A page may have fewer results than requested without being the
-   * last. Names that references cannot express, which other tools may have created, are omitted. `maxResults`: The
-   * maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000. `pageToken`: The
-   * pageToken of the previous page of the same reference. `exact`: Includes names with empty segments, such as
-   * `folder/` and `a//b`, as references with `object`. Firebase Storage itself may omit them. `metadata`: The page
-   * has the metadata of its items. The list of Firebase Storage has none: with that engine the service asks for each
-   * item, and leaves out those that are gone meanwhile. In the SDK: `StorageReference.list(maxResults:),
-   * .list(maxResults:pageToken:)`.
+   * reference without children has an empty page. A reference that is both an object and a folder lists what is
+   * below it. A page may have fewer results than requested without being the last. Names that references cannot
+   * express, which other tools may have created, are omitted. `maxResults`: The maximum number of prefixes and items
+   * together: 1 to 1000, else -13050. The default is 1000. `pageToken`: The pageToken of the previous page of the
+   * same reference; one of another reference, or an unknown one, is -13050. `exact`: Includes names with empty
+   * segments, such as `folder/` and `a//b`, as references with `object`. Firebase Storage itself may omit them.
+   * `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with that engine the
+   * service asks for each item, and leaves out those that are gone meanwhile. In the SDK:
+   * `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
    */
   list(options?: { maxResults?: number; pageToken?: string; exact?: boolean; metadata?: boolean; } & RequestOptions): Promise<References>;
   /**

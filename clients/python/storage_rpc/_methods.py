@@ -197,7 +197,7 @@ class StorageMethods(Asking):
         """Returns the current settings.
 
         Retry times are in seconds. uploadChunkSizeBytes is absent while it is not set: chunks then grow with the
-        upload, from 256 KiB to 8 MiB.
+        upload.
 
         In the SDK: `Storage.maxUploadRetryTime, .maxDownloadRetryTime, .maxOperationRetryTime,
         .uploadChunkSizeBytes`.
@@ -333,7 +333,7 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         is missing, unreadable or not regular, the task fails with -13000 and nothing is stored. The object appears as
         a whole or not at all.
 
-        `file`: An absolute path, or a `file://` URL of this machine.
+        `file`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         `metadata`: The metadata to store with the bytes. Without contentType it is inferred: from the file's
         extension, else from the reference's extension, else application/octet-stream.
@@ -460,13 +460,15 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
     ) -> ListingT:
         """Lists one page of the direct children of a reference.
 
-        Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A page
-        may have fewer results than requested without being the last. Names that references cannot express, which
-        other tools may have created, are omitted.
+        Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A
+        reference that is both an object and a folder lists what is below it. A page may have fewer results than
+        requested without being the last. Names that references cannot express, which other tools may have created,
+        are omitted.
 
         `max_results`: The maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000.
 
-        `page_token`: The pageToken of the previous page of the same reference.
+        `page_token`: The pageToken of the previous page of the same reference; one of another reference, or an
+        unknown one, is -13050.
 
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
@@ -528,7 +530,7 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         destination atomically once all bytes have arrived and the checksum matches. The directory must exist. If the
         object changes in the meantime, the download restarts from the first byte.
 
-        `file`: An absolute path, or a `file://` URL of this machine.
+        `file`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         In the SDK: `StorageReference.write(toFile:completion:), .writeAsync(toFile:)`.
         """
@@ -656,7 +658,7 @@ class AsyncStorageMethods(AsyncAsking):
         """Returns the current settings.
 
         Retry times are in seconds. uploadChunkSizeBytes is absent while it is not set: chunks then grow with the
-        upload, from 256 KiB to 8 MiB.
+        upload.
 
         In the SDK: `Storage.maxUploadRetryTime, .maxDownloadRetryTime, .maxOperationRetryTime,
         .uploadChunkSizeBytes`.
@@ -757,7 +759,7 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         is missing, unreadable or not regular, the task fails with -13000 and nothing is stored. The object appears as
         a whole or not at all.
 
-        `file`: An absolute path, or a `file://` URL of this machine.
+        `file`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         `metadata`: The metadata to store with the bytes. Without contentType it is inferred: from the file's
         extension, else from the reference's extension, else application/octet-stream.
@@ -870,13 +872,15 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
     ) -> ListingT:
         """Lists one page of the direct children of a reference.
 
-        Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A page
-        may have fewer results than requested without being the last. Names that references cannot express, which
-        other tools may have created, are omitted.
+        Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A
+        reference that is both an object and a folder lists what is below it. A page may have fewer results than
+        requested without being the last. Names that references cannot express, which other tools may have created,
+        are omitted.
 
         `max_results`: The maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000.
 
-        `page_token`: The pageToken of the previous page of the same reference.
+        `page_token`: The pageToken of the previous page of the same reference; one of another reference, or an
+        unknown one, is -13050.
 
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
@@ -935,7 +939,7 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         destination atomically once all bytes have arrived and the checksum matches. The directory must exist. If the
         object changes in the meantime, the download restarts from the first byte.
 
-        `file`: An absolute path, or a `file://` URL of this machine.
+        `file`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         In the SDK: `StorageReference.write(toFile:completion:), .writeAsync(toFile:)`.
         """

@@ -197,4 +197,4 @@ class MetadataWrite(TypedDict, total=False):
     bytes of UTF-8, keys and values together.
     """
     md5_hash: str | None
-    """On upload: the base64 MD5 that the bytes must have. On update: ignored."""
+    """On upload: the MD5 that the bytes must have, as the base64 of 16 bytes, else -13050. On update: ignored."""
