@@ -154,24 +154,24 @@ extension ClientCommandRunner {
         }
         var sources: [CopySource<Reference>] = [], leavesOut = false
         func enters(_ folder: Reference, _ name: String) throws -> Bool {
-            guard pattern.matches(name), options.isRecursive || !pattern.crossesFolders else {
-                return pattern.mayMatchBelow(name)
+            guard pattern.glob.matches(name), options.isRecursive || !pattern.glob.crossesFolders else {
+                return pattern.glob.mayMatchBelow(name)
             }
             guard options.isRecursive else {
                 leavesOut = true
                 fail("\(folder.folderURL) is a folder, and left out: \(contentsHint(folder.folderURL))")
                 return false
             }
-            var tree = try tree(folder, name: pattern.crossesFolders ? name : folder.folderName)
+            var tree = try tree(folder, name: pattern.glob.crossesFolders ? name : folder.folderName)
             tree.isMatch = true
             sources.append(tree)
             return false
         }
         let start = try pattern.folder.flatMap(folder) ?? reference(pattern.folder)
         try walk(start, enters: enters) { item, name in
-            guard !pattern.isOfFolders, pattern.matches(name) else { return }
+            guard !pattern.isOfFolders, pattern.glob.matches(name) else { return }
             let object = try Reference(item)
-            let name = pattern.crossesFolders ? name : object.lastName
+            let name = pattern.glob.crossesFolders ? name : object.lastName
             sources.append(CopySource(name: name, itself: object, isMatch: true))
         }
         if sources.isEmpty {

@@ -57,8 +57,8 @@ extension ClientCommandRunner {
         let isRecursive = options.isRecursive
         try listAll(&shown) { tell in
             func enters(_ folder: Reference, _ name: String) throws -> Bool {
-                guard pattern.matches(name), isRecursive || !pattern.crossesFolders else {
-                    return pattern.mayMatchBelow(name)
+                guard pattern.glob.matches(name), isRecursive || !pattern.glob.crossesFolders else {
+                    return pattern.glob.mayMatchBelow(name)
                 }
                 if isRecursive {
                     try self.walk(folder) { object, _ in try tell(object, object.exactName, false) }
@@ -68,7 +68,7 @@ extension ClientCommandRunner {
                 return false
             }
             try self.walk(self.reference(pattern.folder), enters: enters) { object, name in
-                if !pattern.isOfFolders, pattern.matches(name) { try tell(object, object.exactName, false) }
+                if !pattern.isOfFolders, pattern.glob.matches(name) { try tell(object, object.exactName, false) }
             }
         }
     }

@@ -37,14 +37,14 @@ package struct Rule: Sendable {
     package struct Filter: Sendable {
         package var operations: Set<Operation> = Set(Operation.allCases)
         /// Of `gs://` URLs: `*` is anything but a slash, `**` is anything.
-        package var pattern: String?
+        package var pattern: Glob?
         package var task: String?
 
         package init() {}
 
         func includes(_ call: Call) -> Bool {
             operations.contains(call.operation) && task.map { $0 == call.task } ?? true
-                && pattern.map { Pattern.matches(Array($0.utf8), Array(call.reference.url.utf8)) } ?? true
+                && pattern?.matches(call.reference.url) ?? true
         }
     }
 
@@ -81,30 +81,4 @@ package struct Rule: Sendable {
     }
 
     mutating func strike() { fired += 1 }
-}
-
-enum Pattern {
-    /// In time that is proportional to the product of both lengths: the table tells which prefixes of the text match so
-    /// far.
-    static func matches(_ pattern: [UInt8], _ text: [UInt8]) -> Bool {
-        let star = UInt8(ascii: "*")
-        var matched = [true] + Array(repeating: false, count: text.count)
-        var rest = pattern[...]
-        while let next = rest.popFirst() {
-            let isDeep = next == star && rest.first == star
-            if isDeep { rest.removeFirst() }
-            var before = matched[0]
-            if next != star { matched[0] = false }
-            for (index, byte) in text.enumerated() {
-                let here = matched[index + 1]
-                if next == star {
-                    matched[index + 1] = here || (matched[index] && (isDeep || byte != UInt8(ascii: "/")))
-                } else {
-                    matched[index + 1] = before && byte == next
-                }
-                before = here
-            }
-        }
-        return matched[text.count]
-    }
 }

@@ -200,7 +200,7 @@ import Transfers
     {
         let stage = try await HarnessFixture()
         var rule = Rule("pattern", .fail(Self.busy.with(\.retryable, false)))
-        rule.filter.pattern = pattern
+        rule.filter.pattern = Glob(stars: pattern)
         stage.harness.arm(rule)
         let reference = try Reference(url: url)
         let error = try await failure { _ = try await stage.transfers.metadata(of: reference) }

@@ -57,9 +57,11 @@ extension Params {
             }
             guard !filter.operations.isEmpty else { throw .invalidParam("on", "must name an operation, or be \"*\"") }
         }
-        filter.pattern = try optionalString("reference")
-        if let pattern = filter.pattern, !pattern.hasPrefix("gs://"), !pattern.hasPrefix("*") {
-            throw .invalidParam("reference", "must be a pattern of gs:// URLs, not \"\(pattern)\"")
+        if let pattern = try optionalString("reference") {
+            guard pattern.hasPrefix("gs://") || pattern.hasPrefix("*") else {
+                throw .invalidParam("reference", "must be a pattern of gs:// URLs, not \"\(pattern)\"")
+            }
+            filter.pattern = Glob(stars: pattern)
         }
         filter.task = try optionalString("task")
         return filter

@@ -2,6 +2,7 @@ import FoundationEssentials
 import HTTPText
 import JSONRPC
 import JSONText
+import Platform
 import Storage
 import Transfers
 
@@ -24,31 +25,43 @@ struct PutOptions: Sendable {
     func check() throws(StorageError) { try metadata.checkMD5() }
 }
 
+/// A method that begins an upload.
+protocol PutMethod: ReferenceMethod where Result == Started<UploadStrategy> {
+    var put: PutOptions { get }
+    /// Makes the task. It has not started.
+    @Loop func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask
+}
+
+extension PutMethod {
+    var reference: Reference { put.reference }
+
+    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadStrategy> {
+        try put.check()
+        let context = request.context
+        return try await put.start.start(in: request) { try await upload(context.transfers, for: context.client) }
+    }
+
+    @Loop func didReply(_ started: Started<UploadStrategy>, in context: ConnectionContext) {
+        started.didReply(in: context)
+    }
+}
+
 /// `reference/putData`: uploads bytes from memory.
-struct PutData: ReferenceMethod {
+struct PutData: PutMethod {
     static let name = "reference/putData"
 
     let data: [UInt8]
     let put: PutOptions
-
-    var reference: Reference { put.reference }
 
     init(_ params: inout Params) throws(RPCError) {
         data = try Self.bytes(data: params.optionalData("data"), text: params.optionalData("text"))
         put = try PutOptions(&params)
     }
 
-    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadStrategy> {
-        try put.check()
-        let context = request.context
-        return try await put.start.start(in: request) {
-            try await context.transfers.upload(
-                data, to: put.reference, put.metadata, if: put.preconditions, for: context.client,
-                isAwaited: put.start.isAwaited)
-        }
+    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask {
+        try await transfers.upload(
+            data, to: put.reference, put.metadata, if: put.preconditions, for: client, isAwaited: put.start.isAwaited)
     }
-
-    func didReply(_ started: Started<UploadStrategy>, in context: ConnectionContext) { started.didReply(in: context) }
 
     static func bytes(data: String?, text: String?, named name: String = "data") throws(RPCError) -> [UInt8] {
         switch (data, text) {
@@ -63,28 +76,20 @@ struct PutData: ReferenceMethod {
 }
 
 /// `reference/putFile`: uploads a local file.
-struct PutFile: ReferenceMethod {
+struct PutFile: PutMethod {
     static let name = "reference/putFile"
 
     let file: String
     let put: PutOptions
-
-    var reference: Reference { put.reference }
 
     init(_ params: inout Params) throws(RPCError) {
         file = try params.localFile("file")
         put = try PutOptions(&params)
     }
 
-    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadStrategy> {
-        try put.check()
-        let context = request.context
-        return try await put.start.start(in: request) {
-            try await context.transfers.upload(
-                file: file, to: put.reference, put.metadata, if: put.preconditions, for: context.client,
-                isAwaited: put.start.isAwaited)
-        }
+    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask {
+        try await transfers.upload(
+            file: file, to: put.reference, put.metadata, if: put.preconditions, for: client,
+            isAwaited: put.start.isAwaited)
     }
-
-    func didReply(_ started: Started<UploadStrategy>, in context: ConnectionContext) { started.didReply(in: context) }
 }

@@ -1,0 +1,109 @@
+import Database
+import FoundationEssentials
+import Platform
+import Roots
+import Storage
+
+/// Copies a root, which a service may be using, to a directory that becomes a root of its own: a backup, a snapshot, or the
+/// root of a space that is reset to a snapshot.
+struct RootCopy {
+    private let (root, copy): (String, String)
+    private let manager = FileManager.default
+    private var database: String { "\(copy)/\(StorageRoot.databaseName)" }
+
+    /// While so many copies of the database in turn name files that are deleted before they get a second name, the root
+    /// changes too fast.
+    private static let attempts = 100
+
+    init(_ root: String, to copy: String) { (self.root, self.copy) = (root, copy) }
+
+    /// Blocks. Returns the number of objects and their bytes.
+    ///
+    /// Files of objects never change, and no number is used twice. Those that are there get a second name first, so that
+    /// few of those that the copy of the database names can be gone.
+    ///
+    /// - Parameter isInUse: false for a root that nobody changes, whose database may be copied as a file.
+    @discardableResult
+    func make(isInUse: Bool = true) throws -> (objects: Int64, bytes: Int64) {
+        for name in ["objects", "spool"] {
+            try manager.createDirectory(
+                atPath: "\(copy)/\(name)", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            for file in (try? manager.contentsOfDirectory(atPath: "\(root)/\(name)")) ?? [] {
+                try link("\(name)/\(file)")
+            }
+        }
+        let source = "\(root)/\(StorageRoot.databaseName)"
+        for _ in 0..<Self.attempts {
+            if isInUse {
+                try Database(path: source, applicationID: StorageRoot.applicationID)
+                    .rows("VACUUM INTO :copy", ["copy": .text(database)]) { _ in }
+            } else {
+                try manager.copyItem(atPath: source, toPath: database)
+            }
+            if let totals = try complete() { return totals }
+            try manager.removeItem(atPath: database)
+        }
+        throw StorageError(.unknown, "\(root) changes too fast for a copy.")
+    }
+
+    /// Links what the copied database names, and removes what it does not. Nil where a file is gone.
+    private func complete() throws -> (objects: Int64, bytes: Int64)? {
+        let copied = try Database(path: database, applicationID: StorageRoot.applicationID)
+        var (isComplete, isNamed): (Bool, Set<Int64>) = (true, [])
+        let states = ObjectSchema.FileState.self
+        try copied.rows(
+            "SELECT id, state FROM files WHERE state = :stored OR state = :beingWritten AND task IS NOT NULL",
+            ["stored": states.stored.value, "beingWritten": states.beingWritten.value]
+        ) { row in
+            let id = try row.integer("id")
+            isNamed.insert(id)
+            if try row.integer("state") == states.stored.rawValue {
+                isComplete = try link("objects/\(id)") && isComplete
+            } else {
+                // It changes when the upload continues.
+                try? manager.removeItem(atPath: "\(copy)/objects/\(id)")
+                try? manager.copyItem(atPath: "\(root)/objects/\(id)", toPath: "\(copy)/objects/\(id)")
+            }
+        }
+        guard isComplete else { return nil }
+        for name in try manager.contentsOfDirectory(atPath: "\(copy)/objects") {
+            if Int64(name).map({ !isNamed.contains($0) }) ?? true {
+                try manager.removeItem(atPath: "\(copy)/objects/\(name)")
+            }
+        }
+        var totals: (objects: Int64, bytes: Int64) = (0, 0)
+        try copied.rows("SELECT count(*) AS objects, coalesce(sum(size), 0) AS bytes FROM objects") { row in
+            totals = (try row.integer("objects"), try row.integer("bytes"))
+        }
+        return totals
+    }
+
+    /// Gives a file a second name, or on another file system copies it. False where it is gone.
+    @discardableResult
+    private func link(_ name: String) throws -> Bool {
+        let (from, to) = ("\(root)/\(name)", "\(copy)/\(name)")
+        guard !manager.fileExists(atPath: to) else { return true }
+        do throws(SystemError) { try OpenFile.link(from, to: to) } catch {
+            guard error != .notFound else { return false }
+            do { try manager.copyItem(atPath: from, toPath: to) } catch {
+                guard !manager.fileExists(atPath: from) else { throw error }
+                try? manager.removeItem(atPath: to)
+                return false
+            }
+        }
+        return true
+    }
+}
+
+extension StorageError {
+    /// Why a root cannot be copied.
+    static func copying(_ root: String, to copy: String, _ error: any Error) -> StorageError {
+        switch error {
+        case let error as StorageError: error
+        case let error as DatabaseError: .database(error)
+        case let error as SystemError:
+            StorageError(.unknown, "\(root) cannot be copied to \(copy): \(error.reason)")
+        default: StorageError(.unknown, "\(root) cannot be copied to \(copy): \(error)")
+        }
+    }
+}
