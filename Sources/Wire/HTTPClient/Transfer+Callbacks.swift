@@ -39,6 +39,7 @@ extension ccurl_callbacks {
 }
 
 extension Transfer {
+    /// The pointer that the callbacks were set with. The transfer outlives its handle, which has no callbacks after that.
     fileprivate static func of(_ context: UnsafeMutableRawPointer?) -> Transfer? {
         context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
     }

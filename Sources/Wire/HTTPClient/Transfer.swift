@@ -44,7 +44,7 @@ final class Transfer {
 
     var waker: HTTPWaker { HTTPWaker(ticket: ticket, thread: loop.thread) }
 
-    /// Counts what was sent since libcurl told it last.
+    /// Counts what was sent since the last report of libcurl.
     func countSent() {
         guard let easy, case let sent = ccurl_get_offset(easy, CCURL_SIZE_UPLOAD_T), sent > self.sent else { return }
         self.sent = sent

@@ -56,33 +56,23 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     private(set) var context: Context?
     private(set) var decoder: MessageDecoder?
     let threads: DecodingThreads
-    /// Shares of the memory of all connections, for received messages and for unread output.
-    let inputMemory: QuotaShare
-    let outputMemory: QuotaShare
-    var framing: Framing
-    var inputState = InputState.idle
-    var budget = IterationBudget()
+    var intake: Intake
+    var pending: PendingRequests
+    var outlet: Outlet
     var phase = ConnectionPhase.open
     /// The peer has hung up; requests that it sent before still begin.
     private(set) var peerIsGone = false
     var scheduled: ScheduledWork = []
-    var outbox: Outbox
-    var admission: AdmissionControl
     /// Greater than 0 while no message begins.
     var messagePauses = 0
     let outgoingRequests: OutgoingRequests
     var stream: ByteStream?
-    var pending: [Int: PendingRequest] = [:]
-    var lastNumber = 0
-    /// Set when the peer has left too much unread; the connection then closes at the end of the iteration.
-    public internal(set) var overrun: String?
+    /// What the peer has done wrong, if it has left too much unread.
+    public var overrun: String? { outlet.overrun }
     /// The reason of the end, for the log.
     public private(set) var endReason: String?
-    /// The bytes of answers in incomplete batches.
-    var batchedBytes = 0
-    /// Woken when a request ends, and when the peer has read.
+    /// Woken when a request ends.
     let answered = Waiters()
-    let outboxShrank = Waiters()
     /// The error of a cancelled request.
     private(set) var cancellation = RPCError.cancelled
     let trace: TraceHook?
@@ -107,17 +97,15 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         self.limits = limits
         (self.table, self.metrics) = (table, metrics)
         self.threads = threads
-        inputMemory = QuotaShare(of: memory.incoming)
-        outputMemory = QuotaShare(of: memory.outgoing)
-        framing = Framing(maxMessageBytes: limits.messageBytes)
-        admission = AdmissionControl(limits)
+        intake = Intake(limits, memory.incoming)
+        pending = PendingRequests(limits)
+        outlet = Outlet(limits, memory.outgoing, trace)
         self.linger = linger
         self.reportInternalError = reportInternalError
         outgoingRequests = OutgoingRequests(clock: clock)
         self.trace = trace
         self.clock = clock
         self.debug = debug
-        outbox = Outbox(trace: trace)
         self.ended = ended
         metrics.opened += 1
         stream = ByteStream(input: input, output: output, metrics) { [weak self] in self?.handle($0) }
@@ -130,23 +118,19 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         decoder = MessageDecoder(limits) { [table] method, params throws(RPCError) in
             try table.call(method, params, prompt)
         }
-        inputMemory.revoke = { [weak self] in self?.abandonText() }
-        outputMemory.revoke = { [weak self] in self?.disconnectIdleReader() }
+        intake.memory.revoke = { [weak self] in self?.abandonText() }
+        outlet.memory.revoke = { [weak self] in self?.disconnectIdleReader() }
         adjust()
     }
 
     /// Returns when the only pending requests wait for tasks.
     public func workIsDone() async {
-        while pending.contains(where: { !$0.value.isWaiting }) {
+        while pending.all.contains(where: { !$0.isWaiting }) {
             do { try await answered.wait() } catch { return }
         }
     }
 
-    public var requests: RequestCounts {
-        RequestCounts(
-            active: pending.count - admission.waiting, waiting: admission.waiting,
-            busy: pending.values.count { !$0.isWaiting && !$0.waitsForRoom })
-    }
+    public var requests: RequestCounts { pending.counts }
 
     public func pauseMessages() {
         messagePauses += 1
@@ -185,13 +169,13 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         metrics.closed += 1
         phase = .closed
         leaveOutRest()
-        inputMemory.leave()
-        outputMemory.leave()
+        intake.memory.leave()
+        outlet.memory.leave()
         outgoingRequests.failAll()
         cancelAll()
         ended(self)
         (context, decoder) = (nil, nil)
-        outboxShrank.wakeAll()
+        outlet.shrank.wakeAll()
         closed.wakeAll()
     }
 
@@ -212,7 +196,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
 
     /// Requests that the peer sent before it hung up still begin.
     private func hangUp() {
-        guard inputState.isDecoding, stream?.isOneDescriptor == true else { return close(Self.hungUp) }
+        guard intake.state.isDecoding, stream?.isOneDescriptor == true else { return close(Self.hungUp) }
         peerIsGone = true
         stream?.stopWatching()
     }
@@ -243,6 +227,6 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
 
     private func cancelAll(_ why: String = "The service ends before this has happened.") {
         cancellation = RPCError(code: RPCError.cancelled.code, message: why)
-        for request in pending.values { request.task?.cancel() }
+        for request in pending.all { request.task?.cancel() }
     }
 }

@@ -7,12 +7,12 @@ extension Connection {
         guard let stream, !scheduled.contains(.receive) else { return }
         switch stream.read(into: ReadBuffer.shared) {
         case .bytes(let count):
-            framing.append(UnsafeRawBufferPointer(rebasing: ReadBuffer.shared[..<count]))
+            intake.framing.append(UnsafeRawBufferPointer(rebasing: ReadBuffer.shared[..<count]))
             receive()
         case .notNow:
             break
         case .end:
-            framing.finish()
+            intake.framing.finish()
             phase.advance(to: .inputEnded)
             receive()
         case .broken:
@@ -22,19 +22,19 @@ extension Connection {
 
     /// Begins complete messages as far as admission and the budget of this iteration allow.
     func receive() {
-        budget.renew(in: Loop.iteration)
+        intake.budget.renew(in: Loop.iteration)
         while mayReceive {
-            if budget.isSpent {
+            if intake.budget.isSpent {
                 resumeInNextIteration()
                 return adjust()
             }
-            switch inputState {
+            switch intake.state {
             case .idle:
                 if !receiveText() { return adjust() }
             case .decoded(let text, let bytes):
-                inputState = .idle
+                intake.state = .idle
                 begin(text, bytes: bytes)
-                if case .idle = inputState { endText() }
+                if case .idle = intake.state { intake.endText() }
             case .batch(let input): receiveNext(of: input)
             case .decoding: return adjust()
             }
@@ -54,10 +54,10 @@ extension Connection {
 
     /// Returns false when no complete message has arrived.
     private func receiveText() -> Bool {
-        switch framing.next() {
+        switch intake.framing.next() {
         case .message(let bytes): receiveMessage(bytes)
         case .tooLong(let bytes, let limit):
-            endText()
+            intake.endText()
             reply(.null, .failure(.tooLong(bytes, limit)))
         case .unreadable(let reason):
             reply(.null, .failure(.invalidRequest("The headers cannot be read: \(reason).")))
@@ -72,8 +72,8 @@ extension Connection {
 
     private func receiveMessage(_ bytes: Int) {
         guard let decoder else { return }
-        guard bytes <= MessageDecoder.inlineBytes else { return decode(framing.detachMessage(), with: decoder) }
-        let text = framing.withMessage { message in
+        guard bytes <= MessageDecoder.inlineBytes else { return decode(intake.framing.detachMessage(), with: decoder) }
+        let text = intake.framing.withMessage { message in
             trace?(.client, message)
             return decoder.decode(short: message)
         }
@@ -82,22 +82,18 @@ extension Connection {
 
     /// Reserves the memory of a long message before the rest of it is read.
     private func makeRoomForRest() {
-        guard let text = framing.unfinished, text.held > QuotaShare.least, inputMemory.reserved == 0 else { return }
-        _ = inputMemory.reserve(text.expected) { [weak self] in self?.adjust() }
-    }
-
-    /// Frees the memory that was reserved for a message, except `bytes` of it.
-    private func endText(keeping bytes: Int = 0) {
-        inputMemory.progress &+= 1
-        inputMemory.free(inputMemory.reserved - min(bytes, inputMemory.reserved))
+        guard let text = intake.framing.unfinished, text.held > QuotaShare.least, intake.memory.reserved == 0 else {
+            return
+        }
+        _ = intake.memory.reserve(text.expected) { [weak self] in self?.adjust() }
     }
 
     /// Discards a message that does not arrive while other connections wait for memory.
     func abandonText() {
-        guard case .idle = inputState, inputMemory.reserved > 0 else { return }
-        framing.skipUnfinished()
-        endText()
-        reply(.null, .failure(.abandoned(after: inputMemory.quota.timeout)))
+        guard case .idle = intake.state, intake.memory.reserved > 0 else { return }
+        intake.framing.skipUnfinished()
+        intake.endText()
+        reply(.null, .failure(.abandoned(after: intake.memory.quota.timeout)))
         receive()
     }
 
@@ -106,8 +102,8 @@ extension Connection {
         case .message(let message): begin(message, bytes: bytes, in: nil)
         case .batch(let messages):
             // The whole batch was checked already.
-            budget.spend(bytes: bytes)
-            inputState = .batch(BatchInput(Batch(count: messages.count), rest: messages))
+            intake.budget.spend(bytes: bytes)
+            intake.state = .batch(BatchInput(Batch(count: messages.count), rest: messages))
         case .refused(let error): reply(.null, .failure(error))
         case .blank: break
         }
@@ -120,34 +116,34 @@ extension Connection {
         } else if let rest = input.rest, rest.count > 0 {
             decode(rest, in: input.batch)
         } else {
-            inputState = .idle
-            endText()
+            intake.state = .idle
+            intake.endText()
         }
     }
 
     /// Drops the messages of a batch that have not begun; they get no answer. The batch is complete with those that have
     /// begun: tasks that they made start.
     func leaveOutRest() {
-        let batch = inputState.batch
-        inputState = .idle
+        let batch = intake.batch
+        intake.state = .idle
         if let batch, batch.isComplete(with: batch.unbegun) { complete(batch) }
     }
 
     /// Watches the stream for the events that the connection can handle now.
     func adjust() {
-        let wantsInput = mayReceive && !inputState.isDecoding && phase == .open
-        if inputMemory.isFull(with: admission.bytes) { _ = inputMemory.reserve(0) { [weak self] in self?.receive() } }
-        if outputMemory.isFull(with: unread) { _ = outputMemory.reserve(0) { [weak self] in self?.flush() } }
+        let wantsInput = mayReceive && !intake.state.isDecoding && phase == .open
+        if intake.memory.isFull(with: pending.bytes) { _ = intake.memory.reserve(0) { [weak self] in self?.receive() } }
+        if outlet.isFull(intake.batch) { _ = outlet.memory.reserve(0) { [weak self] in self?.flush() } }
         // No message of the peer can begin now.
-        if peerIsGone, !wantsInput, messagePauses == 0, !inputState.isDecoding, !scheduled.contains(.receive) {
+        if peerIsGone, !wantsInput, messagePauses == 0, !intake.state.isDecoding, !scheduled.contains(.receive) {
             return close(Self.hungUp)
         }
-        stream?.want(input: wantsInput, room: outbox.isBlocked)
+        stream?.want(input: wantsInput, room: outlet.isBlocked)
     }
 
     private var mayReceive: Bool {
-        phase < .draining && messagePauses == 0 && admission.isOpen(doubled: !outgoingRequests.isEmpty) && !isCrowded
-            && !inputMemory.isWaiting && !inputMemory.isFull(with: admission.bytes)
+        phase < .draining && messagePauses == 0 && pending.mayBegin(doubled: !outgoingRequests.isEmpty)
+            && !outlet.isCrowded(intake.batch) && !intake.isFull(with: pending.bytes)
     }
 }
 
@@ -157,9 +153,9 @@ extension Connection {
     /// Nothing else is received meanwhile, so requests begin in the order of their arrival.
     private func decode(_ text: ArraySlice<UInt8>, with decoder: MessageDecoder) {
         let bytes = text.count
-        let isLine = framing.style == .lines
-        inputState = .decoding(nil)
-        endText(keeping: bytes)
+        let isLine = intake.framing.style == .lines
+        intake.state = .decoding(nil)
+        intake.endText(keeping: bytes)
         threads.submit(bytes: bytes) { [trace, weak self] in
             let decoded = text.withUnsafeBytes {
                 trace?(.client, $0)
@@ -170,7 +166,7 @@ extension Connection {
     }
 
     private func decode(_ messages: BatchDecoder, in batch: Batch) {
-        inputState = .decoding(batch)
+        intake.state = .decoding(batch)
         threads.submit(bytes: messages.bytes) { [weak self] in
             var rest = messages
             let ready = rest.group()
@@ -181,8 +177,8 @@ extension Connection {
 
     /// Does nothing when the connection has ended.
     private func resume(_ next: InputState) {
-        guard inputState.isDecoding else { return }
-        inputState = next
+        guard intake.state.isDecoding else { return }
+        intake.state = next
         receive()
     }
 }

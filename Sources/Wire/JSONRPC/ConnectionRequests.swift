@@ -5,7 +5,7 @@ import JSONText
 
 extension Connection {
     func begin(_ message: DecodedMessage, bytes: Int, in batch: Batch?) {
-        budget.spend(requests: 1, bytes: bytes)
+        intake.budget.spend(requests: 1, bytes: bytes)
         switch message {
         case .call(let id, let method, let call): begin(id, method, call, bytes: bytes, in: batch)
         case .cancellation(let id):
@@ -30,7 +30,7 @@ extension Connection {
         metrics.began(at: (try? call.get())?.place ?? table.place(of: method))
         let outcome: Outcome
         do {
-            if let batch { try checkRoom(in: batch) }
+            if let batch { try outlet.checkRoom(in: batch) }
             try context.admit(method)
             switch try call.get().way {
             case .prompt(let run): outcome = .success(try run())
@@ -48,13 +48,9 @@ extension Connection {
         _ run: @escaping @Loop @Sendable (RequestControls) async throws -> PreparedCall.Completion,
         bytes: Int, in batch: Batch?, _ elapsed: (@Sendable () -> Duration)?
     ) {
-        budget.spend(requests: 1, bytes: 0)
-        lastNumber += 1
-        let number = lastNumber
-        let request = PendingRequest(id: id, bytes: bytes)
-        admission.begin(request)
-        inputMemory.use(admission.bytes)
-        pending[number] = request
+        intake.budget.spend(requests: 1, bytes: 0)
+        let number = pending.begin(PendingRequest(id: id, bytes: bytes))
+        intake.memory.use(pending.bytes)
         let controls = RequestControls(connection: self, number: number, batch: batch)
         let task = Loop.immediateTask { [self] in
             do {
@@ -91,30 +87,24 @@ extension Connection {
 
     private func cancel(_ id: RequestID?) {
         guard let id else { return }
-        budget.spend(requests: pending.count / 64, bytes: 0)
-        for request in pending.values where request.id == id { request.task?.cancel() }
+        intake.budget.spend(requests: pending.count / 64, bytes: 0)
+        for request in pending.all where request.id == id { request.task?.cancel() }
     }
 
     func beginWaiting(_ number: Int) {
         change(number) { $0.isWaiting = true }
-        inputMemory.use(admission.bytes)
+        intake.memory.use(pending.bytes)
         answered.wakeAll()
     }
 
-    func takeWaitingPlace(_ number: Int) -> Bool {
-        guard pending[number]?.hasWaitingPlace == false else { return true }
-        guard admission.takeWaitingPlace() else { return false }
-        pending[number]?.hasWaitingPlace = true
-        return true
-    }
+    func takeWaitingPlace(_ number: Int) -> Bool { pending.takeWaitingPlace(number) }
 
     func change(_ number: Int, _ change: (inout PendingRequest) -> Void) {
-        guard let old = pending[number] else { return }
-        var request = old
+        guard var request = pending[number] else { return }
+        let wasActive = request.isActive
         change(&request)
         pending[number] = request
-        admission.change(old, to: request)
-        if request.isActive != old.isActive { scheduleFlush() }
+        if request.isActive != wasActive { scheduleFlush() }
     }
 }
 

@@ -101,7 +101,7 @@ import Testing
         #expect(await Set(wire.lines(2)) == [reply("1", #""1""#), reply("2", #""2""#)])
         await wire.sendLine(wait("5", aside: true))
         #expect(try await desk.started.next() == "5")
-        #expect(connection.admission.waiting == 1)
+        #expect(connection.pending.waiting == 1)
         connection.close()
     }
 
@@ -138,7 +138,7 @@ import Testing
         let bystander = TestContext()
         let (healthy, _) = try bystander.connect(other, limits: limits)
         let (connection, ended) = try desk.connect(wire, limits: limits)
-        while connection.outbox.unsent < limits.unreadBytes {
+        while connection.outlet.outbox.unsent < limits.unreadBytes {
             desk.tell(1)
             await flushed()
         }
@@ -161,15 +161,15 @@ import Testing
         let (connection, _) = try desk.connect(wire, limits: limits)
         for _ in 1...3 {
             var told = 0
-            while connection.outbox.unsent < limits.unreadBytes {
+            while connection.outlet.outbox.unsent < limits.unreadBytes {
                 desk.tell(1)
                 told += 1
                 await flushed()
             }
             #expect(await wire.lines(told).count == told)
-            try await until { !connection.outbox.isBlocked }
+            try await until { !connection.outlet.outbox.isBlocked }
         }
-        #expect(connection.overrun == nil && connection.outbox.unsent == 0)
+        #expect(connection.overrun == nil && connection.outlet.outbox.unsent == 0)
         connection.close()
     }
 
@@ -177,9 +177,9 @@ import Testing
         let wire = Wire(isNarrow: true)
         let (connection, _) = try desk.connect(wire, limits: .with { $0.unreadBytes = 50_000 })
         async let sent = wire.send((1...10_000).map { echo("\($0)") + "\n" }.joined())
-        try await until { connection.outbox.unsent >= 25_000 }
+        try await until { connection.outlet.outbox.unsent >= 25_000 }
         try await laterReply()
-        #expect(connection.outbox.unsent < 150_000, "its requests are not read meanwhile")
+        #expect(connection.outlet.outbox.unsent < 150_000, "its requests are not read meanwhile")
         #expect(await wire.lines(10_000) == (1...10_000).map { reply("\($0)") })
         _ = await sent
         #expect(connection.overrun == nil)

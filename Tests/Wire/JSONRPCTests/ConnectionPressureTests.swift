@@ -70,7 +70,7 @@ import Testing
         for number in 1...50_000 {
             desk.show(number)
             if number % 100 == 0 { await flushed() }
-            highest = max(highest, connection.outbox.unsent)
+            highest = max(highest, connection.outlet.outbox.unsent)
         }
         desk.tell(50_001)
         await flushed()
@@ -88,13 +88,13 @@ import Testing
     func `A reply does not overtake older notifications`(inBatch: Bool) async throws {
         let wire = Wire(isNarrow: true)
         let (connection, _) = try desk.connect(wire)
-        while !connection.outbox.isBlocked {
+        while !connection.outlet.outbox.isBlocked {
             desk.tell(1)
             await flushed()
         }
         for number in 2...4 { desk.show(number) }
         await wire.sendLine(inBatch ? "[\(echo("3"))]" : echo("3"))
-        try await until { connection.lastNumber > 0 && connection.pending.isEmpty }
+        try await until { connection.pending.lastNumber > 0 && connection.pending.isEmpty }
         var line = await wire.line()
         while line?.contains("told") == true { line = await wire.line() }
         #expect(line == #"{"jsonrpc":"2.0","method":"shown","params":{"number":4}}"#)
@@ -109,7 +109,7 @@ import Testing
             desk.tell(number)
             if number % 100 == 0 { await flushed() }
         }
-        #expect(connection.outbox.unsent > 0)
+        #expect(connection.outlet.outbox.unsent > 0)
         for number in 0..<2000 {
             #expect(await wire.line() == #"{"jsonrpc":"2.0","method":"told","params":{"number":\#(number)}}"#)
         }
@@ -125,9 +125,9 @@ import Testing
             while await wire.send(big) == big.utf8.count { sent += 1 }
             return sent
         }
-        try await until { connection.outbox.unsent >= 64 << 20 }
+        try await until { connection.outlet.outbox.unsent >= 64 << 20 }
         try await laterReply()
-        #expect(connection.outbox.unsent < 80 << 20)
+        #expect(connection.outlet.outbox.unsent < 80 << 20)
         wire.vanish()
         #expect(await sender.value < 100)
         try await ended.next()
@@ -139,14 +139,14 @@ import Testing
         let bulk = (0..<80).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"bulk"}"# + "\n" }.joined()
         await wire.send(bulk)
         try await openWhenAllHaveStarted(80)
-        try await until { connection.outbox.unsent >= 64 << 20 }
+        try await until { connection.outlet.outbox.unsent >= 64 << 20 }
         try await laterReply()
-        #expect(connection.outbox.unsent < 66 << 20)
+        #expect(connection.outlet.outbox.unsent < 66 << 20)
         let waiting = connection.pending.count
         #expect(waiting > 0)
         _ = await wire.line()
         try await until { connection.pending.count != waiting }
-        #expect(connection.outbox.unsent < 66 << 20)
+        #expect(connection.outlet.outbox.unsent < 66 << 20)
         connection.close()
         #expect(connection.stream == nil)
         try await until { connection.pending.isEmpty }
@@ -158,8 +158,8 @@ import Testing
         let bulk = (0..<80).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"bulk"}"# }.joined(separator: ",")
         await wire.sendLine("[\(bulk)]")
         try await openWhenAllHaveStarted(80)
-        try await until { connection.outbox.unsent > 0 }
-        #expect((63 << 20..<66 << 20).contains(connection.outbox.unsent))
+        try await until { connection.outlet.outbox.unsent > 0 }
+        #expect((63 << 20..<66 << 20).contains(connection.outlet.outbox.unsent))
         connection.close()
     }
 

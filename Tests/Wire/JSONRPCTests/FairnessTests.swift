@@ -18,7 +18,7 @@ import Testing
     ) throws -> (Connection<TestContext>, Connection<TestContext>) {
         let (first, _) = try hostile.connect(wire, trace: trace, threads: threads)
         let (second, _) = try other.connect(otherWire, threads: threads)
-        other.sight = { [weak first] in first?.lastNumber ?? -1 }
+        other.sight = { [weak first] in first?.pending.lastNumber ?? -1 }
         return (first, second)
     }
 
@@ -57,11 +57,11 @@ import Testing
         _ = try await hostile.started.next()
         async let answer = wire.line()
         hostile.opened.wakeAll()
-        while connection.outbox.taken < 1 << 20 {
-            let (taken, iteration) = (connection.outbox.taken, Loop.iteration)
+        while connection.outlet.outbox.taken < 1 << 20 {
+            let (taken, iteration) = (connection.outlet.outbox.taken, Loop.iteration)
             await Loop.nextIteration()
             // Other tests run on this loop: several iterations may have passed.
-            let written = connection.outbox.taken - taken, iterations = Loop.iteration - iteration
+            let written = connection.outlet.outbox.taken - taken, iterations = Loop.iteration - iteration
             #expect(written <= iterations * 768 << 10, "\(written) bytes in \(iterations) iterations")
         }
         #expect(await answer?.utf8.count ?? 0 > 1 << 20)
@@ -88,14 +88,14 @@ import Testing
         holdThreads()
         let (connection, _) = try desk.connect(wire, threads: threads)
         await wire.send(echo("1", Self.long) + "\n" + echo("2") + "\n")
-        try await until { connection.inputState.isDecoding }
+        try await until { connection.intake.state.isDecoding }
         let (other, otherWire) = (TestContext(), Wire())
         let (second, _) = try other.connect(otherWire, threads: threads)
         for id in ["1", "2", "3"] {
             await otherWire.sendLine(echo(id))
             #expect(await otherWire.line() == reply(id))
         }
-        #expect(connection.lastNumber == 0, "nothing overtakes it")
+        #expect(connection.pending.lastNumber == 0, "nothing overtakes it")
         gate.fire()
         #expect(await wire.lines(2) == [reply("1", Self.long), reply("2")])
         connection.close()
@@ -115,7 +115,7 @@ import Testing
         let (connection, ended) = try desk.connect(wire, threads: threads)
         await wire.send(echo("1", Self.long) + "\n" + echo("2"))
         wire.endSending()
-        try await until { connection.inputState.isDecoding }
+        try await until { connection.intake.state.isDecoding }
         gate.fire()
         #expect(await wire.lines(2) == [reply("1", Self.long), reply("2")])
         #expect(await wire.line() == nil)
@@ -127,7 +127,7 @@ import Testing
         let padding = String(repeating: " ", count: 40_000)
         await wire.send(wait("1") + padding + "\n" + wait("2") + "\n")
         let (connection, ended) = try desk.connect(wire, threads: threads)
-        try await until { connection.inputState.isDecoding }
+        try await until { connection.intake.state.isDecoding }
         wire.vanish()
         try await until { connection.peerIsGone }
         gate.fire()
@@ -140,12 +140,12 @@ import Testing
         holdThreads()
         let (connection, ended) = try desk.connect(wire, threads: threads)
         await wire.sendLine(echo("1", Self.long))
-        try await until { connection.inputState.isDecoding }
+        try await until { connection.intake.state.isDecoding }
         connection.close()
         try await ended.next()
         gate.fire()
         #expect(await wire.line() == nil)
-        #expect(connection.lastNumber == 0)
+        #expect(connection.pending.lastNumber == 0)
     }
 
     @Test func `The end of the service answers the begun requests of a batch`() async throws {

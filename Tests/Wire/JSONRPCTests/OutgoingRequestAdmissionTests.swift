@@ -27,15 +27,15 @@ import Testing
         let (connection, _) = try desk.connect(wire)
         for number in 1...ConnectionLimits().requests { await wire.sendLine(inquire(number, stay: true)) }
         _ = await wire.lines(ConnectionLimits().requests)
-        #expect(connection.admission.isOpen())
+        #expect(connection.pending.admission.isOpen())
         for number in 1...ConnectionLimits().requests { await wire.sendLine(response(number, "\(number)")) }
         for _ in 1...ConnectionLimits().requests { _ = try await desk.started.next() }
-        #expect(!connection.admission.isOpen())
+        #expect(!connection.pending.admission.isOpen())
         await wire.sendLine(echo("0"))
         try await laterReply()
         desk.opened.wakeAll()
         #expect(await Set(wire.lines(ConnectionLimits().requests + 1)).contains(reply("0")))
-        #expect(connection.admission == AdmissionControl(), "all have left")
+        #expect(connection.pending.admission == AdmissionControl(), "all have left")
         connection.close()
     }
 
@@ -47,7 +47,7 @@ import Testing
             await wire.sendLine(#"{"jsonrpc":"2.0","id":\#(number),"method":"share"}"#)
         }
         for _ in 1...ConnectionLimits().requests { _ = try await desk.started.next() }
-        #expect(connection.admission.isOpen())
+        #expect(connection.pending.admission.isOpen())
         await wire.sendLine(response(1, "5"))
         #expect(await shared.value == "5")
         desk.opened.wakeAll()

@@ -185,7 +185,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
     @Test func `A request to a slow reader is kept, behind older notifications`() async throws {
         let wire = Wire(isNarrow: true)
         let (connection, _) = try desk.connect(wire)
-        while !connection.outbox.isBlocked {
+        while !connection.outlet.outbox.isBlocked {
             desk.tell(1)
             await flushed()
         }

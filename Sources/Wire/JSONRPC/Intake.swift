@@ -1,4 +1,33 @@
+import JSONText
 import Platform
+
+/// The input of one connection: the bytes that are no message yet, the text that is decoded or begins, and their share of the
+/// memory of all connections.
+@Loop
+struct Intake {
+    var framing: Framing
+    var state = InputState.idle
+    var budget = IterationBudget()
+    let memory: QuotaShare
+
+    init(_ limits: ConnectionLimits, _ memory: MemoryQuota) {
+        (framing, self.memory) = (Framing(maxMessageBytes: limits.messageBytes), QuotaShare(of: memory))
+    }
+
+    /// The framing of the peer, or lines before its first message.
+    var style: Framing.Style { framing.style ?? .lines }
+    /// The batch whose messages begin.
+    var batch: Batch? { state.batch }
+
+    /// Nothing may begin: all connections together have too many bytes of received messages, and this one has its part.
+    func isFull(with requestBytes: Int) -> Bool { memory.isWaiting || memory.isFull(with: requestBytes) }
+
+    /// Frees the memory that was reserved for a message, except `bytes` of it.
+    func endText(keeping bytes: Int = 0) {
+        memory.progress &+= 1
+        memory.free(memory.reserved - min(bytes, memory.reserved))
+    }
+}
 
 /// The state of the one text that a connection decodes or begins.
 enum InputState {

@@ -67,29 +67,61 @@ struct PendingRequest {
     var isActive: Bool { !isWaiting && peerWaits == 0 }
 }
 
-/// Bounds the work for one connection in one iteration of the event loop, so that every connection is served.
-///
-/// A peer that sends a thousand requests at once delays the ping of another one by a few dozen of them.
-struct IterationBudget {
-    /// A request that is answered at once takes about a microsecond; one that waits counts twice.
-    static let requests = 64
-    /// The bytes of messages decoded on the loop, and of answers.
-    static let bytes = 32 << 10
+/// The requests of one peer that are not answered yet, by their numbers, and the bounds that they count against.
+struct PendingRequests {
+    private var requests: [Int: PendingRequest] = [:]
+    private(set) var admission: AdmissionControl
+    /// The number of the last request.
+    private(set) var lastNumber = 0
 
-    private var iteration: Int?
-    private var requests = Self.requests
-    private var bytes = Self.bytes
+    init(_ limits: ConnectionLimits) { admission = AdmissionControl(limits) }
 
-    var isSpent: Bool { requests <= 0 || bytes <= 0 }
+    var isEmpty: Bool { requests.isEmpty }
+    var count: Int { requests.count }
+    /// The requests that have taken a place to wait for a task.
+    var waiting: Int { admission.waiting }
+    /// The bytes of the messages of requests that do not wait for tasks.
+    var bytes: Int { admission.bytes }
+    var all: Dictionary<Int, PendingRequest>.Values { requests.values }
 
-    mutating func renew(in iteration: Int) {
-        guard iteration != self.iteration else { return }
-        self = IterationBudget()
-        self.iteration = iteration
+    var counts: RequestCounts {
+        RequestCounts(
+            active: requests.count - admission.waiting, waiting: admission.waiting,
+            busy: requests.values.count { !$0.isWaiting && !$0.waitsForRoom })
     }
 
-    mutating func spend(requests: Int = 0, bytes: Int) {
-        self.requests -= requests
-        self.bytes -= bytes
+    /// Another request may begin. The limits are doubled while an answer of the peer is outstanding.
+    func mayBegin(doubled: Bool) -> Bool { admission.isOpen(doubled: doubled) }
+
+    /// Returns the number of the request.
+    mutating func begin(_ request: PendingRequest) -> Int {
+        lastNumber += 1
+        admission.begin(request)
+        requests[lastNumber] = request
+        return lastNumber
+    }
+
+    /// Nil for a request that has ended. Counts a change.
+    subscript(number: Int) -> PendingRequest? {
+        get { requests[number] }
+        set {
+            guard let old = requests[number], let newValue else { return }
+            requests[number] = newValue
+            admission.change(old, to: newValue)
+        }
+    }
+
+    /// Returns false when the limit of requests that wait for tasks is reached.
+    mutating func takeWaitingPlace(_ number: Int) -> Bool {
+        guard requests[number]?.hasWaitingPlace == false else { return true }
+        guard admission.takeWaitingPlace() else { return false }
+        requests[number]?.hasWaitingPlace = true
+        return true
+    }
+
+    mutating func end(_ number: Int) -> PendingRequest? {
+        guard let request = requests.removeValue(forKey: number) else { return nil }
+        admission.end(request)
+        return request
     }
 }

@@ -1,0 +1,219 @@
+import JSONText
+import Platform
+
+/// The result of a request, or its error.
+typealias Outcome = Result<ResultPayload, RPCError>
+
+/// The output of one connection: what its peer has not read yet, and its share of the memory of all connections.
+@Loop
+struct Outlet {
+    private(set) var outbox: Outbox
+    let memory: QuotaShare
+    private let limits: ConnectionLimits
+    private let trace: TraceHook?
+    /// The bytes of answers in incomplete batches.
+    private var batchedBytes = 0
+    /// What the peer has done wrong, once it has left too much unread; the connection then closes at the end of the
+    /// iteration.
+    private(set) var overrun: String?
+    /// Woken when the peer has read.
+    let shrank = Waiters()
+
+    /// The bytes that one peer is offered in one iteration.
+    private static let bytesAtOnce = 256 << 10
+    /// Fewer bytes wait for those of the next iteration, because each write wakes the peer.
+    private static let bytesWorthWriting = 64 << 10
+
+    init(_ limits: ConnectionLimits, _ memory: MemoryQuota, _ trace: TraceHook?) {
+        (self.limits, self.trace, self.memory) = (limits, trace, QuotaShare(of: memory))
+        outbox = Outbox(trace: trace)
+    }
+
+    // MARK: - Messages
+
+    mutating func notify(_ message: JSON, _ delivery: DeliveryPolicy, _ style: Framing.Style) {
+        switch delivery {
+        case .always where outbox.isBlocked && outbox.unsent >= limits.unreadBytes:
+            overrun = "had left \(limits.unreadBytes) bytes unread (--max-unread-bytes)"
+        case .always: put(message, style)
+        case .latest(let key):
+            var bytes: [UInt8] = []
+            style.wrap(into: &bytes) { message.write(to: &$0) }
+            outbox.put(bytes, sample: key)
+        }
+    }
+
+    mutating func put(_ message: JSON, _ style: Framing.Style) { put(style) { message.write(to: &$0) } }
+
+    /// Returns the bytes of the reply.
+    mutating func reply(_ id: RequestID, _ outcome: Outcome, _ style: Framing.Style) -> Int {
+        let unsent = outbox.unsent
+        if Self.isLarge(id, outcome) {
+            var message = SegmentedBytes()
+            Self.write(id, outcome, to: &message)
+            put(message, style)
+        } else {
+            put(style) { Self.write(id, outcome, to: &$0) }
+        }
+        return outbox.unsent - unsent
+    }
+
+    /// Adds a reply to a batch. Returns its bytes.
+    mutating func reply(_ id: RequestID, _ outcome: Outcome, in batch: Batch) -> Int {
+        let size = batch.size
+        batch.add { Self.write(id, outcome, to: &$0) }
+        batchedBytes += batch.size - size
+        return batch.size - size
+    }
+
+    mutating func put(_ batch: Batch, _ style: Framing.Style) {
+        batchedBytes -= batch.size
+        if let replies = batch.takeReplies() { put(replies, style) }
+    }
+
+    private mutating func put(_ style: Framing.Style, _ payload: (inout [UInt8]) -> Void) {
+        let trace = trace
+        outbox.put { buffer in
+            style.wrap(into: &buffer) { message in
+                let start = message.count
+                payload(&message)
+                if let trace { message[start...].withUnsafeBytes { trace(.service, $0) } }
+            }
+        }
+    }
+
+    private mutating func put(_ message: SegmentedBytes, _ style: Framing.Style) {
+        if let trace { message.joined.withUnsafeBytes { trace(.service, $0) } }
+        outbox.put(style.wrapped(message))
+    }
+
+    /// Says whether copying the reply would cost more than keeping its parts.
+    private nonisolated static func isLarge(_ id: RequestID, _ outcome: Outcome) -> Bool {
+        if case .success(.encoded) = outcome { true } else { id.bytes.count >= SegmentedBytes.pieceBytes }
+    }
+
+    private nonisolated static func write(_ id: RequestID, _ outcome: Outcome, to message: inout SegmentedBytes) {
+        guard isLarge(id, outcome) else { return message.append { write(id, outcome, to: &$0) } }
+        message.append { $0.append("{\"jsonrpc\":\"2.0\",\"id\":") }
+        message.append(id.bytes)
+        if case .success(.encoded(let result)) = outcome {
+            message.append { $0.append(",\"result\":") }
+            for segment in result.segments { message.append(segment) }
+        } else {
+            message.append { write(outcome, to: &$0) }
+        }
+        message.append { $0.append(UInt8(ascii: "}")) }
+    }
+
+    private nonisolated static func write(_ id: RequestID, _ outcome: Outcome, to buffer: inout [UInt8]) {
+        buffer.append("{\"jsonrpc\":\"2.0\",\"id\":")
+        buffer.append(contentsOf: id.bytes)
+        write(outcome, to: &buffer)
+        buffer.append(UInt8(ascii: "}"))
+    }
+
+    private nonisolated static func write(_ outcome: Outcome, to buffer: inout [UInt8]) {
+        switch outcome {
+        case .success(let result):
+            buffer.append(",\"result\":")
+            result.write(to: &buffer)
+        case .failure(let error):
+            buffer.append(",\"error\":")
+            error.json.write(to: &buffer)
+        }
+    }
+
+    // MARK: - Writing
+
+    var isEmpty: Bool { outbox.unsent == 0 }
+    /// The peer has not taken all bytes that were offered.
+    var isBlocked: Bool { outbox.isBlocked }
+    var isWorthWriting: Bool { outbox.unsent >= Self.bytesWorthWriting }
+
+    /// Offers bytes to the stream.
+    mutating func flush(to stream: ByteStream) throws {
+        try outbox.flush(atMost: Self.bytesAtOnce) { bytes in try stream.write(bytes) }
+    }
+
+    /// Counts the memory after a flush, and wakes requests that wait for room.
+    func noteFlush(_ current: @autoclosure () -> Batch?) {
+        memory.progress = outbox.taken >> 16
+        memory.use(outbox.unsent + batchedBytes)
+        if unread(in: current()) < limits.crowded { shrank.wakeAll() }
+    }
+
+    // MARK: - Bounds
+
+    /// The unread bytes, except those of the batch that is beginning, which has to continue.
+    private func unread(in current: @autoclosure () -> Batch?) -> Int {
+        outbox.unsent + (batchedBytes == 0 ? 0 : batchedBytes - (current()?.size ?? 0))
+    }
+
+    /// The peer has left so much unread that none of its messages begin.
+    func isCrowded(_ current: @autoclosure () -> Batch?) -> Bool {
+        unread(in: current()) >= limits.crowded || isFull(current())
+    }
+
+    /// All connections together have left too much unread, and this one has its part.
+    func isFull(_ current: @autoclosure () -> Batch?) -> Bool { memory.isFull(with: unread(in: current())) }
+
+    func checkRoom(in batch: Batch) throws(RPCError) {
+        guard batchedBytes >= limits.crowded else { return }
+        throw .invalidRequest("The batch has answers of \(batch.size) bytes already (--max-unread-bytes).")
+    }
+
+    /// A batch is written when it is complete, so its messages cannot wait for room.
+    func checkRoomForLargeAnswer(in batch: Batch) throws(RPCError) {
+        try checkRoom(in: batch)
+        guard memory.isFull(with: .max) else { return }
+        throw .invalidRequest("Too much is left unread for large answers in a batch (--max-total-unread-bytes).")
+    }
+
+    /// An answer of so many bytes may be promised beside those that are.
+    func mayPromise(_ bytes: Int, _ current: @autoclosure () -> Batch?) -> Bool {
+        let unread = unread(in: current())
+        guard unread < limits.crowded else { return false }
+        return memory.reserved == 0 || unread + memory.reserved + bytes <= limits.crowded
+    }
+
+    /// Other connections wait for the memory of unread output. Returns what the peer has done wrong; nil for a peer that
+    /// reads.
+    mutating func revoked() -> String? {
+        guard outbox.isBlocked, outbox.unsent >= QuotaShare.least else { return nil }
+        overrun = "read nothing of \(outbox.unsent) bytes while others waited for memory (--max-total-unread-bytes)"
+        return overrun
+    }
+}
+
+/// The replies of a batch that is not complete.
+@Loop
+final class Batch {
+    private var remaining: Int
+    /// The messages that have not begun.
+    var unbegun: Int
+    private var bytes = SegmentedBytes()
+    var afterwards: [@Loop @Sendable () -> Void] = []
+
+    init(count: Int) { (remaining, unbegun) = (count, count) }
+
+    var size: Int { bytes.count }
+
+    /// Nil when no message wants an answer.
+    func takeReplies() -> SegmentedBytes? {
+        guard size > 0 else { return nil }
+        bytes.append { $0.append(UInt8(ascii: "]")) }
+        return exchange(&bytes, with: SegmentedBytes())
+    }
+
+    func add(_ write: (inout SegmentedBytes) -> Void) {
+        let opening = UInt8(ascii: size == 0 ? "[" : ",")
+        bytes.append { $0.append(opening) }
+        write(&bytes)
+    }
+
+    /// Counts messages as done; returns true with the last one.
+    func isComplete(with done: Int) -> Bool {
+        remaining -= done
+        return remaining == 0
+    }
+}
