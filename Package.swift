@@ -26,7 +26,8 @@ let package = Package(
             dependencies: [
                 "CommandLine", "Methods", "Harness", "Gateway", "Tracing", "EmbeddedEngine", "GoogleEngines",
                 "TaskStore", "LocalFiles", "HTTPServer",
-                "Roots", "Credentials", "Transfers", "Storage", "HTTPClient", "JSONRPC", "Secrets", "Platform",
+                "Roots", "Credentials", "Transfers", "Storage", "HTTPClient", "JSONRPC", "JSONText", "Secrets",
+                "Platform",
             ],
             exclude: ["static"],
             // Starts in half the time, and needs libc and libm alone: `static` has linker scripts that choose the static

@@ -64,7 +64,7 @@ package struct Client {
 
     /// The next message that is no answer to a call, or a signal.
     ///
-    /// - Parameter tell: called when none has come for a second. Nil: nobody wants to know.
+    /// - Parameter tell: called when no message has come for a second.
     mutating func hear(tell: (() -> Void)? = nil) throws -> Heard {
         unheard.isEmpty ? try receive(tell) : .message(unheard.removeFirst())
     }
@@ -129,9 +129,7 @@ package struct Client {
         }
         let isSignal = Descriptor.waitUntilReadable(.standardInput, signals).second
         guard isSignal else { return }
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)
-        defer { buffer.deallocate() }
-        if let interruption = Interruption(signals, buffer) { throw interruption }
+        if let interruption = Interruption(signals) { throw interruption }
     }
 
     /// Throws if a signal comes meanwhile.
@@ -148,9 +146,7 @@ package struct Client {
     /// Throws if a signal comes meanwhile.
     package static func pause(_ duration: Duration, _ signals: Descriptor?) throws {
         guard Descriptor.waitUntilReadable(nil, signals, timeout: duration).second else { return }
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)
-        defer { buffer.deallocate() }
-        if let interruption = Interruption(signals, buffer) { throw interruption }
+        if let interruption = Interruption(signals) { throw interruption }
     }
 
     private static func result(_ message: JSON) -> Result<JSON, Failure> {
@@ -171,9 +167,9 @@ package struct Client {
             if ready == (false, false) { tell() }
         }
         if ready == (false, false) { ready = Descriptor.waitUntilReadable(socket, signals) }
+        if ready.second { return Interruption(signals) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
         defer { buffer.deallocate() }
-        if ready.second { return Interruption(signals, buffer) }
         guard ready.first else { return nil }
         guard let count = try? socket.readBlocking(into: buffer), count > 0 else {
             throw Failure(message: "the service is gone")
@@ -184,10 +180,10 @@ package struct Client {
 }
 
 extension Client.Interruption {
-    /// Takes a signal from a descriptor of signals (signalfd); its number comes first. Nil where there is none.
-    init?(_ signals: Descriptor?, _ buffer: UnsafeMutableRawBufferPointer) {
-        guard case .bytes(let count)? = signals?.read(into: buffer), count >= 4 else { return nil }
-        signal = Int32(bitPattern: buffer.load(as: UInt32.self))
+    /// Nil where no signal has arrived.
+    init?(_ signals: Descriptor?) {
+        guard let signal = signals.flatMap(CurrentProcess.receiveSignal(from:)) else { return nil }
+        self.signal = signal
     }
 }
 

@@ -55,12 +55,12 @@ extension ClientCommandRunner {
         return Destination(reference: reference, kind: kind, takesMany: takesMany)
     }
 
-    /// False where nobody may look.
+    /// False where this user may not look.
     private func look(_ body: () throws -> Bool) throws -> Bool {
         do { return try body() } catch let failure as Client.Failure where failure.isDenied { return false }
     }
 
-    /// Passes each item of a source and its target to `body`. Names that no object can have are told, and left out.
+    /// Passes each item of a source and its target to `body`. Names that no object can have are reported, and left out.
     func add<Item>(
         _ source: CopySource<Item>, to destination: Destination, _ body: (Item, Reference) throws -> Void
     ) throws {

@@ -77,7 +77,7 @@ extension ClientCommandRunner {
                 try plan.add(object, to: LocalFile(path: path, key: locations.key(of: path)))
             }
         }
-        // With --allow-write nothing is told of what is outside; the service refuses each target by itself.
+        // With --allow-write no message reveals what is outside; the service refuses each target by itself.
         if options.service.writable.isEmpty { try plan.checkDirectories(&locations) }
         for (object, file) in plan.copies { try download(object, to: file.path, isBelow: file.path != target) }
         try endTransfers()

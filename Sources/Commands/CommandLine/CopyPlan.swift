@@ -176,8 +176,8 @@ struct FileLocations {
     private mutating func directory(_ path: String) -> String {
         var (deepest, missing): (String, [String]) = (path, [])
         while directories[deepest] == nil {
-            if let place = try? FileStatus(ofPath: deepest).place {
-                directories[deepest] = "\(place.device):\(place.inode)"
+            if let key = try? FileStatus(ofPath: deepest).key {
+                directories[deepest] = "\(key.device):\(key.inode)"
             } else if deepest == deepest.parentPath {
                 directories[deepest] = deepest
             } else {

@@ -24,32 +24,32 @@ struct Flag: Sendable {
 
     /// A flag without a value.
     init(
-        _ name: String, _ short: String?, _ text: String, _ place: any WritableKeyPath<CommandOptions, Bool> & Sendable
+        _ name: String, _ short: String?, _ text: String, _ member: any WritableKeyPath<CommandOptions, Bool> & Sendable
     ) {
-        self.init(name, short, nil, text) { options, _ in options[keyPath: place] = true }
+        self.init(name, short, nil, text) { options, _ in options[keyPath: member] = true }
     }
 
-    init(_ name: String, _ text: String, _ place: any WritableKeyPath<CommandOptions, Bool> & Sendable) {
-        self.init(name, nil, text, place)
+    init(_ name: String, _ text: String, _ member: any WritableKeyPath<CommandOptions, Bool> & Sendable) {
+        self.init(name, nil, text, member)
     }
 
     /// A flag whose value is kept as it is.
     init(
         _ name: String, _ value: String, _ text: String,
-        _ place: any WritableKeyPath<CommandOptions, String?> & Sendable
+        _ member: any WritableKeyPath<CommandOptions, String?> & Sendable
     ) {
         self.init(name, nil, value, text) { options, line in
-            options[keyPath: place] = try line.value("\(value.article) \(value)")
+            options[keyPath: member] = try line.value("\(value.article) \(value)")
         }
     }
 
     /// A flag that may be given several times.
     init(
         _ name: String, _ value: String, _ text: String,
-        _ place: any WritableKeyPath<CommandOptions, [String]> & Sendable
+        _ member: any WritableKeyPath<CommandOptions, [String]> & Sendable
     ) {
         self.init(name, nil, value, text, isRepeatable: true) { options, line in
-            options[keyPath: place].append(try line.value("\(value.article) \(value)"))
+            options[keyPath: member].append(try line.value("\(value.article) \(value)"))
         }
     }
 }

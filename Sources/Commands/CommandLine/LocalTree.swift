@@ -2,7 +2,7 @@ import Platform
 
 /// A file, or a directory with all that is in it.
 struct LocalTree {
-    struct Unusable: UserFacingError { let message: String }
+    struct NoDirectory: UserFacingError { let message: String }
 
     let path: String
     /// The last part of the path; empty for `.`, `..` and `/`.
@@ -16,11 +16,11 @@ struct LocalTree {
         name = last == "." || last == ".." ? "" : last
     }
 
-    /// False where nothing is there, or nobody may look.
+    /// False where nothing is there, or the directory cannot be searched.
     static func isDirectory(_ path: String) -> Bool { (try? FileStatus(ofPath: path))?.kind == .directory }
 
     /// Passes the path of each file, and its name below this one. Follows links to files, not to directories: they could
-    /// lead in a circle. `failed` is told what is left out: those links, devices and their like, and what cannot be read.
+    /// lead in a circle. `failed` gets what is left out: those links, devices and their like, and what cannot be read.
     func walk(
         _ file: (_ path: String, _ name: String) throws -> Void, failed: (_ sentence: String) -> Void
     ) rethrows {
@@ -70,12 +70,12 @@ struct LocalTree {
     }
 
     /// Creates the directories that a file needs.
-    static func makeParents(of path: String, mask: UInt32) throws(Unusable) {
+    static func makeParents(of path: String, mask: UInt32) throws(NoDirectory) {
         let parents = parents(of: path)
         guard let nearest = parents.last, !isDirectory(nearest) else { return }
         for directory in parents where !isDirectory(directory) {
             do throws(SystemError) { try OpenFile.makePublicDirectory(directory, mask: mask) } catch {
-                throw Unusable(message: "\(directory) cannot be created: \(error.reason)")
+                throw NoDirectory(message: "\(directory) cannot be created: \(error.reason)")
             }
         }
     }

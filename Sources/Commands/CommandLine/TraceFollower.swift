@@ -11,7 +11,7 @@ final class TraceFollower {
     private let wanted: String
     private var timeline: LiveTimeline
     private var problems = 0
-    /// More are not told of.
+    /// The rest is not reported.
     private static let mostProblems = 20
     private var text = ""
     /// No service writes the file; what was written before that was seen is read.

@@ -78,7 +78,7 @@ package struct TracedTransfer: Sendable {
 package struct TraceModelBuilder {
     private static let maxProblems = 20
 
-    private struct Place: Hashable {
+    private struct ConnectionKey: Hashable {
         var process: Int64
         var connection: Int64
     }
@@ -94,7 +94,7 @@ package struct TraceModelBuilder {
     }
 
     package private(set) var model = TraceModel()
-    private var channels: [Place: Int] = [:]
+    private var channels: [ConnectionKey: Int] = [:]
     private var pending: [Pending: Int] = [:]
     private var tasks: [String: Int] = [:]
 
@@ -145,11 +145,11 @@ package struct TraceModelBuilder {
     }
 
     private mutating func channel(of line: TraceLine) -> Int {
-        let place = Place(process: line.process, connection: line.connection)
+        let key = ConnectionKey(process: line.process, connection: line.connection)
         if case .run = line.event { channels = channels.filter { $0.key.process != line.process } }
-        if let known = channels[place] { return known }
+        if let known = channels[key] { return known }
         let name = line.connection == 0 ? "service \(line.process)" : "connection \(line.connection)"
-        channels[place] = model.channels.count
+        channels[key] = model.channels.count
         model.channels.append(.init(number: line.connection, name: name, began: line.at.microseconds))
         return model.channels.count - 1
     }
@@ -199,24 +199,24 @@ package struct TraceModelBuilder {
 
     private mutating func see(_ snapshot: JSON, _ entry: TraceModel.Entry) {
         guard let task = snapshot["task"]?.string, let state = snapshot["state"]?.string else { return }
-        let place = tasks[task] ?? model.tasks.count
-        if place == model.tasks.count {
-            tasks[task] = place
+        let index = tasks[task] ?? model.tasks.count
+        if index == model.tasks.count {
+            tasks[task] = index
             model.tasks.append(
                 TracedTransfer(
                     task: task, channel: entry.channel,
                     isDownload: entry.title.hasPrefix("downloadTask/") || entry.title == "reference/writeToFile",
                     reference: MessageSummary.reference(snapshot["reference"]) ?? "?"))
         }
-        if model.tasks[place].samples.isEmpty, let request = entry.partner {
-            model.tasks[place].samples.append(
+        if model.tasks[index].samples.isEmpty, let request = entry.partner {
+            model.tasks[index].samples.append(
                 .init(at: model.entries[request].at, state: "asked for", completed: 0, total: 0))
         }
         let progress = snapshot["progress"]
-        model.tasks[place].samples.append(
+        model.tasks[index].samples.append(
             .init(
                 at: entry.at, state: state, completed: max(0, progress?["completedUnitCount"]?.number?.int64 ?? 0),
                 total: max(0, progress?["totalUnitCount"]?.number?.int64 ?? 0)))
-        if let error = snapshot["error"] { model.tasks[place].error = MessageSummary.of(error: error) }
+        if let error = snapshot["error"] { model.tasks[index].error = MessageSummary.of(error: error) }
     }
 }

@@ -30,7 +30,7 @@ package func makeTokenSource(_ options: CredentialOptions, _ context: Credential
     var sources: [any TokenSource] = []
     for kind in Token.Kind.allCases {
         if let path = options.files[kind] {
-            sources.append(StoredTokenSource(kind: kind, place: .file(path), now: context.time.now))
+            sources.append(StoredTokenSource(kind: kind, location: .file(path), now: context.time.now))
         }
         if let line = options.commands[kind] {
             var command = ShellCommand(line: Secret(line), running: options.running)
@@ -38,7 +38,7 @@ package func makeTokenSource(_ options: CredentialOptions, _ context: Credential
             sources.append(CachedTokenSource(kind, command, now: context.time.now))
         }
         if let value = options.environment(kind.variable), !value.isEmpty {
-            sources.append(StoredTokenSource(kind: kind, place: .variable(Secret(value)), now: context.time.now))
+            sources.append(StoredTokenSource(kind: kind, location: .variable(Secret(value)), now: context.time.now))
         }
     }
     if let path = options.serviceAccount { sources.append(CachedTokenSource(serviceAccount: path, context)) }

@@ -5,12 +5,12 @@ import Storage
 
 /// The `credential_source` of an external account: where to find its provider's token.
 struct SubjectTokenSource: Sendable {
-    private enum Place {
+    private enum Location {
         case file(String)
         case url(String, HTTPHeaders)
     }
 
-    private let place: Place
+    private let location: Location
     /// The member of a JSON object with the token; nil where the whole text is the token.
     private let field: String?
     private let file: CredentialFile
@@ -19,9 +19,9 @@ struct SubjectTokenSource: Sendable {
         guard let json, json.object != nil else { throw file.complaint("has no credential_source") }
         self.file = file
         if let path = try file.optionalText("file", in: json) {
-            place = .file(path)
+            location = .file(path)
         } else if json["environment_id"] == nil, let url = try file.optionalText("url", in: json) {
-            place = .url(url, try Self.headers(json["headers"], file))
+            location = .url(url, try Self.headers(json["headers"], file))
         } else {
             throw file.complaint("has a credential_source that is not supported here: it has to have a file or a url")
         }
@@ -44,7 +44,7 @@ struct SubjectTokenSource: Sendable {
     }
 
     func token(_ context: CredentialContext) async throws(StorageError) -> Secret {
-        switch place {
+        switch location {
         case .file(let path): try secret(in: await read(path), "The file \(path) of its credential_source")
         case .url(let url, let headers):
             try secret(in: await answer(of: url, headers, context), "The answer of its credential_source")

@@ -4,13 +4,13 @@ import Storage
 
 /// The token in an environment variable, or in a file, which is read for each request.
 struct StoredTokenSource: TokenSource {
-    enum Place: Sendable {
+    enum Location: Sendable {
         case file(String)
         case variable(Secret)
     }
 
     let kind: Token.Kind
-    let place: Place
+    let location: Location
     let now: @Sendable () -> Timestamp
 
     func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
@@ -21,7 +21,7 @@ struct StoredTokenSource: TokenSource {
             throw complaint("is \(error.reason)")
         }
         if token.secret == refused?.secret {
-            let isFile = if case .file = place { true } else { false }
+            let isFile = if case .file = location { true } else { false }
             throw complaint("holds a token that the server refused" + (isFile ? "" : "; there is no other"))
         }
         if let expires = token.expires, expires <= now() {
@@ -31,7 +31,7 @@ struct StoredTokenSource: TokenSource {
     }
 
     private func bytes() async throws(StorageError) -> [UInt8] {
-        switch place {
+        switch location {
         case .variable(let value): return Array(value.text.utf8)
         case .file(let path):
             do throws(SmallFile.Unreadable) { return try await SmallFile.read(path) } catch {
@@ -41,7 +41,7 @@ struct StoredTokenSource: TokenSource {
     }
 
     private func complaint(_ why: String) -> StorageError {
-        switch place {
+        switch location {
         case .file(let path): .unauthenticated("The file of \(kind.fileFlag), \(path), \(why).", file: path)
         case .variable: .unauthenticated("The environment variable \(kind.variable) \(why).")
         }

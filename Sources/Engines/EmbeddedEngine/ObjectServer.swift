@@ -19,7 +19,7 @@ import TaskStore
     private var server: HTTPServer?
     private var isClosed = false
     package let metrics = HTTPServerMetrics()
-    /// Nil where nobody may know.
+    /// `GET /metrics`. Nil for none.
     package var metricsPage: MetricsPage?
     /// The beginning of URLs, where another server has the objects.
     package var base: String?

@@ -53,7 +53,7 @@ package enum RootBackup {
 
     /// Throws where the copy would be in the root itself. Links and other names of the root change nothing.
     private static func checkPlace(_ directory: String, _ root: String) throws {
-        let root = try FileStatus(ofPath: root).place
+        let root = try FileStatus(ofPath: root).key
         var path = directory
         while true {
             if let found = try? OpenFile(placeAt: path, isDirectory: true, noMagicLinks: false) {

@@ -168,7 +168,7 @@ final class RemoteDownload: TransferSession {
 }
 
 extension ObjectMetadata {
-    /// With the checksum that the answer told, where the metadata had none.
+    /// With the checksum of the response, where the metadata had none.
     fileprivate mutating func complete(_ described: MediaDescription) {
         guard crc32c == nil && md5 == nil else { return }
         (crc32c, md5) = (described.crc32c, described.md5)

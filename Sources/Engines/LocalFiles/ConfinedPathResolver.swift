@@ -14,7 +14,7 @@ struct ConfinedPathResolver {
     /// The components of a path, starting at `/`.
     typealias Names = [[UInt8]]
 
-    private enum Place {
+    private enum Position {
         case outside(Names)
         /// The descriptors from an allowed directory down to the current one, and the location of the allowed
         /// directory.
@@ -24,7 +24,7 @@ struct ConfinedPathResolver {
     private static let mostLinks = 40
 
     private let allowed: [Names]
-    private var place = Place.outside([])
+    private var position = Position.outside([])
     /// The remaining names, the next one last.
     private var rest: Names = []
     private var links = 0
@@ -35,7 +35,7 @@ struct ConfinedPathResolver {
         try walk.enter(start)
         walk.rest = path.reversed() + walk.rest
         while let name = walk.rest.popLast() { try walk.follow(name) }
-        guard case .inside(let opened, _) = walk.place, let found = opened.last else { throw .outside }
+        guard case .inside(let opened, _) = walk.position, let found = opened.last else { throw .outside }
         return found
     }
 
@@ -45,16 +45,16 @@ struct ConfinedPathResolver {
     private mutating func enter(_ location: Names) throws(Failure) {
         if let root = allowed.filter({ location.starts(with: $0) }).min(by: { $0.count < $1.count }) {
             rest += location.dropFirst(root.count).reversed()
-            place = .inside([try Self.open(root)], root: root)
+            position = .inside([try Self.open(root)], root: root)
         } else if allowed.contains(where: { $0.starts(with: location) }) {
-            place = .outside(location)
+            position = .outside(location)
         } else {
             throw .outside
         }
     }
 
     private mutating func follow(_ name: [UInt8]) throws(Failure) {
-        switch place {
+        switch position {
         case .outside where name == .itself: break
         case .outside(let location): try enter(name == .parent ? location.dropLast() : location + [name])
         case .inside(let opened, let root):
@@ -65,7 +65,7 @@ struct ConfinedPathResolver {
             }
             guard name == .parent else { return }
             if opened.count == 1 { return try enter(root.dropLast()) }
-            place = .inside(opened.dropLast(), root: root)
+            position = .inside(opened.dropLast(), root: root)
         }
     }
 
@@ -73,7 +73,7 @@ struct ConfinedPathResolver {
         up name: [UInt8], _ opened: [OpenFile], _ last: OpenFile, _ root: Names
     ) throws(Failure) {
         let found = try within(last, root) { () throws(SystemError) in try OpenFile(placeOf: name, in: last) }
-        guard let target = found.linkTarget else { return place = .inside(opened + [found], root: root) }
+        guard let target = found.linkTarget else { return position = .inside(opened + [found], root: root) }
         links += 1
         guard links <= Self.mostLinks else { throw .outside }
         rest += target.names.reversed()

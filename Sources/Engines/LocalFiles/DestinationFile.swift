@@ -123,13 +123,13 @@ struct DestinationFile {
     func syncDirectory() throws(StorageError) {
         try writing { () throws(SystemError) in
             let directory = try opened()
-            try Self.syncs.run(try directory.status().place) { () throws(SystemError) in
+            try Self.syncs.run(try directory.status().key) { () throws(SystemError) in
                 try OpenFile.syncDirectory(".", in: directory)
             }
         }
     }
 
-    private static let syncs = SharedSync<FileStatus.Place>()
+    private static let syncs = SharedSync<FileStatus.Key>()
 
     private func findDirectory() throws(StorageError) -> OpenFile {
         func reason(_ error: SystemError) -> StorageError {
@@ -151,7 +151,7 @@ struct DestinationFile {
 
     private func isSame(_ one: OpenFile, _ other: OpenFile) throws(StorageError) -> Bool {
         try writing { () throws(SystemError) in
-            try one.status().place == other.status().place
+            try one.status().key == other.status().key
         }
     }
 

@@ -23,7 +23,7 @@ package final class DownloadProgressReporter: Sendable {
     private let step: Int64
     private let state: Mutex<State>
 
-    /// - Parameter step: so many bytes are told at once.
+    /// - Parameter step: the number of bytes after which progress is reported at once.
     package init(_ clock: any Clock<Duration>, step: Int64 = 1 << 20, _ report: @escaping @Sendable (Progress) -> Void)
     {
         (self.report, self.clock, self.step) = (report, clock, step)

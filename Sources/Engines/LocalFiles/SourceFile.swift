@@ -184,7 +184,7 @@ extension Upload {
             "The bytes have the MD5 \(Data(md5).base64EncodedString()), but metadata.md5Hash says \(expectedMD5).")
     }
 
-    /// The same for all checksums that its client has told.
+    /// The same for all checksums that its client has sent.
     package func check(md5: [UInt8], _ crc32c: UInt32) throws(StorageError) {
         try checkMD5(md5)
         var expected = IncomingBytes.Expected()

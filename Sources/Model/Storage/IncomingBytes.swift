@@ -35,7 +35,7 @@ public final class IncomingBytes: Sendable {
         }
     }
 
-    /// The checksums that all bytes must have, as far as the client has told them.
+    /// The checksums that all bytes must have. Nil where the client has sent none.
     public struct Expected: Equatable, Sendable {
         public var md5: [UInt8]?
         public var crc32c: UInt32?

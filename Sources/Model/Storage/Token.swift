@@ -11,9 +11,9 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflecta
 
     public var kind: Kind
     public var secret: String
-    /// From then on it is worth nothing; nil where nobody said.
+    /// When the token expires. Nil where its source does not say.
     public var expires: Timestamp?
-    /// The project of Google Cloud that pays for what is asked with it; nil where nobody said.
+    /// The project of Google Cloud that pays for requests with it. Nil for the project of the token.
     public var userProject: String?
 
     public init(_ kind: Kind, _ secret: String, expires: Timestamp? = nil) {

@@ -43,7 +43,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     private(set) var replacesNewer = true
     let time: TimeSource
     let log: TransferLog
-    /// Since this process has the task; nil where nobody asks.
+    /// Since this process has the task. Nil where no metric needs it.
     let elapsed: (@Sendable () -> Duration)?
     private(set) weak var list: TaskList<Strategy>?
     var events: [Machine.Event] = []

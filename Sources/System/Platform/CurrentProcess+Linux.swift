@@ -18,6 +18,15 @@ extension CurrentProcess {
         return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt32($0, radix: 8) }.map { $0 & 0o777 }
     }
 
+    /// Takes a signal from the descriptor of `blockTerminationSignals`, a signalfd: its number comes first. Nil where none has
+    /// arrived.
+    package static func receiveSignal(from signals: Descriptor) -> Int32? {
+        withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { buffer in
+            guard case .bytes(let count) = signals.read(into: buffer), count >= 4 else { return nil }
+            return Int32(bitPattern: buffer.load(as: UInt32.self))
+        }
+    }
+
     private static func text(of path: String, atMost count: Int) -> String? {
         guard let file = try? OpenFile(path, []) else { return nil }
         return try? withUnsafeTemporaryAllocation(byteCount: count, alignment: 1) { buffer throws(SystemError) in

@@ -4,22 +4,22 @@ import Synchronization
 ///
 /// Directories are compared by device and inode, so links and other names of a directory change nothing.
 package final class ReservedDirectory: Sendable {
-    private static let all = Mutex<[FileStatus.Place: Int]>([:])
+    private static let all = Mutex<[FileStatus.Key: Int]>([:])
 
     /// Open, so that no other directory gets its inode.
     private let directory: OpenFile
-    private let place: FileStatus.Place
+    private let key: FileStatus.Key
 
     package init(_ directory: OpenFile) throws(SystemError) {
         self.directory = directory
-        place = try directory.status().place
-        Self.all.withLock { [place] in $0[place, default: 0] += 1 }
+        key = try directory.status().key
+        Self.all.withLock { [key] in $0[key, default: 0] += 1 }
     }
 
     deinit {
         Self.all.withLock { all in
-            let others = (all[place] ?? 1) - 1
-            all[place] = others > 0 ? others : nil
+            let others = (all[key] ?? 1) - 1
+            all[key] = others > 0 ? others : nil
         }
     }
 
@@ -32,24 +32,24 @@ package final class ReservedDirectory: Sendable {
 
 extension FileStatus {
     /// What a file is, whatever its path.
-    package struct Place: Hashable, Sendable {
+    package struct Key: Hashable, Sendable {
         package let device, inode: UInt64
     }
 
-    package var place: Place { Place(device: device, inode: inode) }
+    package var key: Key { Key(device: device, inode: inode) }
 }
 
 extension OpenFile {
-    /// Whether this directory is one of `places`, or is below one. The walk ends at a directory whose parent this user may
+    /// Whether this directory is one of `keys`, or is below one. The walk ends at a directory whose parent this user may
     /// not enter.
-    package func isInside(_ places: Set<FileStatus.Place>) -> Bool {
-        guard !places.isEmpty else { return false }
-        var (directory, last): (OpenFile, FileStatus.Place?) = (self, nil)
-        while let place = try? directory.status().place, place != last {
-            if places.contains(place) { return true }
+    package func isInside(_ keys: Set<FileStatus.Key>) -> Bool {
+        guard !keys.isEmpty else { return false }
+        var (directory, last): (OpenFile, FileStatus.Key?) = (self, nil)
+        while let key = try? directory.status().key, key != last {
+            if keys.contains(key) { return true }
             guard let parent = try? OpenFile(placeAt: "..", isDirectory: true, in: directory, noMagicLinks: false)
             else { return false }
-            (directory, last) = (parent, place)
+            (directory, last) = (parent, key)
         }
         return false
     }

@@ -1,7 +1,7 @@
 /// Lets threads that sync the same thing share the work: a sync that begins after a change covers that change, whoever
 /// began it.
 package final class SharedSync<Key: Hashable & Sendable>: Sendable {
-    struct Place {
+    struct KeyState {
         var threads = 0
         var isRunning = false
         /// The number of the last sync that has begun, and of the last one that has ended.
@@ -10,16 +10,16 @@ package final class SharedSync<Key: Hashable & Sendable>: Sendable {
         var lastFailure: (sync: Int, error: SystemError)?
     }
 
-    let places = ConditionMutex<[Key: Place]>([:])
+    let states = ConditionMutex<[Key: KeyState]>([:])
 
     package init() {}
 
     /// Calls `sync`, or waits for one that began after this call. Blocks. Throws its error, to all who have waited for it:
     /// the system tells an error once, so another try could succeed although the change is lost.
     package func run(_ key: Key, _ sync: () throws(SystemError) -> Void) throws(SystemError) {
-        let wanted = places.withLock { places, _ in
-            places[key, default: Place()].threads += 1
-            return places[key, default: Place()].begun + 1
+        let wanted = states.withLock { states, _ in
+            states[key, default: KeyState()].threads += 1
+            return states[key, default: KeyState()].begun + 1
         }
         defer { leave(key) }
         guard try takeTurn(key, wanted) else { return }
@@ -34,33 +34,33 @@ package final class SharedSync<Key: Hashable & Sendable>: Sendable {
 
     /// Returns false once a sync with the wanted number, or a later one, has succeeded. Throws where one has failed.
     private func takeTurn(_ key: Key, _ wanted: Int) throws(SystemError) -> Bool {
-        let isMine: Result<Bool, SystemError> = places.waitAndLock {
+        let isMine: Result<Bool, SystemError> = states.waitAndLock {
             $0[key].map { !$0.isRunning || $0.ended >= wanted } ?? true
-        } _: { places in
-            guard var place = places[key] else { return .success(false) }
-            if let failure = place.lastFailure, failure.sync >= wanted { return .failure(failure.error) }
-            guard place.ended < wanted else { return .success(false) }
-            (place.isRunning, place.begun) = (true, place.begun + 1)
-            places[key] = place
+        } _: { states in
+            guard var state = states[key] else { return .success(false) }
+            if let failure = state.lastFailure, failure.sync >= wanted { return .failure(failure.error) }
+            guard state.ended < wanted else { return .success(false) }
+            (state.isRunning, state.begun) = (true, state.begun + 1)
+            states[key] = state
             return .success(true)
         }
         return try isMine.get()
     }
 
     private func end(_ key: Key, _ failure: SystemError?) {
-        places.withLock { places, _ in
-            guard var place = places[key] else { return }
-            (place.isRunning, place.ended) = (false, place.begun)
-            if let failure { place.lastFailure = (place.begun, failure) }
-            places[key] = place
+        states.withLock { states, _ in
+            guard var state = states[key] else { return }
+            (state.isRunning, state.ended) = (false, state.begun)
+            if let failure { state.lastFailure = (state.begun, failure) }
+            states[key] = state
         }
-        places.signalAll()
+        states.signalAll()
     }
 
     private func leave(_ key: Key) {
-        places.withLock { places, _ in
-            places[key]?.threads -= 1
-            if places[key]?.threads == 0 { places[key] = nil }
+        states.withLock { states, _ in
+            states[key]?.threads -= 1
+            if states[key]?.threads == 0 { states[key] = nil }
         }
     }
 }

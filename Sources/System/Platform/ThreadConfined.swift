@@ -11,7 +11,8 @@ final class ThreadConfined<State: ~Copyable>: Sendable {
 
     /// Makes the calling thread the owner, for good.
     func bind() {
-        precondition(owner.exchange(csystem_thread(), ordering: .relaxed) == 0, "it has an owner")
+        let former = owner.exchange(csystem_thread(), ordering: .relaxed)
+        precondition(former == 0, "it has an owner")
     }
 
     var isOwned: Bool { owner.load(ordering: .relaxed) == csystem_thread() }

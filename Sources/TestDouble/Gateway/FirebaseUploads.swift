@@ -171,7 +171,7 @@ import Transfers
         if case .received(let offset) = try await upload.query() { offset } else { 0 }
     }
 
-    /// Where the client may go on it is told from where.
+    /// The offset, where the client may continue.
     private func refusal(_ error: StorageError, of upload: IncomingUpload) async throws -> HTTPServerResponse {
         var refusal = GatewayError(error)
         if refusal.dropsConnection { throw refusal }

@@ -30,7 +30,7 @@ import Transfers
     }
     private let reset: Reset?
     package let metrics = HTTPServerMetrics()
-    /// Hides the list of a bucket of this name. Nil where nobody may know.
+    /// `GET /metrics`; it hides the list of a bucket of this name. Nil for none.
     package var metricsPage: MetricsPage?
 
     /// Throws where a harness stops a request that is no call of the backend.

@@ -12,7 +12,7 @@ import Testing
 
     /// Returns when `count` threads are in `run`.
     private func threads(_ count: Int) async throws {
-        try await until { syncs.places.withLock { places, _ in places[1]?.threads } == count }
+        try await until { syncs.states.withLock { places, _ in places[1]?.threads } == count }
     }
 
     /// The error of a sync that waits for `mayEnd`.
@@ -73,6 +73,6 @@ import Testing
         let count = Atomic(0)
         for key in [1, 1, 2] { try syncs.run(key) { () throws(SystemError) in count.add(1, ordering: .relaxed) } }
         #expect(count.load(ordering: .relaxed) == 3)
-        #expect(syncs.places.withLock { places, _ in places.isEmpty })
+        #expect(syncs.states.withLock { places, _ in places.isEmpty })
     }
 }

@@ -7,7 +7,7 @@ extension StorageError {
     }
 
     static var unrequestedStop: StorageError {
-        StorageError(.unknown, "The engine stopped, and nobody had told it to.").with(\.retryable, true)
+        StorageError(.unknown, "The engine stopped without a request to stop.").with(\.retryable, true)
     }
 
     /// Holds an upload of an earlier process until a client resumes it.

@@ -41,7 +41,7 @@ public struct UploadStrategy: TransferStrategy {
     public static func isOpening(_ step: Step) -> Bool { step == .open }
 
     public let size: Int64
-    /// False where the source could not be inspected, or its client has not told the size yet.
+    /// False where the source could not be inspected, or its client has not announced the size yet.
     public var sizeIsKnown = true
     /// Bytes that the engine has acknowledged; never goes back, even where the engine loses some.
     public private(set) var acknowledged: Int64 = 0
