@@ -1,0 +1,205 @@
+import Storage
+import TestSupport
+import Testing
+
+/// Uploads whose clients send the bytes in requests of their own: what the task, the client and the engine say, and what
+/// they hear.
+@Suite(.watchdog) struct IncomingUploadMachineTests {
+    private typealias Machine = IncomingUploadMachine
+
+    /// Events: a step that sends from 4 on waits for a request.
+    private func waiting(announcing size: Int64? = nil) -> Machine {
+        var machine = Machine(announcedSize: size)
+        machine.converse([(.stepBegan(.send(4..<20)), [])])
+        return machine
+    }
+
+    // MARK: - Requests
+
+    @Test func `Bytes go to the engine, and are acknowledged as far as it has them`() {
+        var machine = Machine(announcedSize: nil)
+        machine.converse([
+            (.stepBegan(.open), [.perform(.open)]),
+            (.engineAnswered(.opened()), [.endStep(.opened())]),
+            (.stepBegan(.send(0..<20)), []),
+            (.requested(.send(0..<4, isLast: false)), [.perform(.send(0..<4))]),
+            (.engineAnswered(.received(upTo: 4)), [.endStep(.received(upTo: 4)), .acknowledge(upTo: 4)]),
+        ])
+    }
+
+    @Test func `A request between two steps is served by the next one`() {
+        var machine = Machine(announcedSize: nil)
+        machine.converse([
+            (.requested(.send(0..<4, isLast: false)), []),
+            (.stepBegan(.open), [.perform(.open)]),
+            (.engineAnswered(.opened()), [.endStep(.opened())]),
+            (.stepBegan(.send(0..<20)), [.perform(.send(0..<4))]),
+        ])
+    }
+
+    @Test func `Bytes that the engine has already are left out`() {
+        var machine = waiting()
+        machine.converse([
+            (.requested(.send(0..<4, isLast: false)), [.answer(.received(upTo: 4))]),
+            (.requested(.send(0..<6, isLast: false)), [.perform(.send(4..<6))]),
+        ])
+    }
+
+    @Test func `A request of which the engine takes a part stays until it has all`() {
+        var machine = waiting()
+        machine.converse([
+            (.requested(.send(4..<8, isLast: false)), [.perform(.send(4..<8))]),
+            (.engineAnswered(.received(upTo: 6)), [.endStep(.received(upTo: 6))]),
+            (.stepBegan(.send(6..<20)), [.perform(.send(6..<8))]),
+            (.engineAnswered(.received(upTo: 8)), [.endStep(.received(upTo: 8)), .acknowledge(upTo: 8)]),
+        ])
+    }
+
+    @Test func `The last request may have no bytes, and afterwards each gets the end`() throws {
+        var machine = waiting()
+        let object = try stored(4)
+        machine.converse([
+            (.requested(.send(4..<4, isLast: true)), [.perform(.send(4..<4))]),
+            (.engineAnswered(.completed(object)), [.endStep(.completed(object)), .answer(.completed(object))]),
+            (.requested(.query), [.answerWithEnd]),
+            (.requested(.send(4..<8, isLast: true)), [.answerWithEnd]),
+        ])
+    }
+
+    @Test func `A client that asks hears what the engine has`() {
+        var machine = waiting()
+        machine.converse([
+            (.requested(.query), [.perform(.query)]),
+            (.engineAnswered(.received(upTo: 4)), [.acknowledge(upTo: 4)]),
+            (.requested(.query), [.perform(.query)]),
+            // The task did not know of so many.
+            (.engineAnswered(.received(upTo: 6)), [.endStep(.received(upTo: 6)), .acknowledge(upTo: 6)]),
+        ])
+    }
+
+    // MARK: - Refusals
+
+    @Test func `A gap is refused, and the step goes on to wait`() throws {
+        var machine = waiting()
+        let error = try #require(refusal(machine.handle(.requested(.send(5..<6, isLast: false)))))
+        #expect(error.param == "offset" && error.message.contains("begin at 5, but the next one is that at 4"))
+        machine.converse([(.requested(.send(4..<6, isLast: false)), [.perform(.send(4..<6))])])
+    }
+
+    @Test(arguments: [(4..<9, false), (4..<7, true), (4..<9, true)] as [(Range<Int64>, Bool)])
+    func `Bytes that miss the announced size are refused`(range: Range<Int64>, isLast: Bool) throws {
+        var machine = waiting(announcing: 8)
+        let error = try #require(refusal(machine.handle(.requested(.send(range, isLast: isLast)))))
+        #expect(error.param == "size" && error.message.contains("\(range.upperBound), but the upload has announced 8"))
+        machine.converse([(.requested(.send(4..<8, isLast: true)), [.perform(.send(4..<8))])])
+    }
+
+    private func refusal(_ effects: [Machine.Effect]) -> StorageError? {
+        if case .answer(.failed(let error))? = effects.first, effects.count == 1 { error } else { nil }
+    }
+
+    // MARK: - Failures
+
+    @Test func `A failure that may be repeated is the client's alone, and the next bytes go where the engine is`() {
+        var machine = waiting()
+        machine.converse([
+            (.requested(.send(4..<8, isLast: false)), [.perform(.send(4..<8))]),
+            (.engineAnswered(.failed(.busy)), [.answer(.failed(.busy))]),
+            (.requested(.send(4..<8, isLast: false)), [.perform(.query)]),
+            (.engineAnswered(.received(upTo: 4)), [.perform(.send(4..<8))]),
+            (.engineAnswered(.unsettled(.busy)), [.answer(.failed(.busy))]),
+            (.requested(.send(4..<8, isLast: false)), [.perform(.query)]),
+            (.engineAnswered(.received(upTo: 6)), [.endStep(.received(upTo: 6))]),
+            (.stepBegan(.send(6..<20)), [.perform(.send(6..<8))]),
+        ])
+    }
+
+    @Test(
+        arguments: [.failed(.refused), .unsettled(.refused), .forgotten(.gone), .superseded(.gone)]
+            as [UploadStrategy.Answer])
+    func `Another failure is for the client and the task`(answer: UploadStrategy.Answer) {
+        var machine = waiting()
+        machine.converse([
+            (.requested(.send(4..<8, isLast: false)), [.perform(.send(4..<8))]),
+            (.engineAnswered(answer), [.endStep(answer), .answer(.failed(answer.error))]),
+            (.requested(.query), []),
+            (.discarded, [.answerWithEnd]),
+            (.requested(.query), [.answerWithEnd]),
+        ])
+    }
+
+    // MARK: - Ends of steps
+
+    @Test func `A step that waits stops at once`() {
+        var machine = waiting()
+        machine.converse([(.stopped, [.endStep(.aborted)]), (.stopped, [])])
+    }
+
+    @Test func `A request in flight survives a stop`() {
+        var machine = waiting()
+        machine.converse([
+            (.requested(.send(4..<8, isLast: false)), [.perform(.send(4..<8))]),
+            (.stopped, []),
+            (.engineAnswered(.aborted), [.endStep(.aborted)]),
+            (.stepBegan(.query), [.perform(.query)]),
+            (.engineAnswered(.received(upTo: 6)), [.endStep(.received(upTo: 6))]),
+            (.stepBegan(.send(6..<20)), [.perform(.send(6..<8))]),
+        ])
+    }
+
+    @Test func `A step that is stopped does not wait for a repetition, and asks the engine nothing more`() {
+        var machine = waiting()
+        machine.converse([
+            (.requested(.send(4..<8, isLast: false)), [.perform(.send(4..<8))]),
+            (.stopped, []),
+            (.engineAnswered(.failed(.busy)), [.endStep(.aborted), .answer(.failed(.busy))]),
+            (.stepBegan(.send(4..<20)), []),
+            (.requested(.query), [.perform(.query)]),
+            (.engineAnswered(.failed(.busy)), [.answer(.failed(.busy))]),
+            (.requested(.send(4..<8, isLast: false)), [.perform(.query)]),
+            (.stopped, []),
+            (.engineAnswered(.received(upTo: 4)), [.endStep(.aborted)]),
+        ])
+    }
+
+    @Test func `A session that has to go fails its step, and all later ones`() {
+        var machine = waiting()
+        machine.converse([
+            (.refused(.gone), [.endStep(.failed(.gone))]),
+            (.stepBegan(.query), [.endStep(.failed(.gone))]),
+            (.requested(.query), []),
+            (.stepBegan(.send(4..<20)), [.endStep(.failed(.gone))]),
+            (.discarded, [.answerWithEnd]),
+        ])
+    }
+
+    @Test func `A request hears that the upload was complete before`() throws {
+        var machine = Machine(announcedSize: nil)
+        let object = try stored(4)
+        machine.converse([
+            (.requested(.query), []),
+            (.stepBegan(.query), [.perform(.query)]),
+            (.engineAnswered(.completed(object)), [.endStep(.completed(object)), .answerWithEnd]),
+        ])
+    }
+}
+
+extension IncomingUploadMachine {
+    fileprivate mutating func converse(
+        _ conversation: [(said: Event, heard: [Effect])], _ location: SourceLocation = #_sourceLocation
+    ) {
+        for (number, line) in conversation.enumerated() {
+            let effects = handle(line.said)
+            #expect(effects == line.heard, "line \(number + 1): \(line.said)", sourceLocation: location)
+        }
+    }
+}
+
+extension UploadStrategy.Answer {
+    fileprivate var error: StorageError {
+        switch self {
+        case .failed(let error), .unsettled(let error), .forgotten(let error), .superseded(let error): error
+        case .opened, .received, .completed, .aborted: .busy
+        }
+    }
+}
