@@ -20,11 +20,13 @@ import Storage
     private let bytes: IncomingBytes
     private let engine: any UploadSession
     private var machine: IncomingUploadMachine
-    /// The client that waits for an answer; nil answers with the end of the task.
+    /// The client that waits for an answer; it hears how the task ends where that is nil.
     private var client: CheckedContinuation<Answer?, Never>?
     /// Offers the bytes of its request to the engine.
     private var offer: () -> Void = {}
+    /// The requests that wait for their turn.
     private let turn = Waiters()
+    /// The task, which waits for the end of its step.
     private var step: CheckedContinuation<UploadStrategy.Answer, Never>?
     private var replacesNewer = false
     private let waits: ClientWaits

@@ -30,7 +30,7 @@ public struct IncomingUploadMachine: Equatable, Sendable {
     public enum Request: Equatable, Sendable {
         /// Where is the engine?
         case query
-        /// The object ends with the last bytes.
+        /// `isLast`: the object ends with these bytes, which may be none.
         case send(Range<Int64>, isLast: Bool)
     }
 
