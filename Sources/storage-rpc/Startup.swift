@@ -113,8 +113,12 @@ extension ServiceOptions {
         return options
     }
 
+    /// Threads of the engine may still create files in it: tries again until nothing is there.
     fileprivate func removeTemporaryRoot() {
-        if let temporaryRoot { try? FileManager.default.removeItem(atPath: temporaryRoot) }
+        guard let temporaryRoot else { return }
+        for _ in 0..<1000 where FileManager.default.fileExists(atPath: temporaryRoot) {
+            try? FileManager.default.removeItem(atPath: temporaryRoot)
+        }
     }
 }
 

@@ -17,9 +17,10 @@ public final class Database {
     ///
     /// - Parameters:
     ///   - applicationID: marks the program's files. A file with other contents is refused, untouched.
-    ///   - busyTimeout: milliseconds to wait for another process that holds the file.
+    ///   - busyTimeout: milliseconds to wait for another connection that holds the file; a sync on a busy disk takes
+    ///     seconds.
     /// - Throws: what `isIO`, `isReadOnly`, `isBusy`, `isCorrupt` and `finding` tell apart; the error names the file.
-    public init(path: String, applicationID: Int32, busyTimeout: Int32 = 250) throws(DatabaseError) {
+    public init(path: String, applicationID: Int32, busyTimeout: Int32 = 10_000) throws(DatabaseError) {
         self.path = path
         if let reason = csqlite_load() { throw .libraryMissing(String(cString: reason), path: path) }
         guard !path.isEmpty, !path.utf8.contains(0) else {

@@ -12,7 +12,7 @@ import Testing
     init() throws { scratch = try Scratch() }
 
     private func source(_ path: String, _ kind: Token.Kind = .idToken) -> StoredTokenSource {
-        StoredTokenSource(kind: kind, place: .file(path), now: { [day] in day.now })
+        StoredTokenSource(kind: kind, location: .file(path), now: { [day] in day.now })
     }
 
     @Test func `A file's token is the current content of the file`() async throws {
@@ -81,16 +81,16 @@ import Testing
 
     @Test func `A variable holds one token`() async throws {
         let source = StoredTokenSource(
-            kind: .appCheckToken, place: .variable(Secret(" fixed ")), now: { [day] in day.now })
+            kind: .appCheckToken, location: .variable(Secret(" fixed ")), now: { [day] in day.now })
         let token = try await source.token(.appCheckToken, insteadOf: nil)
         #expect(token == Token(.appCheckToken, "fixed"))
         #expect(try await source.token(.idToken, insteadOf: nil) == nil)
         let error = try await failure(of: source, .appCheckToken, insteadOf: token)
         #expect(error.message.contains("STORAGE_RPC_APP_CHECK_TOKEN") && !error.message.contains("fixed"))
         let expired = StoredTokenSource(
-            kind: .idToken, place: .variable(Secret(webToken(#"{"exp":1}"#))), now: { [day] in day.now })
+            kind: .idToken, location: .variable(Secret(webToken(#"{"exp":1}"#))), now: { [day] in day.now })
         #expect(try await failure(of: expired, .idToken).message.contains("expired"))
-        let broken = StoredTokenSource(kind: .idToken, place: .variable(Secret("se cret")), now: { [day] in day.now })
+        let broken = StoredTokenSource(kind: .idToken, location: .variable(Secret("se cret")), now: { [day] in day.now })
         let reason = try await failure(of: broken, .idToken).message
         #expect(reason.contains("STORAGE_RPC_ID_TOKEN is not a token") && !reason.contains("cret"))
     }

@@ -104,10 +104,10 @@ import Testing
         let (first, _) = try desk.connect(wire, limits: limits, memory: memory)
         let (second, _) = try other.connect(otherWire, limits: limits, memory: memory)
         await wire.send(header + Self.long)
-        try await until { first.inputMemory.reserved > 0 }
+        try await until { first.intake.memory.reserved > 0 }
         async let sent: Void = otherWire.sendLine(echo("2", Self.long))
         #expect(try await clock.nextSleep() == .seconds(30))
-        #expect(second.inputMemory.isWaiting)
+        #expect(second.intake.memory.isWaiting)
         clock.advance(by: .seconds(30))
         #expect(await otherWire.line() == reply("2", Self.long))
         wire.endSending()
@@ -124,7 +124,7 @@ import Testing
         let (first, ended) = try desk.connect(narrow, memory: memory)
         let (second, _) = try other.connect(otherWire, memory: memory)
         await narrow.sendLine(echo("1", Self.long))
-        try await until { first.outputMemory.used >= 500 << 10 }
+        try await until { first.outlet.memory.used >= 500 << 10 }
         await otherWire.sendLine(#"{"jsonrpc":"2.0","id":2,"method":"bulk"}"#)
         _ = try await other.started.next()
         other.opened.wakeAll()
