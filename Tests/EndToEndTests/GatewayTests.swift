@@ -142,6 +142,21 @@ import Testing
         #expect(try second.waitForExit() == 0)
     }
 
+    @Test func `A held upload that is released without its answer ends its connection and can be continued`()
+        async throws
+    {
+        let (service, base) = try service()
+        let url = try await started(base, "film.mp4")
+        try await call("harness/arm", #"{"on":"send","do":{"hold":true}}"#)
+        let sent = Task { try await upload(url, "upload", at: 0, noise(Self.chunk)) }
+        while try await call("harness/settled")["held"]?.array?.isEmpty != false {}
+        try await call("harness/release", #"{"do":{"lose":{}}}"#)
+        await #expect(throws: HTTPError.self) { try await sent.value }
+        #expect(try await upload(url, "query").headers["X-Goog-Upload-Size-Received"] == "\(Self.chunk)")
+        service.signal(SIGTERM)
+        #expect(try service.waitForExit() == 0)
+    }
+
     @Test func `Rules of the harness apply to uploads of SDKs`() async throws {
         let bytes = noise(4 * Self.chunk)
         let (service, base) = try service()

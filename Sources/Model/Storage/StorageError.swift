@@ -36,8 +36,8 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
     public var serverResponse: String?
     public var retryable = false
     public var retryAfter: Duration?
-    /// A harness wants no answer: the gateway closes the connection instead.
-    public var dropsConnection: Bool?
+    /// The request may have been executed, but its answer is lost. The gateway then closes the connection.
+    public var answerIsLost: Bool?
     /// A cancelled upload may have stored its object, or may store it later.
     public var mayBeStored: Bool?
     /// The failed attempts since the last progress, once the retry time is used up.

@@ -148,7 +148,7 @@ struct GatewayError: Error {
 
     init(_ error: StorageError) {
         self.init(error.httpStatus ?? Self.status(of: error), error.message)
-        dropsConnection = error.dropsConnection == true
+        dropsConnection = error.answerIsLost == true
     }
 
     private static func status(of error: StorageError) -> Int {

@@ -88,7 +88,7 @@ protocol HarnessedAnswer {
         case .lose(let error):
             let answer = await perform(call)
             lost = answer
-            let error = error.about(call.reference)
+            let error = error.about(call.reference).with(\.answerIsLost, error.httpStatus == nil ? true : nil)
             return answer.isEnd ? .lost(error) : .failed(error)
         case .abort: return .stopped(call)
         }

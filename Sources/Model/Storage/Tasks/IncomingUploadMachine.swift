@@ -194,7 +194,7 @@ public struct IncomingUploadMachine: Equatable, Sendable {
         case .failed(let error), .unsettled(let error):
             offset = nil
             let effects = close(with: .answer(.failed(error)))
-            let mayRepeat = error.retryable || error.dropsConnection == true
+            let mayRepeat = error.retryable || error.answerIsLost == true
             return (mayRepeat ? goOn(from: start, isStopping: isStopping) : endStep(answer)) + effects
         case .forgotten(let error), .superseded(let error):
             return endStep(answer) + close(with: .answer(.failed(error)))

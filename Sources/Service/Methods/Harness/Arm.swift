@@ -77,9 +77,7 @@ extension Params {
         defer { _ = params.takeRest() }
         switch member {
         case "fail": return .fail(try params.failure("fail"))
-        case "lose":
-            let error = try params.failure("lose")
-            return .lose(error.with(\.dropsConnection, error.httpStatus == nil ? true : nil))
+        case "lose": return .lose(try params.failure("lose"))
         case "hold", "corrupt":
             guard try params.optionalBool(member) == true else {
                 throw .invalidParam(params.fullName(member), "must be true")
