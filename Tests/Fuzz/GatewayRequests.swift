@@ -75,7 +75,7 @@ private let place: GatewayPlace = onLoop {
     func check() async {
         do {
             for bucket in try await engine.buckets() {
-                for object in try await engine.scan(ObjectScan(bucket: bucket)).objects {
+                for object in try await engine.list(ObjectQuery(bucket: bucket)).objects {
                     let (reference, caller) = (object.reference, Caller(retryTime: .zero))
                     let bytes = try await engine.data(of: reference, known: nil, maxSize: .max, for: caller)
                     expect(bytes.count == object.size, "the size of \(reference.url) is that of its bytes")

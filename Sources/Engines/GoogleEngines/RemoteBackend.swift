@@ -109,10 +109,7 @@ package final class RemoteBackend: Backend {
                 return try await LastStatus.attached(by: body)
             } catch {
                 guard error.retryable, !Task.isCancelled else { throw error.explained(dialect) }
-                retryTime.note(error, took: elapsed(), at: time.now())
-                guard let rest = retryTime.nextRest(atLeast: error.retryAfter) else {
-                    throw error.retriedTooOften(retryTime.attempts)
-                }
+                let rest = try retryTime.delay(after: error, took: elapsed(), at: time.now())
                 ProcessMetrics.operationRetries.increment()
                 debug?("an operation is tried again in \(rest), after \(error.code)")
                 do { try await time.clock.sleep(for: rest) } catch {}

@@ -151,10 +151,7 @@ package final class HarnessBackend: Backend {
             guard case .failure(let error) = answer, harnessed.wasStruck, error.retryable else {
                 return try answer.get()
             }
-            budget.note(error, took: .zero, at: harness.clock.timeOfDay)
-            guard let delay = budget.nextRest(atLeast: error.retryAfter) else {
-                throw error.retriedTooOften(budget.attempts)
-            }
+            let delay = try budget.delay(after: error, took: .zero, at: harness.clock.timeOfDay)
             switch await harnessed.rest(for: delay) {
             case .proceed: break
             case .fail(let error), .lose(let error): throw error.about(reference)

@@ -90,7 +90,8 @@ import Testing
         let expired = StoredTokenSource(
             kind: .idToken, location: .variable(Secret(webToken(#"{"exp":1}"#))), now: { [day] in day.now })
         #expect(try await failure(of: expired, .idToken).message.contains("expired"))
-        let broken = StoredTokenSource(kind: .idToken, location: .variable(Secret("se cret")), now: { [day] in day.now })
+        let broken = StoredTokenSource(
+            kind: .idToken, location: .variable(Secret("se cret")), now: { [day] in day.now })
         let reason = try await failure(of: broken, .idToken).message
         #expect(reason.contains("STORAGE_RPC_ID_TOKEN is not a token") && !reason.contains("cret"))
     }

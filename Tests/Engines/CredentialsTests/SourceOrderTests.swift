@@ -54,7 +54,8 @@ import Testing
         var options = CredentialOptions([:])
         options.commands = [.idToken: "curl -d s3cr3t"]
         let command = ShellCommand(line: Secret("curl -d s3cr3t"))
-        let variable = StoredTokenSource(kind: .idToken, location: .variable(Secret("s3cr3t")), now: { [day] in day.now })
+        let variable = StoredTokenSource(
+            kind: .idToken, location: .variable(Secret("s3cr3t")), now: { [day] in day.now })
         var dumped = ""
         dump((options, command, variable, Secret("s3cr3t")), to: &dumped)
         #expect(!dumped.contains("s3cr3t"))

@@ -40,6 +40,16 @@ public struct RetryBudget: Equatable, Sendable {
         return min(rest, left)
     }
 
+    /// Records a failed attempt, and returns the delay before the next one. Throws the error with all attempts where the budget
+    /// is used up.
+    public mutating func delay(
+        after error: StorageError, took: Duration, at time: Timestamp
+    ) throws(StorageError) -> Duration {
+        note(error, took: took, at: time)
+        guard let rest = nextRest(atLeast: error.retryAfter) else { throw error.retriedTooOften(attempts) }
+        return rest
+    }
+
     /// Only a complete delay counts: time while paused does not.
     public mutating func rested(_ pause: Duration) { spent += pause }
 }
