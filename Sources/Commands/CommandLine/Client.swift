@@ -190,7 +190,7 @@ extension Client.Interruption {
 extension Client.Failure {
     /// The message of an error object, with its name.
     init(_ error: JSON?) {
-        // "unknown" tells nobody anything.
+        // "unknown" has no information.
         let known = error?["data"]?["name"]?.string.flatMap { $0 == "unknown" ? nil : $0 }
         let name = known.map { " (\($0))" } ?? ""
         message = (error?["message"]?.string ?? "the service failed without saying why") + name

@@ -117,7 +117,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// A reference with what lists tell of an object.
+    /// A reference with what lists contain of an object.
     private func merged(_ reference: JSON, _ metadata: JSON) -> JSON {
         let names = ["size", "updated", "contentType", "generation"]
         let members = (reference.object ?? []).filter { $0.key != "metadata" }
@@ -161,7 +161,7 @@ extension ClientCommandRunner {
         for object in found.flatMap(\.items) { try attempt(orFail: isOnly) { try body(object.json) } }
     }
 
-    /// Knows all that it will remove before it begins, and goes on after one that cannot be removed.
+    /// Finds all objects before it removes the first one, and continues after one that cannot be removed.
     func remove(_ texts: [String]) throws {
         let sources = try allSources(texts)
         let isTree = options.isRecursive || sources.contains { $0.isMatch }

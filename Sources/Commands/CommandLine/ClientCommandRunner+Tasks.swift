@@ -60,7 +60,7 @@ extension ClientCommandRunner {
             return fail("task \(task.id) is \(answer["snapshot"]?["state"]?.string ?? "gone")\(hint)")
         }
         _ = try client.call("\(task.kind)/resume", params)
-        // Not before: an observer hears of the state that the task is in, and it was paused. Of an end it hears, too.
+        // Not before: an observer gets the present state first, which was paused. It gets an end, too.
         for status in ["progress", "pause", "success", "failure"] {
             _ = try client.call("\(task.kind)/observe", ["task": .string(task.id), "status": .string(status)])
         }

@@ -9,7 +9,7 @@ package final class ClientCommandRunner {
     let isPrivate: Bool
     var client: Client
     var transfers: RunningTransfers
-    /// Failures that were printed, of commands that go on after one.
+    /// Failures that were printed, of commands that continue after one.
     var failures = 0
     /// Lists have the metadata of their objects.
     var listsMetadata = false

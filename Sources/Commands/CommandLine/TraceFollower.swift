@@ -5,7 +5,7 @@ import Tracing
 /// `storage-rpc trace --follow`: shows a trace while it is recorded, until no service writes it any more.
 final class TraceFollower {
     private let file: Descriptor
-    /// Nil for a pipe, which tells its end itself.
+    /// Nil for a pipe, which ends by itself.
     private let lock: OpenFile?
     private let path: String
     private let wanted: String

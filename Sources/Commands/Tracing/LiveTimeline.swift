@@ -4,7 +4,7 @@ import JSONText
 package struct LiveTimeline {
     private var builder = TraceModelBuilder()
     private var options: Timeline.Options
-    /// The requests that were not shown, since only their answers tell whether they are asked for.
+    /// The requests that were not shown, since only their answers show whether the filter includes them.
     private var hidden: Set<Int> = []
     /// The times of the reports that were shown last, by task.
     private var reported: [String: Int64] = [:]

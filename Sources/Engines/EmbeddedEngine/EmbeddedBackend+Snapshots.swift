@@ -7,7 +7,7 @@ import Roots
 import Storage
 import TaskStore
 
-// What a harness needs, and nobody else.
+// What only a harness needs.
 extension EmbeddedBackend {
     /// Stores small objects in one transaction. Replaced ones go.
     package func putAll(_ uploads: [Upload]) async throws(StorageError) {
@@ -60,7 +60,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// Copies what `save` has stored to the directory of a root that nobody has. Blocks.
+    /// Copies what `save` has stored to the directory of a root that no process uses. Blocks.
     package static func restore(_ saved: String, into root: String) throws(StorageError) {
         do { try RootCopy(saved, to: root).make(isInUse: false) } catch {
             throw .copying(saved, to: root, error)

@@ -22,7 +22,7 @@ struct RootCopy {
     /// Files of objects never change, and no number is used twice. Those that are there get a second name first, so that
     /// few of those that the copy of the database names can be gone.
     ///
-    /// - Parameter isInUse: false for a root that nobody changes, whose database may be copied as a file.
+    /// - Parameter isInUse: false for a root that does not change, whose database may be copied as a file.
     @discardableResult
     func make(isInUse: Bool = true) throws -> (objects: Int64, bytes: Int64) {
         for name in ["objects", "spool"] {

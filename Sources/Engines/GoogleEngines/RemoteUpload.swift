@@ -245,7 +245,7 @@ final class RemoteUpload: TransferSession {
         do throws(StorageError) {
             if let stored = try await ownStoredObject() { return .completed(stored) }
         } catch {
-            // What somebody else has stored is there.
+            // Another client has stored an object there.
             guard error.code == .preconditionFailed else { throw error }
         }
         guard fate.mayBeStored else { return .aborted }

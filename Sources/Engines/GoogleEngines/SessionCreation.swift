@@ -1,8 +1,8 @@
 import Platform
 import Storage
 
-/// The request that opens an upload's session. It is seen through even where the step that made it is told to stop: the
-/// next one gets the session that it has opened, and if nobody wants it any more it is cancelled at the server.
+/// The request that opens an upload's session. It is completed even where the step that made it is stopped: the
+/// next one gets the session that it has opened, and a session that no step needs is cancelled at the server.
 @Loop final class SessionCreation {
     typealias Opened = Result<RemoteSession, StorageError>
 
@@ -16,7 +16,7 @@ import Storage
 
     typealias Open = @Loop () async throws(StorageError) -> RemoteSession
 
-    /// The session, once it is open. Throws at once where the step is told to stop. `open` makes the request, unless
+    /// The session, once it is open. Throws at once where the step is stopped. `open` makes the request, unless
     /// an earlier one is under way.
     func session(
         of upload: Upload, at backend: RemoteBackend, _ open: @escaping Open
@@ -31,7 +31,7 @@ import Storage
         return try opened.get()
     }
 
-    /// Whatever it opens, or has opened for nobody, is not wanted.
+    /// Cancels the session that it opens or has opened, unless a step has taken it.
     func discard(_ upload: Upload, at backend: RemoteBackend) {
         isDiscarded = true
         if case .success(let session)? = opened { backend.cancel(session, upload) }

@@ -1,8 +1,8 @@
 import Storage
 
-/// Whether the object of an upload is stored, as far as its requests with the last bytes tell.
+/// Whether the object of an upload is stored, as far as its requests with the last bytes show.
 ///
-/// A value: the upload tells it what happens to each of them.
+/// A value: the upload reports to it what happens to each of them.
 ///
 ///     absent ──sent──▶ unanswered ──answered──▶ absent, or undecided ──looked──▶ absent
 ///                          └──lost──▶ unanswered for good, unless bytes were missing

@@ -52,7 +52,7 @@ struct DestinationFile {
         return true
     }
 
-    /// A link is replaced itself, but not one to a descriptor or a device: whoever names it wants its target.
+    /// A link is replaced itself, but not one to a descriptor or a device: a user who names it means its target.
     private func checkLink() throws(StorageError) {
         guard allowed == nil else { return }
         do throws(SystemError) {

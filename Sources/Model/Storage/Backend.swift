@@ -91,7 +91,7 @@ public protocol TransferSession<Strategy>: Sendable {
     func stopSoon()
     /// Removes what has been transferred so far.
     func discard()
-    /// The step in flight goes on when the client sends more.
+    /// The step in flight continues when the client sends more.
     @Loop var waitsForItsClient: Bool { get }
     /// The state of the session for the next process; nil where that would begin anew.
     func bookmark() async -> Bookmark?
@@ -153,7 +153,7 @@ public enum UploadSource: Sendable {
 
 public struct FileIdentity: Codable, Equatable, Sendable {
     public var size: Int64
-    /// When its bytes last changed, as the file system tells it: seconds since 1970 and nanoseconds.
+    /// When its bytes last changed, as the file system reports it: seconds since 1970 and nanoseconds.
     public var modifiedSeconds: Int64
     public var modifiedNanoseconds: Int64
     public var inode: UInt64

@@ -127,7 +127,7 @@ package struct Glob: Sendable {
 }
 
 extension Glob.Step {
-    /// Whether a name may go on with this character, at this step or at the next one.
+    /// Whether a name may continue with this character, at this step or at the next one.
     fileprivate func takes(_ scalar: Unicode.Scalar) -> (stays: Bool, advances: Bool) {
         switch self {
         case .one(let own): (false, scalar == own)

@@ -50,10 +50,10 @@ public final class IncomingBytes: Sendable {
     }
 
     private let state: Mutex<State>
-    /// In bytes; nil where the client tells the size with the last of them.
+    /// In bytes; nil where the client sends the size with the last of them.
     public let announced: Int64?
 
-    /// `size` is nil where the client tells it later.
+    /// `size` is nil where the client sends it later.
     public init(size: Int64?) {
         announced = size
         state = Mutex(State(size: size))

@@ -56,7 +56,7 @@ public struct SettableMetadata: Sendable {
         self = changed
     }
 
-    /// The metadata of a new object. Without a content type it has that of the first of the names that tells one.
+    /// The metadata of a new object. Without a content type it has that of the first name that implies one.
     public static func ofUpload(
         _ change: MetadataChange, named names: [String]
     ) throws(StorageError) -> SettableMetadata {

@@ -20,7 +20,7 @@ import Storage
     private let bytes: IncomingBytes
     private let engine: any UploadSession
     private var machine: IncomingUploadMachine
-    /// The client that waits for an answer; it hears how the task ends where that is nil.
+    /// The client that waits for an answer; where that is nil it gets the end of the task.
     private var client: CheckedContinuation<Answer?, Never>?
     /// Offers the bytes of its request to the engine.
     private var offer: () -> Void = {}
@@ -44,7 +44,7 @@ import Storage
     /// The bytes that the client has announced; nil where it has not.
     public var announcedSize: Int64? { bytes.announced }
 
-    /// The size of all bytes that its client has told since, while this process lasts; nil where it has not.
+    /// The size of all bytes as a later request of the client has it. Nil where none had it in this process.
     public var toldSize: Int64?
 
     /// Why the upload takes nothing more; nil while it does.

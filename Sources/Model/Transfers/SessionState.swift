@@ -24,7 +24,7 @@ struct HeldBytes<Strategy: TransferStrategy> {
 /// The session of a task with its engine.
 enum SessionState<Strategy: TransferStrategy> {
     case open(any TransferSession<Strategy>)
-    /// It is made when the task goes on, with the tokens of the client that resumes it.
+    /// It is made when the task continues, with the tokens of the client that resumes it.
     case deferred((_ tokens: (any TokenSource)?) -> any TransferSession<Strategy>)
     /// The task has ended, and holds no resources any more.
     case closed

@@ -1,7 +1,7 @@
 import Platform
 import Storage
 
-/// Takes lines about tasks; nil for those that nobody reads.
+/// Writes lines about tasks. Nil for a level that is not logged.
 public struct TransferLog: Sendable {
     let info: (@Sendable (String) -> Void)?
     let debug: (@Sendable (String) -> Void)?

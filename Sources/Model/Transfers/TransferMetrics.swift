@@ -9,7 +9,7 @@ struct TransferMetrics {
     var retries = 0
     private var ends: [TaskState: Int] = [:]
 
-    /// A server may tell any size.
+    /// A server may report any size.
     mutating func add(_ count: Int64) { bytes = bytes.addingSaturated(count) }
 
     mutating func ended(_ state: TaskState) { ends[state, default: 0] += 1 }

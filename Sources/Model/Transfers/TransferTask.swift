@@ -220,7 +220,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         if case .deferred(let open) = sessionState { sessionState = .open(open(tokens)) }
     }
 
-    /// Frees the bytes of a paused upload that are on disk now: it goes on like a task of an earlier process.
+    /// Frees the bytes of a paused upload that are on disk now: it continues like a task of an earlier process.
     private func releaseHeldBytes() {
         guard case .paused = machine.state, let held, let (path, identity) = recordWriter?.source else { return }
         sessionState = .deferred { _ in held.reopen(path, identity) }

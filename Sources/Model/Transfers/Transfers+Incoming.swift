@@ -5,7 +5,7 @@ import Storage
 // client, who may have gone. So sessions have a bound of their own, beyond which the longest idle one goes, and expire.
 
 extension Transfers {
-    /// Begins an upload whose client sends the bytes. `size` is nil where the client tells it with the last of them.
+    /// Begins an upload whose client sends the bytes. `size` is nil where only the last request has it.
     /// `isSession`: it sends them in several requests.
     public func upload(
         size: Int64?, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions = Preconditions(),
@@ -40,7 +40,7 @@ extension Transfers {
         return task
     }
 
-    /// The upload of a session, which goes on where an earlier process has left it. Nil for another task, an unknown one,
+    /// The upload of a session, which continues where an earlier process has left it. Nil for another task, an unknown one,
     /// or one that has ended.
     public func incomingUpload(_ id: String) async throws -> IncomingUpload? {
         try await ready()
@@ -108,7 +108,7 @@ extension Transfers {
 }
 
 extension UploadTask {
-    /// Its session, where its client sends the bytes; nil until a task of an earlier process goes on, and once it ends.
+    /// Its session, where its client sends the bytes; nil until a task of an earlier process continues, and once it ends.
     var incoming: IncomingUpload? { session as? IncomingUpload }
 
     fileprivate var isIdle: Bool { incoming?.isIdle ?? true }

@@ -174,7 +174,7 @@ extension Transfers {
         }
         let recordWriter = TaskRecordWriter(ends, record, isKept: true)
         let task = uploads.make(record, machine, sessionState, limiter(of: upload, strategy), recordWriter)
-        // Who has sent a part in one request, and has heard no answer, may have gone: that one expires, too.
+        // A client that has sent a part in one request and got no answer may be gone: that upload expires, too.
         if source.isIncoming, task.endpoint == nil { uploadSessions[task.id] = task }
         return task
     }

@@ -24,7 +24,7 @@ import Storage
     lazy var small = ConcurrencyLimiter(limit: backend.smallUploadsAtOnce) { [weak self] in self?.released() }
     lazy var large = ConcurrencyLimiter(limit: backend.uploadsAtOnce) { [weak self] in self?.released() }
     lazy var arriving = ConcurrencyLimiter(limit: backend.downloadsAtOnce) { [weak self] in self?.released() }
-    /// Uploads that wait for their clients hold up nobody.
+    /// Uploads that wait for their clients delay no other task.
     lazy var fromClients = ConcurrencyLimiter(limit: .max) { [weak self] in self?.released() }
     /// The unfinished uploads whose clients send the bytes in several requests, by the ids of their tasks. They count
     /// against `--max-upload-sessions` alone.

@@ -136,7 +136,7 @@ package final class ConnectionContext: MethodContext {
     fileprivate func hold(_ holds: Bool) {
         guard holds != isHeld else { return }
         isHeld = holds
-        // The answer to a question would not be heard.
+        // No message is read while the connection is held, so no answer either.
         if holds { tokens.giveUp() }
         if holds { peer?.pauseMessages() } else { peer?.resumeMessages() }
     }

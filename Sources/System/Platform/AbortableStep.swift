@@ -38,7 +38,7 @@ package final class AbortableStep<Answer: Sendable>: Sendable {
         waiter?.resume(returning: answer)
     }
 
-    /// True where nobody has aborted it, and from then on nobody can.
+    /// True unless it was aborted. After that it cannot be aborted.
     package func mayCommit() -> Bool {
         state.withLock { state in
             if state.phase == .running { state.phase = .committing }

@@ -37,7 +37,7 @@ public final class Acceptor {
         if !isPausing { watcher?.change(to: .readable) }
     }
 
-    /// Refuses whoever connects from now on.
+    /// Refuses connections from now on.
     public func close() {
         watcher?.cancel()
         watcher = nil

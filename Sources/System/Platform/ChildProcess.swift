@@ -35,7 +35,7 @@ package struct ChildProcess: Sendable {
         while waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     }
 
-    /// Blocks until it has ended, once. Nil if the system does not tell how.
+    /// Blocks until it has ended, once. Nil if the system does not report how.
     package func exit() -> Exit? {
         var raw: Int32 = 0
         while waitpid(id, &raw, 0) < 0 {

@@ -39,7 +39,7 @@ extension Descriptor {
         return try? Descriptor(duplicating: raw)
     }
 
-    /// The umask of the process at the other end of a socket, as it is now. Nil if the system does not tell.
+    /// The umask of the process at the other end of a socket, as it is now. Nil if the system does not report it.
     package var peerNewFilesMask: UInt32? {
         let process = csystem_peer_process(raw)
         return process > 0 ? CurrentProcess.newFilesMask(of: process) : nil

@@ -3,7 +3,7 @@ import Glibc
 
 /// The one source of everything that must be unique or secret: getrandom(2), which needs no descriptor.
 ///
-/// Where the kernel gives no random bytes the process ends with a message: it never goes on with predictable ones.
+/// Where the kernel gives no random bytes the process ends with a message: it never continues with predictable ones.
 public struct SecureRandom: RandomNumberGenerator, Sendable {
     /// As getrandom(2): the number of bytes written, or -1 and `errno`.
     typealias Source = @Sendable (UnsafeMutableRawBufferPointer) -> Int

@@ -15,7 +15,7 @@ package final class SharedSync<Key: Hashable & Sendable>: Sendable {
     package init() {}
 
     /// Calls `sync`, or waits for one that began after this call. Blocks. Throws its error, to all who have waited for it:
-    /// the system tells an error once, so another try could succeed although the change is lost.
+    /// the system reports an error once, so another try could succeed although the change is lost.
     package func run(_ key: Key, _ sync: () throws(SystemError) -> Void) throws(SystemError) {
         let wanted = states.withLock { states, _ in
             states[key, default: KeyState()].threads += 1

@@ -114,7 +114,7 @@ import Transfers
         }
     }
 
-    /// Of a session that has ended: the client has not heard so, or asks. What it sends must be what is stored.
+    /// Of a session that has ended: the client has no answer yet, or asks. What it sends must be what is stored.
     private func answer(again stored: ObjectMetadata) async throws -> HTTPServerResponse {
         let range = try SentRange(request)
         try range.check(request.body.length)
@@ -172,7 +172,7 @@ import Transfers
             return HTTPServerResponse(200, headers: headers)
         case .failed(let error):
             var refusal = GatewayError(error)
-            // A gap: the client asks where to go on.
+            // A gap: the client asks where to continue.
             if error.param == "offset" { refusal.status = 503 }
             throw refusal
         }

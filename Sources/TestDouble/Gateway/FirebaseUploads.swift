@@ -152,7 +152,7 @@ import Transfers
         }
     }
 
-    /// Of a session that has ended: the client has not heard so. What it sends must be what is stored. Without an offset
+    /// Of a session that has ended: the client has no answer yet. What it sends must be what is stored. Without an offset
     /// its bytes are the last ones.
     private func complete(again stored: ObjectMetadata) async throws -> HTTPServerResponse {
         do {

@@ -123,7 +123,7 @@ import Transfers
         return response
     }
 
-    /// A page of a foreign origin does not write, and is not told that it might: not even by requests that browsers send
+    /// A page of a foreign origin does not write, and gets no permission to: not even by requests that browsers send
     /// without asking first. It reads what browsers let all pages read, without headers that give it more.
     private func refusal(ofOriginOf http: HTTPServerRequest) -> HTTPServerResponse? {
         let reads = http.method == .get || http.method == .head

@@ -62,7 +62,7 @@ enum QueryParams {
         "enableObjectRetention", "includeFoldersAsPrefixes", "includeTrailingDelimiter", "overrideUnlockedRetention",
         "softDeleted", "versions", "copySourceAcl", "allowNonEmpty", "returnPartialSuccess",
     ]
-    /// Access that these grant needs no list: nobody is refused here.
+    /// Access that these grant needs no list: the gateway refuses no client.
     fileprivate static let acls: Set = [
         "predefinedAcl", "destinationPredefinedAcl", "predefinedDefaultObjectAcl",
     ]

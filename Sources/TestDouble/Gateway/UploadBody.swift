@@ -123,7 +123,7 @@ import Transfers
                 let room = Int(IncomingWindow.size - count) - ahead.count
                 // A source may give more than is asked for.
                 if room <= 0 || ahead.count >= Self.block { try await flush() }
-                // One read more tells whether the window has the end.
+                // One more read shows whether the window has the end.
                 let more = try await source.read(atMost: room <= 0 ? 1 : min(room, 256 << 10))
                 if more.isEmpty {
                     try await flush()

@@ -67,13 +67,13 @@ import Synchronization
         return "rule-\(lastRule)"
     }
 
-    /// Replaces a rule of the same name; what that holds goes on.
+    /// Replaces a rule of the same name; the calls that it holds continue.
     package func arm(_ rule: Rule, _ notify: @escaping @Loop (Event) -> Void = { _ in }) {
         _ = disarm(rule.name)
         rules.append((rule, notify))
     }
 
-    /// Removes one rule, or all, and returns them. What they hold goes on.
+    /// Removes one rule, or all, and returns them. The calls that they hold continue.
     package func disarm(_ name: String? = nil) -> [Rule] {
         let gone = rules.map(\.rule).filter { name == nil || $0.name == name }
         rules.removeAll { name == nil || $0.rule.name == name }
@@ -157,7 +157,7 @@ import Synchronization
 
     // MARK: - Quiet
 
-    /// Nothing happens any more unless somebody does something, or the clock moves.
+    /// Nothing more happens without a request or a move of the clock.
     private var isQuiet: Bool {
         let steps = waits.values.count { $0.call.operation.isStep }
         let asleep = clock.operationsAsleep

@@ -5,7 +5,7 @@ import Storage
 package enum Effect: Sendable {
     /// The engine is not asked; this is its answer.
     case fail(StorageError)
-    /// The engine does it; this is heard instead.
+    /// The engine executes the call; the caller gets this error instead of the answer.
     case lose(StorageError)
     /// Nothing happens until the hold is released.
     case hold

@@ -22,7 +22,7 @@ package struct HTTPServerLimits: Sendable {
     package var stallTime = Duration.seconds(30)
     /// For a client to read the last answer and to close, and to send the rest of a body that the handler has not read.
     package var lingerTime = Duration.seconds(5)
-    /// What a client may go on to send after the last answer, in bytes. Beyond it the connection is reset, and the client
+    /// What a client may still send after the last answer, in bytes. Beyond it the connection is reset, and the client
     /// may lose the answer.
     package var lingerBytes = 4 << 20
 

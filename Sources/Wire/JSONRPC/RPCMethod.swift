@@ -22,7 +22,7 @@ public protocol RPCMethod<Context>: Sendable {
     /// Returns the error of the reply when `run` throws, with details that the method knows.
     func failure(_ error: any Error) -> any Error
 
-    /// Called once the reply is in the outbox, so that the peer hears of work that starts here after the reply.
+    /// Called once the reply is in the outbox, so that notifications of work that starts here come after the reply.
     @Loop func didReply(_ result: Result, in context: Context)
 }
 

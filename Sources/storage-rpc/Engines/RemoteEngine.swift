@@ -33,8 +33,8 @@ struct RemoteEngine: Engine {
             TaskDirectories(options, endpoint, log), time: time, keepsTasks: keepsTasks)
     }
 
-    /// Google Cloud is asked in the name of whoever works on this machine, unless the flags name somebody else. An emulator
-    /// has no use for that name.
+    /// Google Cloud gets the application default credentials of this machine, unless the flags name others. An emulator
+    /// needs none.
     static func gcs(
         _ options: ServiceOptions, _ log: Log, time: TimeSource, keepsTasks: Bool
     ) throws -> RemoteEngine {

@@ -68,7 +68,7 @@ import Transfers
         return place
     }
 
-    /// Ends the upload sessions that nobody asks for any more, now and at least every hour.
+    /// Ends the upload sessions that have expired, now and at least every hour.
     private func expireSessions() {
         Loop.task { [transfers] in try? await transfers.expireSessions() }
         let period = min(options.limits.transfers.uploadSessionSeconds, 3600)

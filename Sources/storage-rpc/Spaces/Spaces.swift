@@ -20,7 +20,7 @@ import Storage
     private var lastName = 0
     private let entrance = LoopMutex()
 
-    /// `serve` takes whoever connects to the socket of a space.
+    /// `serve` gets each connection to the socket of a space.
     init(
         _ options: ServiceOptions, _ first: HarnessEngine, _ surroundings: Surroundings,
         serve: @escaping @Loop (Descriptor, Space) -> Void
@@ -52,7 +52,7 @@ import Storage
         return "\(shortPlace?.path ?? root)/s/\(name).socket"
     }
 
-    /// Refuses whoever connects to the socket of a space from now on.
+    /// Refuses connections to the sockets of all spaces from now on.
     func stopListening() {
         for space in all { space.stopListening() }
         shortPlace?.remove()
@@ -132,7 +132,7 @@ import Storage
         return space
     }
 
-    /// Ends a space that nobody is in any more; the first one stays.
+    /// Ends a space without connections; the first one stays.
     func end(_ space: TestSpace) {
         guard space !== main, others[space.name] === space else { return }
         others[space.name] = nil

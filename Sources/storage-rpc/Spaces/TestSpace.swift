@@ -60,7 +60,7 @@ import Transfers
         acceptor = accept(made)
     }
 
-    /// Refuses whoever connects from now on.
+    /// Refuses connections from now on.
     func stopListening() {
         acceptor?.close()
         listener?.removeFile()

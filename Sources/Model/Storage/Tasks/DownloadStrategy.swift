@@ -2,7 +2,7 @@ public typealias DownloadMachine = TaskMachine<DownloadStrategy>
 
 /// A download: one step that fetches what is missing, repeated until all bytes have arrived.
 ///
-/// Reports tell the progress. An object that has changed arrives from its first byte again: the progress then stays
+/// Reports have the progress. An object that has changed arrives from its first byte again: the progress then stays
 /// where it is until more has arrived than before, but never exceeds the total.
 public struct DownloadStrategy: TransferStrategy {
     public enum Step: Equatable, Sendable {

@@ -1,4 +1,4 @@
-/// The failures since the last progress, and how long they may go on: delays and failing steps use the budget up.
+/// The failures since the last progress, and how long retries may continue: delays and failing steps use the budget up.
 public struct RetryBudget: Equatable, Sendable {
     static let attemptsKept = 100
 

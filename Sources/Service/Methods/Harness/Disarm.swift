@@ -3,7 +3,7 @@ import JSONRPC
 import JSONText
 import Storage
 
-/// `harness/disarm`: removes rules, and tells how often they struck. What they hold goes on.
+/// `harness/disarm`: removes rules, and returns how often they were applied. The calls that they hold continue.
 struct Disarm: HarnessMethod, PromptMethod {
     static let name = "harness/disarm"
 
@@ -21,7 +21,7 @@ struct Disarm: HarnessMethod, PromptMethod {
     }
 }
 
-/// `harness/release`: lets what is held go on, or ends it.
+/// `harness/release`: continues held calls, or ends them.
 struct ReleaseHold: HarnessMethod, PromptMethod {
     static let name = "harness/release"
 

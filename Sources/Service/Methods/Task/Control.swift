@@ -32,7 +32,7 @@ struct Pause<Strategy: ListedStrategy>: TaskMethod {
     }
 }
 
-/// `…Task/resume`: goes on from the last acknowledged byte.
+/// `…Task/resume`: continues after the last acknowledged byte.
 struct Resume<Strategy: ListedStrategy>: TaskMethod {
     static var name: String { "\(Strategy.kind)Task/resume" }
     let task: String
