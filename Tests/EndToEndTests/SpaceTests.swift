@@ -85,7 +85,12 @@ import Testing
                 try client?.call("harness/seed", #"{"objects":[{"reference":"gs://b/a","text":"x"}]}"#)
                 client = nil
                 let next = try place.connect()
-                while try next.call("service/status")["connections"]?.number?.int64 != 1 {}
+                // The metric counts the connections of all spaces; service/status counts those of one.
+                try blockUntil {
+                    let families = try next.call("service/metrics")["metrics"]?.array
+                    let open = families?.first { $0["name"] == "storage_rpc_connections" }
+                    return open?["samples"]?.array?.first?["value"] == 1
+                }
                 try #require(FileManager.default.fileExists(atPath: socket) == keeps)
                 try #require(try next.call("harness/space", enter)["isNew"] == .bool(!keeps))
                 try #require(try names(next) == (keeps ? ["a"] : []))
