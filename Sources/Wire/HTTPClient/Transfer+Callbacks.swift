@@ -39,7 +39,7 @@ extension ccurl_callbacks {
 }
 
 extension Transfer {
-    /// The pointer that the callbacks were set with. The transfer outlives its handle, which has no callbacks after that.
+    /// The transfer that `init(for:)` has set as the context.
     fileprivate static func of(_ context: UnsafeMutableRawPointer?) -> Transfer? {
         context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
     }

@@ -81,6 +81,8 @@ import Testing
             (206, ["Content-Range": "bytes 4-9/11"], .changed),
             (206, ["Content-Range": "bytes 5-9/10"], .garbled("Content-Range: bytes 5-9/10")),
             (206, ["Content-Range": "bytes */10"], .garbled("Content-Range: bytes */10")),
+            (206, ["Content-Range": "bytes 4-*/10"], .garbled("Content-Range: bytes 4-*/10")),
+            (206, ["Content-Range": "bytes 4-3/10"], .garbled("Content-Range: bytes 4-3/10")),
             (206, [:], .garbled("Content-Range: ")),
             (206, ["Content-Range": "bytes 4-9/10", "x-goog-generation": "8"], .changed),
             (200, ["x-goog-generation": "7", "x-goog-hash": "crc32c=AAAAAA=="], .bytes(from: 0)),
