@@ -5,7 +5,7 @@ import random
 import sqlite3
 
 from service import url
-from worlds import Object, World, new_object
+from worlds import CHOSEN, Object, World, new_object
 
 SMALL, SMALL2 = (random.Random(seed).randbytes(5000) for seed in (1, 2))
 LARGE, LARGE2 = (random.Random(seed).randbytes(600_000) for seed in (3, 4))  # one step, or three chunks
@@ -75,6 +75,32 @@ class Delete(Step):
 
     def after(self, world):
         return world.with_object(self.path, None)
+
+
+class Copy(Step):
+    method = "copy"
+
+    def __init__(self, path, to, metadata=None):
+        super().__init__(path)
+        self.to, self.metadata = to, metadata
+
+    def params(self, work):
+        return {"to": url(self.to), "wait": True} | ({"metadata": self.metadata} if self.metadata else {})
+
+    def after(self, world):
+        source = world.objects[self.path]
+        if self.metadata:
+            return world.with_object(self.to, new_object(self.to, source.data, self.metadata))
+        kept = {name: value for name, value in source.metadata.items() if name not in CHOSEN}
+        copy = Object(source.data, kept | new_object(self.to, source.data, {}).metadata, source.token)
+        return world.with_object(self.to, copy)
+
+
+class Move(Copy):
+    method = "move"
+
+    def after(self, world):
+        return super().after(world).with_object(self.path, None)
 
 
 class Get(Step):
@@ -180,6 +206,11 @@ ALL = [
         ], [*KEPT, Put("a", SMALL)]),
     Scenario("delete small", [Delete("a"), List("")], [*KEPT, Put("a", SMALL)]),
     Scenario("delete large", [Delete("a"), List("")], [*KEPT, Put("a", LARGE)]),
+    Scenario("copy small", [Copy("a", "b"), List("")], [*KEPT, Put("a", SMALL)]),
+    Scenario("copy large", [Copy("a", "b", SECOND), Delete("a"), Delete("b"), List("")], [*KEPT, Put("a", LARGE)]),
+    Scenario("copy over a copy", [Copy("a", "b"), Put("a", SMALL2)], [*KEPT, Put("a", LARGE), Copy("keep/large", "b")]),
+    Scenario("move small", [Move("a", "b"), List("")], [*KEPT, Put("a", SMALL), Put("b", LARGE)]),
+    Scenario("move large", [Move("a", "b"), Move("b", "c"), List("")], [*KEPT, Put("a", LARGE), Put("b", SMALL)]),
     Scenario("download small", [Get("keep/small", "new")], KEPT),
     Scenario("download large", [Get("keep/large", "new")], KEPT),
     Scenario("download huge", [Get("a", "new")], [*KEPT, Put("a", HUGE)], needs_inodes=True),

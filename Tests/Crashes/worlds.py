@@ -113,6 +113,16 @@ def leaks(root):
         "files without an object": f"""
             SELECT id FROM files WHERE id NOT IN (SELECT file FROM objects WHERE file NOT NULL)
             AND id NOT IN ({", ".join(ahead)})""",
+        "files that belong to no object that has them": """
+            SELECT id FROM files WHERE state = 1 AND generation IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM objects WHERE file = files.id AND generation = files.generation)""",
+        "copies that share no file": """
+            SELECT * FROM copies WHERE NOT EXISTS (
+                SELECT 1 FROM objects WHERE file = copies.file AND generation = copies.generation)""",
+        "objects that share a file unknown to it": """
+            SELECT name FROM objects WHERE file NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM files WHERE id = file AND generation = objects.generation)
+            AND NOT EXISTS (SELECT 1 FROM copies WHERE file = objects.file AND generation = objects.generation)""",
         "bodies without an object": "SELECT generation FROM bodies WHERE generation NOT IN (SELECT generation FROM objects)",
         "objects without a body": """
             SELECT name FROM objects WHERE file IS NULL AND generation NOT IN (SELECT generation FROM bodies)""",

@@ -41,14 +41,20 @@ private func refusal(of method: String, _ members: [JSON.Member]) -> RPCError? {
 
 /// Whatever is an id comes back as it was.
 private func checkMessage(_ value: JSON) {
-    switch ParsedMessage(Envelope(value)) {
-    case .call(let id?, let method, let params):
-        expect(value["id"].flatMap(RequestID.init) == id, "an id is the message's own")
-        _ = attempt { () throws(RPCError) in try allMethods.call(method, params, anyone) }
+    let message = DecodedMessage(Envelope(value)) { method, params throws(RPCError) in
+        try allMethods.call(method, params, anyone)
+    }
+    check(message, of: value)
+}
+
+private func check(_ message: DecodedMessage, of value: JSON) {
+    switch message {
+    case .call(let id?, _, _): expect(value["id"].flatMap(RequestID.init) == id, "an id is the message's own")
     case .invalid(let id, let error):
         expect(id == .null || value["id"].flatMap(RequestID.init) == id, "an id is the message's own")
         expect([-32600, -32602].contains(error.code), "a message is no request, or has no params: \(error)")
-    case .call, .ignored: break
+    case .answer(_, _, let otherwise): check(otherwise, of: value)
+    case .call, .cancellation, .ignored: break
     }
 }
 

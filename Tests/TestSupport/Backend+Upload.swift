@@ -9,21 +9,23 @@ extension Backend {
         _ upload: Upload, chunks: ChunkSizes? = nil, retryTime: Duration = .zero,
         between: (UploadMachine.Step) async -> Void = { _ in }
     ) async throws -> ObjectMetadata {
-        let size = upload.source.size
-        let machine = UploadMachine(
-            size: size, oneRequest: size <= oneRequestLimit && chunks == nil, chunks: chunks ?? chunkSizes,
-            retryTime: retryTime)
+        let machine = UploadMachine(strategy(of: upload, chunks), retryTime: retryTime)
         return try await run(machine, .start, beginUpload(upload), between)
+    }
+
+    private func strategy(of upload: Upload, _ chunks: ChunkSizes?) -> UploadStrategy {
+        let size = upload.source.size
+        let isWhole = upload.source.copy == nil ? size <= oneRequestLimit && chunks == nil : copiesAtOnce
+        var strategy = UploadStrategy(size: size, oneRequest: isWhole, chunks: chunks ?? chunkSizes)
+        strategy.sizeIsKnown = size < .max
+        return strategy
     }
 
     /// The same with one that an earlier process began.
     package func continueUpload(
         _ upload: Upload, chunks: ChunkSizes? = nil, between: (UploadMachine.Step) async -> Void = { _ in }
     ) async throws -> ObjectMetadata {
-        let size = upload.source.size
-        let strategy = UploadStrategy(
-            size: size, oneRequest: size <= oneRequestLimit && chunks == nil, chunks: chunks ?? chunkSizes)
-        let restored = strategy.restored(acknowledged: 0, isOpen: upload.bookmark != nil)
+        let restored = strategy(of: upload, chunks).restored(acknowledged: 0, isOpen: upload.bookmark != nil)
         return try await run(UploadMachine(restored: restored, retryTime: .zero), .resume, beginUpload(upload), between)
     }
 

@@ -246,6 +246,16 @@ extension Upload {
     {
         Upload(reference: reference, source: .data(bytes), metadata: metadata)
     }
+
+    /// - Parameter metadata: that of the copy; nil where it keeps that of the object.
+    package static func copy(
+        of source: Reference, to reference: Reference, _ metadata: SettableMetadata? = nil, isMove: Bool = false,
+        if conditions: Preconditions = Preconditions(), ifSource sourceConditions: Preconditions = Preconditions()
+    ) -> Upload {
+        let request = CopyRequest(of: source, if: sourceConditions, isMove: isMove, keepsMetadata: metadata == nil)
+        return Upload(
+            reference: reference, source: .object(CopySource(request)), metadata: metadata ?? .init(), if: conditions)
+    }
 }
 
 extension Backend {

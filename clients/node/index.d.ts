@@ -139,6 +139,13 @@ export interface UploadOptions extends TaskOptions {
   ifMetagenerationMatch?: said.Precondition;
 }
 
+export interface CopyOptions extends UploadOptions {
+  /** The generation that the object that is copied must have. */
+  ifSourceGenerationMatch?: said.Precondition;
+  /** The same with its metageneration. */
+  ifSourceMetagenerationMatch?: said.Precondition;
+}
+
 /** A path in a bucket: a value. The object need not exist. */
 export class Reference extends ReferenceMethods {
   private constructor();
@@ -163,6 +170,10 @@ export class Reference extends ReferenceMethods {
   putData(data: ArrayBufferView | ArrayBuffer | string, options?: UploadOptions): UploadTask;
   /** Starts to upload a local file: a path, or a `file:` URL, also as a string. */
   putFile(file: string | FileURL, options?: UploadOptions): UploadTask;
+  /** Starts to make another object of this one, with its metadata or with `metadata`. `to` may be a `gs://` URL. */
+  copy(to: Reference | string, options?: CopyOptions): UploadTask;
+  /** The same; then this object is deleted, unless it has changed meanwhile. */
+  move(to: Reference | string, options?: CopyOptions): UploadTask;
   /** Starts to download to a local file, which appears or is replaced once all bytes have arrived. */
   writeToFile(file: string | FileURL, options?: TaskOptions): DownloadTask;
 }
@@ -235,9 +246,11 @@ export class DownloadTask extends Task {
 }
 
 /** A task in one moment. */
-export type Snapshot = Omit<said.Snapshot, "task" | "reference" | "error" | "observers"> & {
+export type Snapshot = Omit<said.Snapshot, "task" | "reference" | "source" | "error" | "observers"> & {
   task: UploadTask | DownloadTask;
   reference: Reference;
+  /** The object that a copy or a move is made of. */
+  source?: Reference;
   error?: StorageError;
 };
 

@@ -22,7 +22,7 @@ from typing import Any, Callable, Generic, Literal, TypeVar
 from . import _types
 from ._files import local_path
 from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
-from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, source
+from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, source
 
 T = TypeVar("T")
 ListingT = TypeVar("ListingT")
@@ -139,6 +139,8 @@ def argument(param):
         return name, "str | os.PathLike[str]", "local_path(file)"
     if target(schema) == "MetadataWrite":
         return name, "MetadataChange", f"metadata_to_wire({name})"
+    if target(schema) == "ReferenceParam":
+        return name, "ReferenceT | str", f"place({name})"
     return name, annotation(schema), name
 
 

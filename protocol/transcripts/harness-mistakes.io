@@ -1,7 +1,7 @@
 # Mistakes of the author of a test are answered.
 @harness
 >> {"jsonrpc": "2.0", "id": 1, "method": "harness/arm", "params": {"on": "upload", "do": {"hold": true}}}
-<< {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "Param \"on\" must be one of open, send, query, whole, fetch, getMetadata, updateMetadata, delete, list, getData, downloadURL, revokeDownloadURL, not \"upload\".", "data": {"param": "on"}}}
+<< {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "Param \"on\" must be one of open, send, query, whole, copy, move, fetch, getMetadata, updateMetadata, delete, list, getData, downloadURL, revokeDownloadURL, not \"upload\".", "data": {"param": "on"}}}
 >> {"jsonrpc": "2.0", "id": 2, "method": "harness/arm", "params": {"on": "send", "do": {"explode": true}}}
 << {"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "Param \"do\" must have exactly one member of fail, lose, hold, corrupt, delay, rate, demand, exit.", "data": {"param": "do"}}}
 >> {"jsonrpc": "2.0", "id": 3, "method": "harness/arm", "params": {"on": "list", "at": 5, "do": {"hold": true}}}

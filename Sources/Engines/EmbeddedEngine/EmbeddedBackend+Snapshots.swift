@@ -18,7 +18,7 @@ extension EmbeddedBackend {
                 case .data(let data): bytes = data
                 case .file(let path, let identity):
                     bytes = try SourceFile(path, identity, in: allowed.reading).readWhole()
-                case .incoming: throw StorageError(.internalError, "A seed has its bytes.")
+                case .incoming, .object: throw StorageError(.internalError, "A seed has its bytes.")
                 }
                 let checksum = Checksum(of: bytes)
                 try upload.checkMD5(checksum.md5)

@@ -14,6 +14,7 @@ package final class EmbeddedBackend: Backend {
     package let downloadsAtOnce = 16
     package let oneRequestLimit: Int64 = 1 << 20
     package let chunkSizes = ChunkSizes(largest: 8 << 20)
+    package let copiesAtOnce = true
     /// Objects up to this size are stored as rows, larger ones as files.
     static let largestRow: Int64 = 96 << 10
 
@@ -129,20 +130,6 @@ package final class EmbeddedBackend: Backend {
         if let garbage { remove(garbage) }
     }
 
-    package func move(
-        _ source: Reference, to target: Reference, if conditions: Preconditions,
-        ifSource sourceConditions: Preconditions,
-        for caller: Caller
-    ) async throws(StorageError) -> ObjectMetadata {
-        let (moved, garbage) = try await store.write { [time] in
-            try $0.check(sourceConditions, at: source)
-            try $0.check(conditions, at: target)
-            return try $0.move(source, to: target, at: time.now())
-        }
-        if let garbage { remove(garbage) }
-        return moved
-    }
-
     package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         var token: PageToken?
         if let pageToken = query.pageToken { token = try PageToken(pageToken, of: query.reference) }
@@ -154,16 +141,19 @@ package final class EmbeddedBackend: Backend {
     /// Unfinished clean-up of uploads is done at the next start.
     package func settle() async { await background.allDone() }
 
-    /// Commits the object and deletes the file that it replaces. Returns nil where `mayCommit`, which is called within
-    /// the transaction, refuses. A caller that may block commits `here`.
+    /// Stores the new object of a task, within a transaction. Nil where it may not.
+    typealias Store =
+        @Sendable (Database, _ token: String, _ now: Timestamp) throws -> (stored: ObjectMetadata, garbage: Int64?)?
+
+    /// Commits an object and deletes the file that it replaces. A caller that may block commits `here`.
     func commit(
-        _ object: NewObject, here: Bool, if mayCommit: @escaping @Sendable (Database) throws -> Bool,
+        for task: String?, here: Bool, _ put: @escaping Store,
         then finish: @escaping @Sendable (Result<ObjectMetadata?, StorageError>) -> Void
     ) {
         store.write(here: here) { [time, random] in
-            try mayCommit($0) ? try $0.put(object, token: random.uuid(), at: time.now()) : nil
+            try put($0, random.uuid(), time.now())
         } then: { [self] outcome in
-            if case .success(_?) = outcome, let task = object.record?.id { tasks.ended(task) }
+            if case .success(_?) = outcome, let task { tasks.ended(task) }
             finish(outcome.map { $0?.stored })
             if case .success(let put?) = outcome, let garbage = put.garbage { remove(garbage) }
         }

@@ -124,6 +124,7 @@ final class EmbeddedUpload: TransferSession {
 
     private func sendWhole(_ attempt: PendingAnswer) {
         switch upload.source {
+        case .object(let source): copy(source.request, attempt)
         case let source where source.size > EmbeddedBackend.largestRow:
             stage(attempt) { [self] state, staging throws(StorageError) in
                 state.isWhole = true
@@ -284,16 +285,35 @@ final class EmbeddedUpload: TransferSession {
         let object = NewObject(
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,
             record: upload.record)
-        backend.commit(object, here: here) { [self] database in
+        commit(here: here, attempt) { database, token, now in
+            try database.put(object, token: token, at: now)
+        } refused: { [self] in
+            if case .file(let file) = body { removeWhole(file) }
+        }
+    }
+
+    private func copy(_ request: CopyRequest, _ attempt: PendingAnswer) {
+        commit(here: false, attempt) { [upload] database, token, now in
+            try database.copy(request, as: upload, token: token, at: now)
+        }
+    }
+
+    /// - Parameter refused: called where nothing was stored.
+    private func commit(
+        here: Bool, _ attempt: PendingAnswer, _ put: @escaping EmbeddedBackend.Store,
+        refused: @escaping @Sendable () -> Void = {}
+    ) {
+        backend.commit(for: upload.record?.id, here: here) { [self] database, token, now in
             try database.check(upload.preconditions, at: upload.reference)
-            return try !isSuperseded(database) && attempt.mayCommit()
+            guard try !isSuperseded(database) && attempt.mayCommit() else { return nil }
+            return try put(database, token, now)
         } then: { [self] outcome in
             switch outcome {
             case .success(let stored?): return attempt.answer(.completed(stored))
             case .success(nil): attempt.answer(attempt.isAborted ? .aborted : superseded)
             case .failure(let error): attempt.answer(.failed(error))
             }
-            if case .file(let file) = body { removeWhole(file) }
+            refused()
         }
     }
 

@@ -90,7 +90,8 @@ extension Database {
         }
         if query.wantsMetadata { listing.metadata = [] }
         var last: [UInt8]?
-        try NameScan(prefix: query.reference.namesBelow, delimiter: [UInt8(ascii: "/")]).run(
+        let delimiter = query.isRecursive ? [] : [UInt8(ascii: "/")]
+        try NameScan(prefix: query.reference.namesBelow, delimiter: delimiter).run(
             in: self, bucket, after: token?.entry, columns: query.wantsMetadata ? Self.metadataColumns : "name"
         ) { row, name, isPrefix in
             guard let text = String(validating: name, as: UTF8.self),

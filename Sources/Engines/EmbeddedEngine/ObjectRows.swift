@@ -1,13 +1,15 @@
 import Database
+import LocalFiles
 import Platform
 import Storage
 import TaskStore
 
-/// An object to commit. Its bytes are in memory, or in a file that is synced.
+/// An object to commit. Its bytes are in memory, in a file that is synced, or those of another object.
 struct NewObject: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
         case file(Int64)
+        case copy(of: StoredParts)
     }
 
     var reference: Reference
@@ -31,7 +33,6 @@ extension Database {
         var settable = object.metadata
         let tokens = settable.takeDownloadTokens() ?? [token]
         let bucket = try bucket(object.reference.bucket)
-        let garbage = try pieces(of: object.reference).flatMap { try remove($0) }
         let generation = try nextGeneration(now)
         let stored = ObjectMetadata(
             reference: object.reference, generation: generation, metageneration: 1, size: object.size,
@@ -46,7 +47,9 @@ extension Database {
         case .file(let id):
             file = .integer(id)
             try give(file: id, to: generation)
+        case .copy(let original): file = try shareBody(of: original, with: generation)
         }
+        let garbage = try pieces(of: object.reference).flatMap { try remove($0) }
         try insert(stored, bucket, file)
         if var record = object.record {
             record.metadata = settable
@@ -104,36 +107,35 @@ extension Database {
         return try remove(old)
     }
 
-    /// Gives an object another name and a new generation, and replaces what has that name. Returns its metadata, and the
-    /// file that is no longer needed.
-    func move(
-        _ source: Reference, to target: Reference, at now: Timestamp
-    ) throws -> (moved: ObjectMetadata, garbage: Int64?) {
-        guard let old = try pieces(of: source) else { throw StorageError.objectNotFound(source) }
-        let garbage = try pieces(of: target) == nil ? nil : delete(target)
-        let generation: Values = ["new": .integer(try nextGeneration(now))]
-        for table in ["bodies", "customMetadata"] {
-            let sql = "UPDATE \(table) SET generation = :new WHERE generation = :old"
-            try run(sql, generation + ["old": .integer(old.generation)])
+    /// Stores a copy of an object, and replaces an existing one. Of a file no byte is copied. The source of a move is
+    /// deleted. Returns the copy's metadata, and the file that is no longer needed.
+    ///
+    /// - Parameter token: the download token of a copy with metadata of its own; any other has those of the object.
+    func copy(
+        _ request: CopyRequest, as upload: Upload, token: String, at now: Timestamp
+    ) throws -> (stored: ObjectMetadata, garbage: Int64?) {
+        let source = request.reference
+        try check(request.preconditions, at: source)
+        let object = try metadata(of: source)
+        guard let original = try pieces(of: source) else { throw StorageError.objectNotFound(source) }
+        let (md5, crc32c) = (object.md5 ?? [], object.crc32c ?? 0)
+        try upload.check(md5: md5, crc32c)
+        var settable = request.metadata(upload.metadata, of: object.settable)
+        if request.keepsMetadata, let tokens = object.downloadTokens {
+            settable.custom[SettableMetadata.tokensKey] = tokens.joined(separator: ",")
         }
-        try run("UPDATE files SET generation = :new WHERE id = :file", generation + ["file": .integer(old.file)])
-        try run(
-            """
-            UPDATE objects SET bucket = :newBucket, name = :newName, generation = :new, metageneration = 1,
-            timeCreated = :now, updated = :now WHERE \(Self.isObject)
-            """,
-            generation + source.key
-                + [
-                    "newBucket": .integer(try bucket(target.bucket)), "newName": .name(target),
-                    "now": .integer(now.microseconds),
-                ])
-        return (try metadata(of: target), garbage)
+        let copy = NewObject(
+            reference: upload.reference, metadata: settable, size: object.size, md5: md5, crc32c: crc32c,
+            body: .copy(of: original), record: upload.record)
+        let put = try put(copy, token: token, at: now)
+        if request.isMove { _ = try delete(source) }
+        return put
     }
 
-    func body(of reference: Reference) throws -> NewObject.Body {
+    func body(of reference: Reference) throws -> StoredBody {
         let body = try first(
             "SELECT file, bytes FROM objects LEFT JOIN bodies USING (generation) WHERE \(Self.isObject)", reference.key
-        ) { row -> NewObject.Body in
+        ) { row -> StoredBody in
             if let file = try row.integerOrNil("file") { return .file(file) }
             return .bytes(try row.blob("bytes"))
         }
@@ -242,24 +244,53 @@ extension Database {
                 "id": .integer(file), "beingWritten": ObjectSchema.FileState.beingWritten.value,
             ])
         guard changed == 1 else {
-            throw StorageError(.unknown, "The database \(path) is damaged: it does not know the new file \(file).")
+            throw damaged("it does not know the new file \(file)")
         }
     }
 
-    /// Returns false where the file belongs to another object, which only a damaged row can cause.
-    private func discard(file: Int64, of generation: Int64) throws -> Bool {
+    /// Gives a copy the bytes of an object. Returns their file; null where they are a row, which is copied.
+    private func shareBody(of original: StoredParts, with generation: Int64) throws -> Value {
+        guard let file = original.file else {
+            let copied = try run(
+                "INSERT INTO bodies (generation, bytes) SELECT :new, bytes FROM bodies WHERE generation = :old",
+                ["new": .integer(generation), "old": .integer(original.generation)])
+            guard copied == 1 else { throw damaged("it has no bytes of generation \(original.generation)") }
+            return .null
+        }
         try run(
-            "UPDATE files SET state = :state WHERE id = :id AND (generation = :generation OR generation IS NULL)",
-            [
-                "state": ObjectSchema.FileState.garbage.value, "id": .integer(file),
-                "generation": .integer(generation),
-            ]) == 1
+            "INSERT INTO copies (file, generation) VALUES (:file, :generation)",
+            ["file": .integer(file), "generation": .integer(generation)])
+        return .integer(file)
+    }
+
+    /// Returns false where other objects have the file, too, or only others: that is due to a damaged row.
+    private func discard(file: Int64, of generation: Int64) throws -> Bool {
+        let isOwner = "id = :file AND (generation = :generation OR generation IS NULL)"
+        let values: Values = ["file": .integer(file), "generation": .integer(generation)]
+        let isCopy = "file = :file AND generation = :generation"
+        if try run("DELETE FROM copies WHERE \(isCopy)", values) == 1 { return false }
+        let heir = try first("SELECT generation FROM copies WHERE file = :file LIMIT 1", ["file": .integer(file)]) {
+            try $0.integer("generation")
+        }
+        guard let heir else {
+            return try run(
+                "UPDATE files SET state = :state WHERE \(isOwner)",
+                values + ["state": ObjectSchema.FileState.garbage.value]) == 1
+        }
+        if try run("UPDATE files SET generation = :heir WHERE \(isOwner)", values + ["heir": .integer(heir)]) == 1 {
+            try run("DELETE FROM copies WHERE \(isCopy)", ["file": .integer(file), "generation": .integer(heir)])
+        }
+        return false
+    }
+
+    private func damaged(_ how: String) -> StorageError {
+        StorageError(.unknown, "The database \(path) is damaged: \(how).")
     }
 
     /// The next number. Only a damaged row has the largest one.
     func next(after number: Int64) throws(StorageError) -> Int64 {
         guard number < .max else {
-            throw StorageError(.unknown, "The database \(path) is damaged: no generation can come after \(number).")
+            throw damaged("no generation can come after \(number)")
         }
         return number + 1
     }
@@ -273,7 +304,14 @@ extension Database {
     }
 }
 
-private struct StoredParts {
+/// The bytes of an object: a row, or a file by its number.
+enum StoredBody: Sendable {
+    case bytes([UInt8])
+    case file(Int64)
+}
+
+/// The parts of an object in other tables.
+struct StoredParts: Sendable {
     var generation: Int64
     var file: Int64?
 }

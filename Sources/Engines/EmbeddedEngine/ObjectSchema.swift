@@ -50,6 +50,14 @@ enum ObjectSchema {
                     UPDATE tasks SET lastGeneration = (SELECT generation FROM counters) WHERE id = new.id;
                 END;
                 """),
+        // The copies of an object have its file, too: `files.generation` is the first of those that have it, and these are
+        // the others.
+        Migration(
+            version: 7,
+            sql: """
+                CREATE TABLE copies (
+                    file INTEGER NOT NULL, generation INTEGER NOT NULL, PRIMARY KEY (file, generation)) WITHOUT ROWID;
+                """),
     ]
 
     /// Matches files that are marked as unwanted and that no object needs. One scan of the objects finds the few that

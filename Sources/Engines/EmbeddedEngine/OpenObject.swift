@@ -137,8 +137,7 @@ extension EmbeddedBackend {
         }
     }
 
-    private func open(_ metadata: ObjectMetadata, _ body: NewObject.Body, missed: Int64?) throws(StorageError) -> Opened
-    {
+    private func open(_ metadata: ObjectMetadata, _ body: StoredBody, missed: Int64?) throws(StorageError) -> Opened {
         switch body {
         case .bytes(let bytes): return .object(try OpenObject(metadata: metadata, body: .bytes(bytes)))
         case .file(let id):

@@ -157,6 +157,7 @@ final class Staging {
             bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[Int(offset)...].prefix(buffer.count))) }
         case .file: try input?.read(into: buffer, at: offset)
         case .incoming(let bytes): try bytes.read(into: buffer, at: offset)
+        case .object: throw StorageError(.internalError, "No bytes of a copy are read.")
         }
     }
 

@@ -34,12 +34,17 @@ protocol Dialect: Sendable {
     func listing(in response: HTTPResponse, for query: ListQuery) throws(GarbledAnswer) -> Listing
     /// Requests the bytes from an offset on, of this generation where the service can.
     ///
-    /// - Parameter isGzip: accept the bytes as stored; the service would decompress them otherwise.
-    func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64) -> RemoteRequest
+    /// - Parameters:
+    ///   - end: where the bytes end; nil for all that follow.
+    ///   - isGzip: accept the bytes as stored; the service would decompress them otherwise.
+    func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64, to end: Int64?)
+        -> RemoteRequest
     func description(in headers: HTTPHeaders) -> MediaDescription
     /// What a response that is no success says.
     func error(in response: HTTPResponse) -> ServerError
     var links: Links { get }
+    /// Nil where the service copies no objects.
+    var copies: (any CopyDialect)? { get }
 
     // MARK: Uploads
     /// Carries the checksums, so that the server verifies the bytes before it stores them.
@@ -57,6 +62,28 @@ protocol Dialect: Sendable {
     /// The response to sent bytes or a query; nil where it is an error. May add to the session what later requests need.
     func status(in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession)
         -> UploadStatus?
+}
+
+extension Dialect {
+    var copies: (any CopyDialect)? { nil }
+}
+
+/// Copies that the service makes itself, in as many calls as it wants.
+protocol CopyDialect: Sendable {
+    /// - Parameters:
+    ///   - object: what is copied.
+    ///   - token: from the call before; nil for the first one.
+    ///   - conditions: those of the copy.
+    func copy(_ object: ObjectMetadata, as upload: Upload, after token: String?, if conditions: Preconditions)
+        -> RemoteRequest
+    /// A response that is a success.
+    func copied(_ response: HTTPResponse, to reference: Reference) throws(GarbledAnswer) -> CopyStatus
+}
+
+enum CopyStatus {
+    case done(ObjectMetadata)
+    /// So many bytes are copied; the next call has the token.
+    case copied(Int64, token: String)
 }
 
 enum Links {
@@ -113,9 +140,9 @@ struct RemoteRequest {
 
     static let largestListing = 32 << 20
 
-    static func media(_ target: String, isGzip: Bool, from offset: Int64) -> RemoteRequest {
+    static func media(_ target: String, isGzip: Bool, from offset: Int64, to end: Int64?) -> RemoteRequest {
         var request = RemoteRequest(method: "GET", target: target)
-        if offset > 0 { request.headers.add("Range", "bytes=\(offset)-") }
+        if offset > 0 || end != nil { request.headers.add("Range", "bytes=\(offset)-\(end.map { "\($0 - 1)" } ?? "")") }
         request.headers.add("Accept-Encoding", isGzip ? "gzip" : "identity")
         return request
     }

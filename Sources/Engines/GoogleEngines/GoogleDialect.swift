@@ -88,6 +88,9 @@ extension Listing {
 }
 
 extension ListQuery {
+    /// A list without a delimiter has the objects at any depth.
+    var delimiter: String { isRecursive ? "" : "&delimiter=%2F" }
+
     fileprivate func check(_ kind: String, _ name: String) throws(GarbledAnswer) {
         guard !name.utf8.starts(with: reference.prefix.utf8) else { return }
         throw GarbledAnswer("the \(quoted(kind, name)) is not below \(reference.url)", isAboutOther: true)
@@ -174,7 +177,7 @@ extension JSON {
     fileprivate init(_ text: String?) { self = text.map(JSON.string) ?? .null }
 
     /// A number, or one in a string.
-    fileprivate var digits: Int64? { number?.int64 ?? string.flatMap { Int64(digits: $0) } }
+    var digits: Int64? { number?.int64 ?? string.flatMap { Int64(digits: $0) } }
     fileprivate var time: Timestamp? { string.flatMap(Timestamp.init(rfc3339:)) }
     fileprivate var md5: [UInt8]? { string.flatMap([UInt8].init(md5:)) }
     /// Base64, or a decimal number, which the Firebase emulator writes.

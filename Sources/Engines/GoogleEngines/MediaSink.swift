@@ -21,14 +21,19 @@ final class MediaSink: HTTPBodySink {
 
     let content: StoredContent
     let offset: Int64
+    /// Where the wanted bytes end; nil where the object ends with them.
+    let end: Int64?
     private let store: any MediaDestination
     private let dialect: any Dialect
     private let state: Mutex<State>
 
     /// - Parameter offset: the first missing byte.
-    init(_ content: StoredContent, from offset: Int64, into store: any MediaDestination, _ dialect: any Dialect) {
-        (self.content, self.offset, self.store, self.dialect) = (content, offset, store, dialect)
-        state = Mutex(State(left: content.size - offset))
+    init(
+        _ content: StoredContent, from offset: Int64, to end: Int64? = nil, into store: any MediaDestination,
+        _ dialect: any Dialect
+    ) {
+        (self.content, self.offset, self.end, self.store, self.dialect) = (content, offset, end, store, dialect)
+        state = Mutex(State(left: (end ?? content.size) - offset))
     }
 
     /// Nil before bytes of an object arrive, and for an empty body.
@@ -36,6 +41,8 @@ final class MediaSink: HTTPBodySink {
     /// The status of the response, once it has begun.
     var status: Int? { state.withLock { $0.status } }
     var left: Int64 { state.withLock { $0.left } }
+    /// All bytes of a part are there, whatever follows.
+    var hasPart: Bool { end != nil && left == 0 }
     /// The server sent more bytes than the object has.
     var isTooMuch: Bool { state.withLock { $0.isTooMuch } }
 
@@ -52,14 +59,17 @@ final class MediaSink: HTTPBodySink {
         state.withLock { state in
             guard case .bytes = state.head else { return .failed("other bytes than those that were asked for") }
             let surplus = Int(min(state.skipped, Int64(bytes.count)))
-            let wanted = UnsafeRawBufferPointer(rebasing: bytes[surplus...])
+            var wanted = UnsafeRawBufferPointer(rebasing: bytes[surplus...])
+            // Not every server heeds the end of a range.
+            let isPastEnd = end != nil && wanted.count > state.left
+            if isPastEnd { wanted = UnsafeRawBufferPointer(rebasing: wanted.prefix(Int(state.left))) }
             state.isTooMuch = wanted.count > state.left
             if state.isTooMuch { return .failed("more bytes than there are") }
             let outcome = wanted.isEmpty ? .taken : store.take(wanted, wake: wake)
             guard outcome == .taken else { return outcome }
             state.skipped -= Int64(surplus)
             state.left -= Int64(wanted.count)
-            return .taken
+            return isPastEnd ? .failed("more bytes than were asked for") : .taken
         }
     }
 }

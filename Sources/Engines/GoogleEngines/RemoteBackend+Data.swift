@@ -43,7 +43,7 @@ extension RemoteBackend {
         _ reference: Reference, _ maxSize: Int64, _ caller: Caller
     ) async throws(StorageError) -> FirstAnswer {
         let sink = DescribedMediaSink(reference, maxSize: maxSize, dialect)
-        var request = dialect.media(of: reference, generation: nil, isGzip: true, from: 0)
+        var request = dialect.media(of: reference, generation: nil, isGzip: true, from: 0, to: nil)
         request.sink = sink
         let answer = await answer(to: request, reference, caller)
         if case .success(let response) = answer {

@@ -72,7 +72,7 @@ extension RemoteBackend {
         }
         _ = try await metadata(of: reference, for: caller)
         if endpoint.isPlain {
-            return url(of: self.dialect.media(of: reference, generation: nil, isGzip: false, from: 0))
+            return url(of: self.dialect.media(of: reference, generation: nil, isGzip: false, from: 0, to: nil))
         }
         guard let signer = try await signer?() else {
             throw StorageError(

@@ -37,7 +37,8 @@ extension RemoteBackend {
     func fetch(into sink: MediaSink, _ caller: Caller) async throws(StorageError) -> MediaOutcome<MediaDescription> {
         let content = sink.content
         var request = dialect.media(
-            of: content.reference, generation: content.generation, isGzip: content.encoding.isGzip, from: sink.offset)
+            of: content.reference, generation: content.generation, isGzip: content.encoding.isGzip, from: sink.offset,
+            to: sink.end)
         request.sink = sink
         return try outcome(of: await answer(to: request, content.reference, caller), to: request, sink)
     }
@@ -56,6 +57,7 @@ extension RemoteBackend {
         let reference = sink.content.reference
         switch answer {
         case .success(let response): return try outcome(of: response, to: request, sink)
+        case .failure where sink.hasPart: return .done(MediaDescription())
         case .failure where sink.isTooMuch: return .doubtful(.tooMuch(sink.content).after(httpStatus: sink.status))
         case .failure(let error):
             switch sink.head {

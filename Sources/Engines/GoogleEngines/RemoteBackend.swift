@@ -69,7 +69,10 @@ package final class RemoteBackend: Backend {
         }.get()
     }
 
-    package func beginUpload(_ upload: Upload) -> any UploadSession { RemoteUpload(upload, self) }
+    package func beginUpload(_ upload: Upload) -> any UploadSession {
+        guard let source = upload.source.copy else { return RemoteUpload(upload, self) }
+        return RemoteCopy(of: source, as: upload, self)
+    }
 
     package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         try await retrying(caller) { () async throws(StorageError) in try await self.metadataOnce(of: reference, caller)

@@ -28,9 +28,10 @@ final class RemoteUpload: TransferSession {
     typealias Strategy = UploadStrategy
     typealias Answer = UploadMachine.Answer
 
-    let upload: Upload
-    let backend: RemoteBackend
-    let source: UploadReader
+    private let upload: Upload
+    private let backend: RemoteBackend
+    private let source: UploadReader
+    private let destination: UploadDestination
     private enum Stop { case abort, soon }
     private enum LastStep {
         case none
@@ -43,24 +44,19 @@ final class RemoteUpload: TransferSession {
     private let sending = Mutex<BodyProgress?>(nil)
     private let opening = SessionCreation()
     @Loop private var session: RemoteSession?
-    @Loop var fate = UploadFate()
-    @Loop private(set) var replacesNewer = true
-    @Loop var predecessor = Predecessor.recorded(nil)
-    /// The preconditions of requests: the client's, and for a retry the generation that was found.
-    @Loop var binding: Preconditions
-
-    init(_ upload: Upload, _ backend: RemoteBackend) {
+    /// - Parameter fetch: fetches the bytes of an object that is copied.
+    init(_ upload: Upload, _ backend: RemoteBackend, fetch: UploadReader.Fetch? = nil) {
         (self.upload, self.backend) = (upload, backend)
-        binding = upload.preconditions
-        source = UploadReader(upload.source, in: upload.isSpooled ? nil : backend.allowed.reading, on: backend.files)
-        guard upload.isRestored else { return }
-        fate.handle(.restored)
-        guard let mark = upload.bookmark.flatMap({ try? UploadBookmark(text: $0.text) }),
-            (0...upload.source.size).contains(mark.end)
-        else { return }
+        source = UploadReader(upload, at: backend, fetch: fetch)
+        let mark =
+            upload.isRestored
+            ? upload.bookmark.flatMap { try? UploadBookmark(text: $0.text) }.flatMap { mark in
+                (0...upload.source.size).contains(mark.end) ? mark : nil
+            } : nil
+        destination = UploadDestination(upload, source, backend, before: mark?.before)
+        guard let mark else { return }
         let restored = RemoteSession(text: mark.session, granularity: mark.granularity)
         if backend.endpoint.allows(backend.url(of: restored)) { session = restored }
-        predecessor = .recorded(mark.before)
         source.know(mark.crc32c, upTo: mark.end)
     }
 
@@ -69,7 +65,7 @@ final class RemoteUpload: TransferSession {
         let known = source.known
         let mark = UploadBookmark(
             session: session.text, granularity: session.granularity, crc32c: known.crc32c, end: known.end,
-            before: await predecessor.generation)
+            before: await destination.predecessor.generation)
         return (try? mark.text).map(Bookmark.init)
     }
 
@@ -79,7 +75,7 @@ final class RemoteUpload: TransferSession {
         sending.withLock { $0 = nil }
         lastStep.withLock { $0 = .starting(nil) }
         let task = await Loop.immediateTask { [self] in
-            self.replacesNewer = replacesNewer
+            destination.replacesNewer = replacesNewer
             return await answer(to: step)
         }
         let early = lastStep.withLock { last in
@@ -158,12 +154,14 @@ final class RemoteUpload: TransferSession {
             }
         } catch {
             return answer(
-                to: step, failing: (source.failure ?? error).about(upload.reference).explained(backend.dialect))
+                to: step, failing: (source.failure ?? error).orAbout(upload.reference).explained(backend.dialect))
         }
     }
 
     private func answer(to step: UploadMachine.Step, failing error: StorageError) -> Answer {
-        if fate.mayBeStored, Task.isCancelled || error.retryable || step == .settle { return .unsettled(error) }
+        if destination.fate.mayBeStored, Task.isCancelled || error.retryable || step == .settle {
+            return .unsettled(error)
+        }
         guard Task.isCancelled else { return .failed(error) }
         // The server has received nothing of this range.
         if case .send(let range) = step, !range.isEmpty, sent == 0 { return .received(upTo: range.lowerBound) }
@@ -190,65 +188,55 @@ final class RemoteUpload: TransferSession {
         try await backend.ask(request, for: upload.caller, about: upload.reference)
     }
 
-    /// The response to a request with the last bytes, which decides the fate of the upload.
-    private func last(
-        _ request: (_ onLost: @escaping (HTTPError) -> Void) async throws(StorageError) -> HTTPResponse
-    ) async throws(StorageError) -> HTTPResponse {
-        fate.handle(.sent)
-        var failure: HTTPError?
-        do throws(StorageError) {
-            let response = try await request { failure = $0 }
-            fate.handle(.answered(response.status))
-            return response
-        } catch {
-            fate.handle(.lost(sending.withLock { $0?.reach(after: failure) } ?? .nothing))
-            throw error
-        }
+    /// What of the last request the server can have.
+    private nonisolated func reach(after failure: HTTPError?) -> UploadFate.Reach {
+        sending.withLock { $0?.reach(after: failure) } ?? .nothing
     }
 
     /// Before a retry, checks whether the previous request stored the object.
     private func sendWhole() async throws(StorageError) -> Answer {
-        if fate.mayBeStored {
-            if let stored = try await ownStoredObject() { return .completed(stored) }
+        if destination.fate.mayBeStored {
+            if let stored = try await destination.ownStoredObject() { return .completed(stored) }
         } else {
-            try await lookBefore()
+            try await destination.lookBefore()
         }
-        if let answer = try await answerIfSuperseded() { return answer }
+        if let answer = try await destination.answerIfSuperseded() { return answer }
         let bytes = try await source.whole()
         let checksum = Checksum(of: bytes)
         try check(checksum.md5)
-        let request = backend.dialect.sendWhole(upload, bytes, checksum, boundary: SecureRandom().uuid(), if: binding)
-        let response = try await last { onLost async throws(StorageError) in
+        let request = backend.dialect.sendWhole(
+            upload, bytes, checksum, boundary: SecureRandom().uuid(), if: destination.binding)
+        let response = try await destination.last(reach: reach(after:)) { onLost async throws(StorageError) in
             try await backend.ask(
                 request, for: upload.caller, about: upload.reference,
                 onSent: counter(of: request.body.count, isLast: true), onLost: onLost)
         }
         guard response.isSuccess else {
-            throw try await refusal(response, of: request, isRepetition: predecessor.isBound)
+            throw try await destination.refusal(response, of: request, isRepetition: destination.predecessor.isBound)
         }
-        return .completed(try await verified(response))
+        return .completed(try await destination.verified(response))
     }
 
     /// Finds out whether the object is stored. Ends the session, so that a request without a response does not store it
     /// later; one without a session still may.
     private func settle() async throws(StorageError) -> Answer {
-        guard fate.mayBeStored else { return .aborted }
+        guard destination.fate.mayBeStored else { return .aborted }
         if session != nil {
-            let asked = fate
+            let asked = destination.fate
             let answer = try await query()
             if case .completed = answer { return answer }
             // It is open: the request without a response may complete it.
-            fate = asked
+            destination.fate = asked
             if case .received = answer { try await endSession() }
-            fate.handle(.begunAnew)
+            destination.fate.handle(.begunAnew)
         }
         do throws(StorageError) {
-            if let stored = try await ownStoredObject() { return .completed(stored) }
+            if let stored = try await destination.ownStoredObject() { return .completed(stored) }
         } catch {
             // Another client has stored an object there.
             guard error.code == .preconditionFailed else { throw error }
         }
-        guard fate.mayBeStored else { return .aborted }
+        guard destination.fate.mayBeStored else { return .aborted }
         throw StorageError(.unknown, "The server has not answered the upload of \(upload.reference.url).")
     }
 
@@ -256,27 +244,27 @@ final class RemoteUpload: TransferSession {
         let request = backend.dialect.cancel(try opened())
         let response = try await ask(request)
         guard response.isSuccess || [404, 410, 499].contains(response.status) else {
-            throw try await refusal(response, of: request)
+            throw try await destination.refusal(response, of: request)
         }
         session = nil
     }
 
     private func open() async throws(StorageError) -> Answer {
-        if let answer = try await answerIfSuperseded() { return answer }
+        if let answer = try await destination.answerIfSuperseded() { return answer }
         if upload.expectedMD5 != nil { try check(await source.md5()) }
-        try await lookBefore(createsSession: true)
-        let request = backend.dialect.open(upload, if: binding)
+        try await destination.lookBefore(createsSession: true)
+        let request = backend.dialect.open(upload, if: destination.binding)
         let session = try await opening.session(of: upload, at: backend) { () async throws(StorageError) in
             try await self.session(openedBy: request)
         }
         self.session = session
-        fate.handle(.begunAnew)
+        destination.fate.handle(.begunAnew)
         return .opened(granularity: session.granularity)
     }
 
     private func session(openedBy request: RemoteRequest) async throws(StorageError) -> RemoteSession {
         let response = try await ask(request)
-        guard response.isSuccess else { throw try await refusal(response, of: request) }
+        guard response.isSuccess else { throw try await destination.refusal(response, of: request) }
         let session = try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
             try backend.dialect.session(in: response)
         }
@@ -290,7 +278,9 @@ final class RemoteUpload: TransferSession {
 
     private func resumed() async throws(StorageError) -> Answer {
         let answer = try await query()
-        guard case .received = answer, let superseded = try await answerIfSuperseded() else { return answer }
+        guard case .received = answer, let superseded = try await destination.answerIfSuperseded() else {
+            return answer
+        }
         return superseded
     }
 
@@ -301,26 +291,28 @@ final class RemoteUpload: TransferSession {
         let response = try await ask(request)
         if let status = status(in: response, after: nil, session) {
             guard status == .stored else { return try await answer(status, response) }
-            guard let stored = try await proven(response, afterRefusal: refusal != nil) else {
+            guard let stored = try await destination.proven(response, afterRefusal: refusal != nil) else {
                 throw refusal ?? .neverStored(upload.reference)
             }
             return .completed(stored)
         }
-        let refusal = try await self.refusal(response, of: request)
+        let refusal = try await destination.refusal(response, of: request)
         guard [404, 410].contains(response.status) else { throw refusal }
         return try await lost(refusal)
     }
 
     private func lost(_ why: StorageError) async throws(StorageError) -> Answer {
-        if fate.mayBeStored, let stored = try await ownStoredObject() { return .completed(stored) }
+        if destination.fate.mayBeStored, let stored = try await destination.ownStoredObject() {
+            return .completed(stored)
+        }
         return .forgotten(why)
     }
 
     private func send(_ wanted: Range<Int64>) async throws(StorageError) -> Answer {
-        let range = try opened().chunk(wanted, of: upload.source.size)
+        let range = try opened().chunk(wanted.upTo(upload.source.largestPiece), of: upload.source.size)
         if range.upperBound == upload.source.size {
-            if let answer = try await answerIfSuperseded() { return answer }
-            try await lookAgain()
+            if let answer = try await destination.answerIfSuperseded() { return answer }
+            try await destination.lookAgain()
         }
         return try await send(range, isRepeated: false)
     }
@@ -339,9 +331,9 @@ final class RemoteUpload: TransferSession {
             try await backend.send(
                 request, tokens, upload.caller, upload.reference, onSent: onSent, onLost: onLost)
         }
-        let response = isLast ? try await last(attempt) : try await attempt()
+        let response = isLast ? try await destination.last(reach: reach(after:), attempt) : try await attempt()
         if let status = status(in: response, after: range, session) { return try await answer(status, response) }
-        let refusal = try await self.refusal(response, of: request)
+        let refusal = try await destination.refusal(response, of: request)
         switch response.status {
         case _ where refusal.code == .nonMatchingChecksum: throw refusal
         case 404, 410: return .forgotten(refusal)
@@ -363,9 +355,9 @@ final class RemoteUpload: TransferSession {
     private func answer(_ status: UploadStatus, _ response: HTTPResponse) async throws(StorageError) -> Answer {
         switch status {
         case .received(let offset):
-            fate.handle(.begunAnew)
+            destination.fate.handle(.begunAnew)
             return .received(upTo: offset)
-        case .stored: return .completed(try await verified(response))
+        case .stored: return .completed(try await destination.verified(response))
         case .garbled(let what): throw .garbled(what, response, upload.reference)
         case .ended:
             let why = StorageError(.unknown, "The upload session was ended by somebody else.")

@@ -22,15 +22,20 @@ final class UploadReader: Sendable {
         }
     }
 
+    /// Fetches a range of the object that is copied.
+    typealias Fetch = @Sendable (Range<Int64>) async throws(StorageError) -> [UInt8]
+
     private let source: UploadSource
     private let allowed: AllowedDirectories?
     private let threads: WorkerThreads
+    /// Nil where no object is copied.
+    private let fetch: Fetch?
     private let passed = Mutex(Passed())
     private let fault = Mutex<StorageError?>(nil)
 
-    /// `threads` may block.
-    init(_ source: UploadSource, in allowed: AllowedDirectories?, on threads: WorkerThreads) {
-        (self.source, self.allowed, self.threads) = (source, allowed, threads)
+    init(_ upload: Upload, at backend: RemoteBackend, fetch: Fetch? = nil) {
+        (source, threads, self.fetch) = (upload.source, backend.files, fetch)
+        allowed = upload.isSpooled ? nil : backend.allowed.reading
     }
 
     /// Restores the CRC32C of the first `end` bytes from an earlier process.
@@ -52,10 +57,12 @@ final class UploadReader: Sendable {
                 try SourceFile(path, identity, in: allowed).readWhole()
             }
         case .incoming: throw .onlyEmbedded
+        case .object: return try await fetched(0..<source.size)
         }
     }
 
-    /// A stream of the range. Checks that the file is unchanged before it returns the last bytes.
+    /// The bytes of the range. Checks that a file is unchanged before it returns the last bytes; those of an object are in
+    /// memory.
     func body(_ range: Range<Int64>) async throws(StorageError) -> HTTPBody {
         switch source {
         case .data(let bytes): return range.isEmpty ? .none : .source(PartOfData(bytes: bytes, range: range))
@@ -65,17 +72,20 @@ final class UploadReader: Sendable {
             }
             return range.isEmpty ? .none : .source(reader(of: file, range))
         case .incoming: throw .onlyEmbedded
+        case .object: return range.isEmpty ? .none : .bytes(try await fetched(range))
         }
     }
 
-    /// The CRC32C of all bytes. Reads those that were not sent in order.
+    /// The CRC32C of all bytes. Reads those that were not sent in order, unless the service knows that of the object.
     func crc32c() async throws(StorageError) -> UInt32 {
+        if let known = source.copy?.found?.crc32c { return known }
         try await readRest()
         return passed.withLock { $0.checksum.crc32c }
     }
 
     func md5() async throws(StorageError) -> [UInt8] {
-        try await onThread { [source, allowed] () throws(StorageError) in
+        if source.copy != nil { return try await md5OfObject() }
+        return try await onThread { [source, allowed] () throws(StorageError) in
             var checksum = Checksum()
             try source.read(from: 0, in: allowed) { bytes, _ in checksum.updateMD5(bytes) }
             return checksum.md5
@@ -85,10 +95,35 @@ final class UploadReader: Sendable {
     private func readRest() async throws(StorageError) {
         let start = passed.withLock { $0.end }
         guard start < source.size else { return }
+        guard source.copy == nil else { return try await forEachPiece(from: start) { _ in } }
         try await onThread { [self] () throws(StorageError) in
             try source.read(from: start, in: allowed) { bytes, offset in passed.withLock { $0.take(bytes, at: offset) }
             }
         }
+    }
+
+    private func md5OfObject() async throws(StorageError) -> [UInt8] {
+        if let known = source.copy?.found?.md5 { return known }
+        var checksum = Checksum()
+        try await forEachPiece(from: 0) { piece in piece.withUnsafeBytes { checksum.updateMD5($0) } }
+        return checksum.md5
+    }
+
+    private func forEachPiece(from start: Int64, _ body: ([UInt8]) -> Void) async throws(StorageError) {
+        var offset = start
+        while offset < source.size {
+            let end = min(offset.addingSaturated(RemoteCopy.largestPiece), source.size)
+            body(try await fetched(offset..<end))
+            offset = end
+        }
+    }
+
+    private func fetched(_ range: Range<Int64>) async throws(StorageError) -> [UInt8] {
+        guard let fetch else { throw StorageError(.internalError, "Nothing fetches the object that is copied.") }
+        if range.isEmpty { return [] }
+        let bytes = try await fetch(range)
+        passed.withLock { passed in bytes.withUnsafeBytes { passed.take($0, at: range.lowerBound) } }
+        return bytes
     }
 
     private func reader(of file: SourceFile, _ range: Range<Int64>) -> ReadAhead {
@@ -149,7 +184,7 @@ extension UploadSource {
                 offset += Int64(piece.count)
             }
             try file.checkUnchanged()
-        case .incoming: throw .onlyEmbedded
+        case .incoming, .object: throw .onlyEmbedded
         }
     }
 }
@@ -157,6 +192,6 @@ extension UploadSource {
 extension StorageError {
     /// Only the embedded engine takes bytes that come from other clients.
     fileprivate static var onlyEmbedded: StorageError {
-        StorageError(.internalError, "A remote engine takes no bytes from the gateway.")
+        StorageError(.internalError, "A remote engine reads these bytes in another way.")
     }
 }

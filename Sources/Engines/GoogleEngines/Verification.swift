@@ -5,7 +5,7 @@ import Storage
 
 // An upload succeeds only when the stored size and checksum match the bytes that were read here.
 
-@Loop extension RemoteUpload {
+extension UploadDestination {
     /// The metadata of the stored object. Throws `nonMatchingChecksum` for an object that does not match. Deletes it only
     /// where the response to this upload names it, and the service can delete that generation alone: any other may belong
     /// to another client.
@@ -71,7 +71,7 @@ extension RemoteBackend {
     /// says what became of it.
     @Loop @discardableResult func delete(_ stored: ObjectMetadata, _ upload: Upload) async -> String {
         guard let request = dialect.delete(stored.reference, generation: stored.generation) else {
-            return RemoteUpload.isKept
+            return UploadDestination.isKept
         }
         return await sendDetached(request, upload) ? "It was deleted" : "It could not be deleted"
     }

@@ -25,7 +25,7 @@ extension Database {
             "bucket": .text(record.reference.bucket), "name": .name(record.reference), "md5Hash": .text(record.md5Hash),
             "completed": .integer(record.progress.completedUnitCount),
             "total": .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil),
-            "request": .text(request), "bookmark": .text(bookmark),
+            "request": .text(request), "bookmark": .text(bookmark), "copy": .text(try record.copy?.text),
             "customMetadata": .text(settable.custom.isEmpty ? nil : JSON(members: settable.custom).text),
             "ended": .integer(ended?.microseconds), "outcome": .text(outcome), "error": .text(error),
             "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
@@ -41,7 +41,7 @@ extension Database {
 
     /// The columns that never change.
     private static let identity: Columns = [
-        "id", "place", "kind", "number", "began", "bucket", "name", "md5Hash",
+        "id", "place", "kind", "number", "began", "bucket", "name", "md5Hash", "copy",
     ]
     private static let state: Columns =
         [
@@ -114,6 +114,7 @@ extension TaskRecord {
             progress: progress ?? .unknown, metadata: settable, md5Hash: try row.textOrNil("md5Hash"),
             stage: .ended(.cancelled, at: began))
         stage = try stage(row)
+        copy = try row.textOrNil("copy").map(CopyRequest.init(text:))
     }
 
     private func stage(_ row: borrowing Row) throws -> Stage {

@@ -19,6 +19,8 @@ extension Schema {
                         timeCreated INTEGER, updated INTEGER, md5 BLOB, crc32c INTEGER) WITHOUT ROWID;
                     CREATE INDEX unfinished ON tasks (id) WHERE ended IS NULL;
                     """), Migration(version: 4, sql: "ALTER TABLE tasks ADD COLUMN began INTEGER NOT NULL DEFAULT 0;"),
+            // What a copy is made of, as JSON.
+            Migration(version: 5, sql: "ALTER TABLE tasks ADD COLUMN copy TEXT;"),
         ])
 }
 

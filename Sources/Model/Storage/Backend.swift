@@ -17,6 +17,8 @@ public protocol Backend: Sendable {
     var oneRequestLimit: Int64 { get }
     /// The sizes of chunks, unless a client sets a fixed size.
     var chunkSizes: ChunkSizes { get }
+    /// An object of any size is copied in one request.
+    var copiesAtOnce: Bool { get }
 
     /// Inspects a local file before its upload. Throws `unknown` that names path and reason.
     func inspect(file path: String) async throws(StorageError) -> FileIdentity
@@ -30,16 +32,6 @@ public protocol Backend: Sendable {
 
     /// Throws `objectNotFound` for a missing object, unless a precondition fails first.
     func delete(_ reference: Reference, if conditions: Preconditions, for caller: Caller) async throws(StorageError)
-    /// Gives an object another name at once, and replaces what has that name. Returns its metadata.
-    ///
-    /// - Parameters:
-    ///   - conditions: those of the new name.
-    ///   - sourceConditions: those of the object.
-    func move(
-        _ source: Reference, to target: Reference, if conditions: Preconditions,
-        ifSource sourceConditions: Preconditions,
-        for caller: Caller
-    ) async throws(StorageError) -> ObjectMetadata
     /// Leaves out names that cannot be references.
     /// Throws `invalidArgument` for a page token that this engine has not given.
     func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
@@ -63,13 +55,7 @@ public protocol Backend: Sendable {
 extension Backend {
     public var tokenKind: Token.Kind { .idToken }
     public var downloadsAtOnce: Int { 4 }
-    public func move(
-        _ source: Reference, to target: Reference, if conditions: Preconditions,
-        ifSource sourceConditions: Preconditions,
-        for caller: Caller
-    ) async throws(StorageError) -> ObjectMetadata {
-        throw StorageError(.internalError, "The engine \(kind.rawValue) does not move objects.")
-    }
+    public var copiesAtOnce: Bool { false }
 }
 
 /// One upload or download at its engine. At most one step is in flight.
@@ -105,7 +91,7 @@ extension TransferSession {
 public typealias UploadSession = TransferSession<UploadStrategy>
 public typealias DownloadSession = TransferSession<DownloadStrategy>
 
-/// A request to upload bytes or a file.
+/// A request to upload bytes or a file, or to copy an object.
 public struct Upload: Sendable {
     public var reference: Reference
     public var source: UploadSource
@@ -140,6 +126,7 @@ public enum UploadSource: Sendable {
     case data([UInt8])
     case file(path: String, FileIdentity)
     case incoming(IncomingBytes)
+    case object(CopySource)
 
     /// In bytes; `Int64.max` where it is not known yet.
     public var size: Int64 {
@@ -147,8 +134,12 @@ public enum UploadSource: Sendable {
         case .data(let bytes): Int64(bytes.count)
         case .file(_, let identity): identity.size
         case .incoming(let bytes): bytes.size ?? .max
+        case .object(let source): source.found?.size ?? .max
         }
     }
+
+    /// Nil where no object is copied.
+    public var copy: CopySource? { if case .object(let source) = self { source } else { nil } }
 }
 
 public struct FileIdentity: Codable, Equatable, Sendable {

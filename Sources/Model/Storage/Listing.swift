@@ -8,13 +8,15 @@ public struct ListQuery: Equatable, Sendable {
     public var isExact: Bool
     /// The page has the metadata of its items.
     public var wantsMetadata: Bool
+    /// The items below the reference at any depth, and no prefixes. Otherwise those directly below it.
+    public var isRecursive: Bool
 
     public init(
         _ reference: Reference, maxResults: Int, pageToken: String? = nil, isExact: Bool = false,
-        wantsMetadata: Bool = false
+        wantsMetadata: Bool = false, isRecursive: Bool = false
     ) {
         (self.reference, self.maxResults, self.pageToken, self.isExact) = (reference, maxResults, pageToken, isExact)
-        self.wantsMetadata = wantsMetadata
+        (self.wantsMetadata, self.isRecursive) = (wantsMetadata, isRecursive)
     }
 
     /// The reference to an object of that name; nil where the listing leaves it out.
@@ -38,7 +40,7 @@ public struct ListQuery: Equatable, Sendable {
     }
 }
 
-/// One page of the items and prefixes directly below a reference, ordered together by the bytes of their names.
+/// One page of the items and prefixes below a reference, ordered together by the bytes of their names.
 public struct Listing: Equatable, Sendable {
     /// The maximum and the default of a page, as in Google Cloud Storage.
     public static let mostResults = 1000

@@ -2,6 +2,8 @@
 public enum Operation: String, CaseIterable, Sendable {
     /// The steps of an upload.
     case open, send, query, whole
+    /// The steps of a copy or a move after it has been opened.
+    case copy, move
     /// One attempt of a download.
     case fetch
     case getMetadata, updateMetadata, delete, list, getData, downloadURL, revokeDownloadURL

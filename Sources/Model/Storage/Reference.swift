@@ -68,9 +68,9 @@ public struct Reference: Sendable {
     public var prefix: String { object.isEmpty || object.utf8.last == UInt8(ascii: "/") ? object : object + "/" }
 
     /// Itself, unless it is the root, which is no object: then `invalidArgument`.
-    public func checkedAsObject(_ complaint: String) throws(StorageError) -> Reference {
+    public func checkedAsObject(_ complaint: String, param: String = "reference") throws(StorageError) -> Reference {
         if isRoot {
-            throw .invalidArgument("reference", "The root of bucket \(bucket) \(complaint); name an object in it.")
+            throw .invalidArgument(param, "The root of bucket \(bucket) \(complaint); name an object in it.")
         }
         return self
     }
@@ -124,5 +124,22 @@ extension Reference {
                 "bucket", "Bucket \"\(bucket)\" cannot be: a bucket's name has no slash, space or control character.")
         }
         return bucket
+    }
+}
+
+extension Reference: Codable {
+    private enum CodingKeys: String, CodingKey { case bucket, object }
+
+    /// Throws for a name that no object may have.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self = try Reference(
+            bucket: values.decode(String.self, forKey: .bucket), object: values.decode(String.self, forKey: .object))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(bucket, forKey: .bucket)
+        try values.encode(object, forKey: .object)
     }
 }

@@ -73,6 +73,9 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         with(\.bucket, reference.bucket).with(\.object, reference.object)
     }
 
+    /// About this object, unless it is about another one already.
+    public func orAbout(_ reference: Reference) -> StorageError { object == nil ? about(reference) : self }
+
     /// With another sentence at the end of its message.
     public func adding(_ sentence: String) -> StorageError { with(\.message, "\(message) \(sentence)") }
 

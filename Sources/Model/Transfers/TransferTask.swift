@@ -24,6 +24,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// The endpoint of the task where it is not the service's own: the task cannot be resumed here.
     let endpoint: String?
     let origin: TaskRequest.Origin?
+    private let copy: CopyRequest?
     /// Of an upload; nil once its success is published.
     private var metadata: TaskSnapshot.Metadata?
     /// Nil once the task has ended, or is paused with its bytes on disk.
@@ -61,8 +62,9 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         _ recordWriter: TaskRecordWriter?, holding held: HeldBytes<Strategy>?, in list: TaskList<Strategy>
     ) {
         (id, number, reference, endpoint) = (record.id, record.number, record.reference, record.endpoint)
-        (began, origin) = (record.began, record.request?.origin)
-        metadata = Strategy.kind == .upload ? .uploading(record.metadata, md5Hash: record.md5Hash) : nil
+        (began, origin, copy) = (record.began, record.request?.origin, record.copy)
+        let isUpload = Strategy.kind == .upload && record.copy == nil
+        metadata = isUpload ? .uploading(record.metadata, md5Hash: record.md5Hash) : nil
         (self.machine, self.sessionState, self.limiter, self.held) = (machine, sessionState, limiter, held)
         (self.recordWriter, self.list, time, log) = (recordWriter, list, list.time, list.log)
         elapsed = list.log.info == nil ? nil : list.time.clock.stopwatch()
@@ -97,18 +99,19 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     public func snapshot(for status: Status? = nil) -> TaskSnapshot {
         var snapshot = TaskSnapshot(
             kind: Strategy.kind, task: id, status: status ?? state.status, state: state(for: status),
-            progress: machine.progress, reference: reference, metadata: metadata, endpoint: endpoint, origin: origin)
+            progress: machine.progress, reference: reference, metadata: metadata, endpoint: endpoint, origin: origin,
+            copy: copy)
         if var retry = machine.retry {
-            retry.error = retry.error.about(reference)
+            retry.error = retry.error.orAbout(reference)
             snapshot.retry = retry
         }
         if status == .progress || isEnding { return snapshot }
         switch machine.state {
         case .ended(.succeeded(let metadata)): snapshot.metadata = .stored(metadata)
-        case .ended(.failed(let error)): snapshot.error = error.about(reference)
+        case .ended(.failed(let error)): snapshot.error = error.orAbout(reference)
         case .ended(.cancelled): snapshot.error = .cancelled(Strategy.kind, of: reference)
         case .ended(.cancelledInDoubt): snapshot.error = .cancelled(Strategy.kind, of: reference).inDoubt
-        case .paused: snapshot.error = machine.hold?.about(reference)
+        case .paused: snapshot.error = machine.hold?.orAbout(reference)
         case .ready, .queued, .working, .stopping, .resting: break
         }
         return snapshot

@@ -9,6 +9,18 @@ extension Transfers {
         try await backend.metadata(of: reference.checkedAsObject("has no metadata"), for: caller(client))
     }
 
+    /// Whether there is an object. Throws where that cannot be found out.
+    public func exists(
+        _ reference: Reference, for client: TransferClient? = nil
+    ) async throws(StorageError) -> Bool {
+        do throws(StorageError) {
+            _ = try await backend.metadata(of: reference.checkedAsObject("is no object"), for: caller(client))
+            return true
+        } catch  where error.code == .objectNotFound {
+            return false
+        }
+    }
+
     public func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions = Preconditions(),
         for client: TransferClient? = nil
@@ -40,23 +52,25 @@ extension Transfers {
     /// One page of at most `maxResults` results; of the largest size if that is nil.
     public func list(
         _ reference: Reference, maxResults: Int64? = nil, pageToken: String? = nil, isExact: Bool = false,
-        wantsMetadata: Bool = false, for client: TransferClient? = nil
+        wantsMetadata: Bool = false, isRecursive: Bool = false, for client: TransferClient? = nil
     ) async throws(StorageError) -> Listing {
         let maxResults = try Listing.checked(maxResults: maxResults ?? Int64(Listing.mostResults))
         let query = ListQuery(
-            reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, wantsMetadata: wantsMetadata)
+            reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, wantsMetadata: wantsMetadata,
+            isRecursive: isRecursive)
         return try await backend.list(query, for: caller(client))
     }
 
     /// All pages as one. Throws `quotaExceeded` beyond `--max-list-results`.
     public func listAll(
-        _ reference: Reference, isExact: Bool = false, for client: TransferClient? = nil
+        _ reference: Reference, isExact: Bool = false, isRecursive: Bool = false, for client: TransferClient? = nil
     ) async throws -> Listing {
         var all = Listing(), token: String?, known: Set<Reference> = [], seen: Set<Int> = []
         let (mostResults, mostPages) = (limits.listResults, 1000 + limits.listResults / 100)
         repeat {
             try Task.checkCancellation()
-            let page = try await list(reference, pageToken: token, isExact: isExact, for: client)
+            let page = try await list(
+                reference, pageToken: token, isExact: isExact, isRecursive: isRecursive, for: client)
             // One emulator returns all prefixes on each page.
             all.prefixes += page.prefixes.filter { known.insert($0).inserted }
             all.items += page.items

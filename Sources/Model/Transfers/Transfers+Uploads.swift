@@ -41,6 +41,30 @@ extension Transfers {
             isAwaited: isAwaited, failing: failure)
     }
 
+    /// Creates a task that copies or moves an object; it waits for `start`. Without a change the copy has the metadata of
+    /// the object. A missing object fails the task, not this call.
+    ///
+    /// Throws `invalidArgument` where an object would be moved onto itself.
+    public func copy(
+        _ source: Reference, to reference: Reference, _ change: MetadataChange? = nil, isMove: Bool = false,
+        if conditions: Preconditions = Preconditions(), ifSource sourceConditions: Preconditions = Preconditions(),
+        for client: TransferClient? = nil, isAwaited: Bool = false
+    ) async throws -> UploadTask {
+        try change?.check()
+        let reference = try reference.checkedAsObject("cannot be written", param: "to")
+        let request = CopyRequest(
+            of: try source.checkedAsObject("cannot be copied"), if: sourceConditions, isMove: isMove,
+            keepsMetadata: change == nil)
+        if isMove, source == reference {
+            throw StorageError.invalidArgument("to", "The object \(source.url) cannot be moved onto itself.")
+        }
+        let client = orDefault(client)
+        try await ready()
+        return try await create(
+            .object(CopySource(request)), reference, change ?? MetadataChange(), conditions, client,
+            contentTypeFrom: [], isAwaited: isAwaited)
+    }
+
     func create(
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
         _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, failing error: StorageError? = nil
@@ -57,7 +81,7 @@ extension Transfers {
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
         _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, failing error: StorageError? = nil
     ) async throws(StorageError) -> UploadTask {
-        let metadata = try SettableMetadata.ofUpload(change, named: names)
+        let metadata = try source.metadata(change, named: names)
         var upload = Upload(
             reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
             if: conditions, caller: client.caller(\.maxUploadRetryTime))
@@ -76,10 +100,12 @@ extension Transfers {
         case .incoming(let bytes):
             (request.announcedSize, request.crc32c) = (bytes.announced, change.crc32c)
             strategy.sizeIsKnown = bytes.announced != nil
+        case .object: strategy.sizeIsKnown = false
         }
-        let record = TaskRecord(
+        var record = TaskRecord(
             id: random.uuid(), kind: .upload, number: uploads.newNumber(), began: time.now(), reference: reference,
             progress: strategy.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
+        record.copy = source.copy?.request
         upload.task = record.id
         var failure = error
         let recordWriter = ends.map { TaskRecordWriter($0, record, bytes: source.bytes) }
@@ -133,9 +159,14 @@ extension Transfers {
 
     private func strategy(of upload: Upload, chunkSize: Int64?) -> UploadStrategy {
         let size = upload.source.size
+        let isOneRequest =
+            switch upload.source {
+            case .data, .file: size <= backend.oneRequestLimit && size <= chunkSize ?? .max
+            case .incoming: false
+            case .object: backend.copiesAtOnce
+            }
         return UploadStrategy(
-            size: size,
-            oneRequest: !upload.source.isIncoming && size <= backend.oneRequestLimit && size <= chunkSize ?? .max,
+            size: size, oneRequest: isOneRequest,
             chunks: chunkSize.map(ChunkSizes.fixed) ?? backend.chunkSizes)
     }
 
@@ -147,7 +178,9 @@ extension Transfers {
         -> UploadTask?
     {
         let source: UploadSource
-        if request.origin != nil, request.identity == nil {
+        if let copy = record.copy {
+            source = .object(CopySource(copy))
+        } else if request.origin != nil, request.identity == nil {
             source = .incoming(IncomingBytes(size: request.announcedSize))
         } else {
             guard let identity = request.identity else { return nil }
@@ -162,7 +195,13 @@ extension Transfers {
         upload.isSpooled = request.isSpooled
         upload.bookmark = bookmark
         var strategy = strategy(of: upload, chunkSize: request.chunkSize)
-        strategy.sizeIsKnown = !source.isIncoming || request.announcedSize != nil
+        switch source {
+        case .data, .file: break
+        case .incoming: strategy.sizeIsKnown = request.announcedSize != nil
+        case .object where bookmark != nil && record.progress.totalIsKnown:
+            strategy.know(record.progress.totalUnitCount)
+        case .object: strategy.sizeIsKnown = false
+        }
         strategy = strategy.restored(acknowledged: record.progress.completedUnitCount, isOpen: bookmark != nil)
         let machine = UploadMachine(
             restored: strategy, retryTime: .seconds(request.retryTime), seed: random.next())
@@ -183,6 +222,16 @@ extension Transfers {
 extension UploadSource {
     fileprivate var bytes: [UInt8]? { if case .data(let bytes) = self { bytes } else { nil } }
     fileprivate var isIncoming: Bool { if case .incoming = self { true } else { false } }
+
+    /// The metadata of the new object. That of a copy lacks what the copy gets from its source.
+    fileprivate func metadata(
+        _ change: MetadataChange, named names: [String]
+    ) throws(StorageError) -> SettableMetadata {
+        guard copy != nil else { return try .ofUpload(change, named: names) }
+        var metadata = SettableMetadata()
+        try metadata.apply(change)
+        return metadata
+    }
 }
 
 extension FileIdentity {

@@ -59,6 +59,13 @@ extension Params {
             generation: try version("ifGenerationMatch"), metageneration: try version("ifMetagenerationMatch"))
     }
 
+    /// Those of the object that is copied.
+    mutating func sourcePreconditions() throws(RPCError) -> Preconditions {
+        Preconditions(
+            generation: try version("ifSourceGenerationMatch"),
+            metageneration: try version("ifSourceMetagenerationMatch"))
+    }
+
     /// A string of decimal digits, as in metadata, or an integer.
     private mutating func version(_ name: String) throws(RPCError) -> Int64? {
         guard let value = take(name) else { return nil }

@@ -62,9 +62,8 @@ import Transfers
         guard source != target else {
             throw GatewayError.badRequest("The object \(source.object) cannot be moved onto itself.")
         }
-        let moved = try await service.backend.move(
-            source, to: target, if: request.preconditions(), ifSource: request.sourcePreconditions(),
-            for: service.caller)
+        let moved = try await service.copy(
+            source, if: request.sourcePreconditions(), to: target, nil, isMove: true, if: request.preconditions())
         return .json(moved.cloud(request.base))
     }
 
@@ -104,16 +103,26 @@ extension Preconditions {
 }
 
 extension GatewayService {
-    /// Copies the version of an object that is there now. Without a change the copy has its metadata and its download
-    /// tokens.
+    /// Copies or moves the version of an object that is there now. Without a change the copy has its metadata and its
+    /// download tokens. Checksums in the resource are those of an object that the client has read before.
     func copy(
         _ source: Reference, if sourceConditions: Preconditions, to target: Reference, _ change: MetadataChange?,
-        if conditions: Preconditions
+        isMove: Bool = false, if conditions: Preconditions
     ) async throws -> ObjectMetadata {
-        let (piece, objects) = try await engine.bytes(of: [source])
-        try sourceConditions.check(objects[0].version, at: source)
-        return try await store(
-            piece, at: target, change ?? objects[0].asChange, of: objects[0].settable, if: conditions)
+        var change = change
+        change?.md5Hash = nil
+        change?.crc32c = nil
+        change?.makeNoDownloadToken()
+        let task = try await transfers.copy(
+            source, to: target, change, isMove: isMove, if: conditions, ifSource: sourceConditions, for: .gateway,
+            isAwaited: true)
+        task.start()
+        do {
+            return try await task.result().stored
+        } catch {
+            _ = try? await task.cancel()
+            throw error
+        }
     }
 
     /// As an upload like any other. Without a type the object has that of its source. Checksums in the resource are those
@@ -137,15 +146,14 @@ extension GatewayService {
     }
 }
 
-extension ObjectMetadata {
-    /// What makes another object like this one.
-    fileprivate var asChange: MetadataChange {
-        var change = MetadataChange()
-        for (property, value) in settable.content { change.content[property] = value }
-        var entries: ByteKeyedDictionary<String?> = [:]
-        for (key, value) in settable.custom { entries[key] = .some(value) }
-        if let downloadTokens { entries[SettableMetadata.tokensKey] = downloadTokens.joined(separator: ",") }
-        change.custom = .merge(entries)
-        return change
+extension TaskSnapshot {
+    /// The metadata of an upload that has succeeded.
+    fileprivate var stored: ObjectMetadata {
+        get throws {
+            guard case .stored(let metadata)? = metadata else {
+                throw StorageError(.internalError, "A copy has ended without an object.")
+            }
+            return metadata
+        }
     }
 }

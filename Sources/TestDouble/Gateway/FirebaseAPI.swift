@@ -95,14 +95,17 @@ import Transfers
         guard prefix.isEmpty || prefix.utf8.last == UInt8(ascii: "/") else {
             throw GatewayError.badRequest("A prefix ends with a slash: \(prefix)")
         }
-        let delimiter = request["delimiter"] ?? "/"
-        guard delimiter == "/" else { throw GatewayError.badRequest("The delimiter is a slash, not \(delimiter).") }
+        let delimiter = request["delimiter"] ?? ""
+        guard ["", "/"].contains(delimiter) else {
+            throw GatewayError.badRequest("The delimiter is a slash, not \(delimiter).")
+        }
         let folder = try Reference(bucket: path[1], path: prefix)
         try service.check(.list, "gs://\(folder.bucket)/\(folder.prefix)", for: request)
         let maxResults = min(try request.integer("maxResults") ?? 1000, 1000)
         guard maxResults > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
         let page = try await service.backend.list(
-            ListQuery(folder, maxResults: Int(maxResults), pageToken: request["pageToken"]),
+            ListQuery(
+                folder, maxResults: Int(maxResults), pageToken: request["pageToken"], isRecursive: delimiter.isEmpty),
             for: service.caller)
         return .json(
             .object(

@@ -258,7 +258,7 @@ extension Operation {
     /// It is a request of a task, which repeats it.
     var isStep: Bool {
         switch self {
-        case .open, .send, .query, .whole, .fetch: true
+        case .open, .send, .query, .whole, .copy, .move, .fetch: true
         case .getMetadata, .updateMetadata, .delete, .list, .getData, .downloadURL, .revokeDownloadURL: false
         }
     }

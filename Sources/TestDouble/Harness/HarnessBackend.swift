@@ -24,6 +24,7 @@ package final class HarnessBackend: Backend {
         harness == nil ? engine.oneRequestLimit : min(engine.oneRequestLimit, 64 << 10)
     }
     package var chunkSizes: ChunkSizes { engine.chunkSizes }
+    package var copiesAtOnce: Bool { engine.copiesAtOnce }
 
     package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
         try await engine.inspect(file: path)
@@ -34,14 +35,14 @@ package final class HarnessBackend: Backend {
         guard let harness else { return session }
         return HarnessSession(
             session, harness, of: upload.reference, task: upload.task, size: upload.source.size,
-            for: upload.caller)
+            copy: upload.source.copy?.request, for: upload.caller)
     }
 
     package func beginDownload(_ download: Download) -> any DownloadSession {
         let session = SpaceDownload(engine.beginDownload(download), download.reference, ledger)
         guard let harness else { return session }
         return HarnessSession(
-            session, harness, of: download.reference, task: download.task, size: 0,
+            session, harness, of: download.reference, task: download.task, size: 0, copy: nil,
             for: download.caller)
     }
 
@@ -68,24 +69,6 @@ package final class HarnessBackend: Backend {
             try ledger.check(reference)
             try await engine.delete(reference, if: conditions, for: caller)
             ledger.remove(reference)
-        }
-    }
-
-    /// For rules it is a new object and the deletion of the old one.
-    package func move(
-        _ source: Reference, to target: Reference, if conditions: Preconditions,
-        ifSource sourceConditions: Preconditions,
-        for caller: Caller
-    ) async throws(StorageError) -> ObjectMetadata {
-        try await admit(.whole, target, for: caller)
-        return try await pass(.delete, source, caller) { [engine, ledger] () async throws(StorageError) in
-            try ledger.check(source)
-            try ledger.check(target)
-            let moved = try await engine.move(
-                source, to: target, if: conditions, ifSource: sourceConditions, for: caller)
-            ledger.remove(source)
-            ledger.add(moved.size, at: target)
-            return moved
         }
     }
 

@@ -10,6 +10,8 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
     private let reference: Reference
     private let task: String?
     private let size: Int64
+    /// Nil where no object is copied.
+    private let copy: CopyRequest?
     private let caller: Caller
     /// The step in flight.
     private let current = Mutex<HarnessCall<Strategy.Answer>?>(nil)
@@ -22,10 +24,10 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
 
     init(
         _ session: any TransferSession<Strategy>, _ harness: Harness, of reference: Reference, task: String?,
-        size: Int64, for caller: Caller
+        size: Int64, copy: CopyRequest?, for caller: Caller
     ) {
         (self.session, self.harness, self.reference) = (session, harness, reference)
-        (self.task, self.size, self.caller) = (task, size, caller)
+        (self.task, self.size, self.copy, self.caller) = (task, size, copy, caller)
     }
 
     func perform(
@@ -39,7 +41,7 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
         let call = HarnessCall<Strategy.Answer>(
             harness,
             Call(
-                operation: step.operation, reference: reference, task: task,
+                operation: step.operation(of: copy), reference: reference, task: task,
                 range: step.range(of: size, from: offset.bytes.withLock { $0 })),
             caller)
         current.withLock { $0 = call }
@@ -67,7 +69,7 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
 
 /// A step as rules see it.
 protocol HarnessedStep: Equatable, Sendable {
-    var operation: Operation { get }
+    func operation(of copy: CopyRequest?) -> Operation
     /// The bytes that the step transfers; those of a download begin at the offset.
     func range(of size: Int64, from offset: Int64) -> Range<Int64>?
     func limited(to call: Call) -> Self
@@ -82,8 +84,9 @@ extension HarnessedStep {
 }
 
 extension UploadStrategy.Step: HarnessedStep {
-    var operation: Operation {
+    func operation(of copy: CopyRequest?) -> Operation {
         switch self {
+        case .sendWhole where copy != nil, .send where copy != nil: copy?.isMove == true ? .move : .copy
         case .sendWhole: .whole
         case .open: .open
         case .query, .settle: .query
@@ -93,7 +96,7 @@ extension UploadStrategy.Step: HarnessedStep {
 
     func range(of size: Int64, from offset: Int64) -> Range<Int64>? {
         switch self {
-        case .sendWhole: 0..<size
+        case .sendWhole: size < .max ? 0..<size : nil
         case .send(let range): range
         case .open, .query, .settle: nil
         }
@@ -108,7 +111,7 @@ extension UploadStrategy.Step: HarnessedStep {
 }
 
 extension DownloadStrategy.Step: HarnessedStep {
-    var operation: Operation { .fetch }
+    func operation(of copy: CopyRequest?) -> Operation { .fetch }
     func range(of size: Int64, from offset: Int64) -> Range<Int64>? { offset..<Int64.max }
 
     func limited(to call: Call) -> Self {

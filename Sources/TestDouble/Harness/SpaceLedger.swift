@@ -58,6 +58,9 @@ package final class SpaceLedger: Sendable {
     /// Something may be stored there soon.
     package func note(_ reference: Reference) { references.withLock { $0[ReferenceKey(reference)] = reference } }
 
+    /// The bytes of an object of this space; 0 for another.
+    func size(of reference: Reference) -> Int64 { state.withLock { $0.sizes[ReferenceKey(reference)] ?? 0 } }
+
     func giveBack(_ bytes: Int64) { state.withLock { $0.expected = $0.expected.subtractingSaturated(bytes) } }
 
     package func add(_ size: Int64, at reference: Reference) {
@@ -89,9 +92,13 @@ final class SpaceUpload: TransferSession {
         (self.session, self.reference, self.source, self.ledger) = (session, reference, source, ledger)
     }
 
+    /// Nil where no object is copied.
+    private var copy: CopyRequest? { source.copy?.request }
+
     /// What the object will have at least, once the step has ended.
     private func size(after step: UploadMachine.Step) -> Int64 {
         if step == .settle { return 0 }
+        if let copy { return copy.isMove ? 0 : ledger.size(of: copy.reference) }
         if source.size < .max { return source.size }
         return if case .send(let range) = step { range.upperBound } else { 0 }
     }
@@ -101,6 +108,7 @@ final class SpaceUpload: TransferSession {
     ) async -> UploadMachine.Answer {
         let reserved: Int64
         do throws(StorageError) {
+            if let copy { try ledger.check(copy.reference) }
             reserved = try ledger.reserve(size(after: step), at: reference)
         } catch {
             return .failed(error)
@@ -109,7 +117,10 @@ final class SpaceUpload: TransferSession {
         ledger.note(reference)
         let answer = await session.perform(step, replacesNewer: replacesNewer, report)
         ledger.giveBack(reserved)
-        if case .completed(let stored) = answer { ledger.add(stored.size, at: reference) }
+        if case .completed(let stored) = answer {
+            ledger.add(stored.size, at: reference)
+            if let copy, copy.isMove { ledger.remove(copy.reference) }
+        }
         return answer
     }
 

@@ -31,7 +31,7 @@ struct ScheduledWork: OptionSet {
 /// The life of a request, all of it on the event loop:
 ///
 ///     readable ─▶ read bytes ─▶ frame messages while admission is open ─▶ receive ─▶ one message, or a batch
-///         message ─▶ ParsedMessage ─▶ call from the table ─▶ run to its end, or as a Swift task to its first wait
+///         message ─▶ DecodedMessage with its call from the table ─▶ run to its end, or as a Swift task to its first wait
 ///         end ─▶ settle: reply into the outbox, then `didReply`
 ///     end of the loop's iteration ─▶ flush: one write for all replies of the iteration
 ///

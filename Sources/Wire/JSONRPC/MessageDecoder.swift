@@ -61,22 +61,7 @@ struct MessageDecoder: Sendable {
 
     /// - Parameter repeatsName: false for a message in whose objects no name occurs twice.
     fileprivate func decode(_ message: JSON, repeatsName: Bool) -> DecodedMessage {
-        let envelope = Envelope(message, mayRepeatNames: repeatsName)
-        let decoded = decode(ParsedMessage(envelope))
-        guard let envelope, let (number, answer) = OutgoingRequests.answer(in: envelope) else { return decoded }
-        return .answer(to: number, answer, otherwise: decoded)
-    }
-
-    private func decode(_ message: ParsedMessage) -> DecodedMessage {
-        switch message {
-        case .call(nil, "$/cancelRequest", var params):
-            return .cancellation(of: params.takeOrNull("id").flatMap(RequestID.init))
-        case .call(let id, let method, let params):
-            let call = Result { () throws(RPCError) in try prepare(method, params) }
-            return .call(id, method: method, call)
-        case .invalid(let id, let error): return .invalid(id, error)
-        case .ignored: return .ignored
-        }
+        DecodedMessage(Envelope(message, mayRepeatNames: repeatsName), prepare)
     }
 }
 
@@ -87,18 +72,6 @@ enum DecodedInput: Sendable {
     /// A text that is neither; its error goes out with a null id.
     case refused(RPCError)
     case blank
-}
-
-/// One message with its call ready to run.
-enum DecodedMessage: Sendable {
-    /// Without an id it is a notification.
-    case call(RequestID?, method: String, Result<PreparedCall, RPCError>)
-    case cancellation(of: RequestID?)
-    /// A message without a method whose id may be that of an outgoing request. Without such a request it counts as
-    /// `otherwise`.
-    indirect case answer(to: Int, OutgoingRequests.Answer, otherwise: DecodedMessage)
-    case invalid(RequestID, RPCError)
-    case ignored
 }
 
 /// The messages of a batch, decoded one by one.

@@ -35,7 +35,7 @@ import Testing
                     time: Timestamp(microseconds: 0), lifetime: 60
                 ).url(signature: [1])
             }
-            let media = GCSDialect().media(of: reference, generation: nil, isGzip: false, from: 0)
+            let media = GCSDialect().media(of: reference, generation: nil, isGzip: false, from: 0, to: nil)
             urls.append("http://127.0.0.1:9000\(media.target)")
             for url in urls {
                 #expect(try Reference(url: url) == reference, "\(url) of \(reference.url.debugDescription)")

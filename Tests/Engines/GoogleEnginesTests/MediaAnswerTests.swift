@@ -66,12 +66,14 @@ import Testing
 
     @Test func `A request for media has the generation and the range of the missing bytes`() throws {
         let (reference, dialects) = (try ref("a/b"), [firebase, gcs] as [any Dialect])
-        let all = dialects.map { $0.media(of: reference, generation: 7, isGzip: false, from: 0) }
+        let all = dialects.map { $0.media(of: reference, generation: 7, isGzip: false, from: 0, to: nil) }
         #expect(all.map(\.target) == ["/v0/b/b/o/a%2Fb?alt=media", "/storage/v1/b/b/o/a%2Fb?alt=media&generation=7"])
         #expect(all.allSatisfy { $0.headers["Range"] == nil && $0.headers["Accept-Encoding"] == "identity" })
-        let rest = dialects.map { $0.media(of: reference, generation: nil, isGzip: true, from: 4) }
+        let rest = dialects.map { $0.media(of: reference, generation: nil, isGzip: true, from: 4, to: nil) }
         #expect(rest.map(\.target) == ["/v0/b/b/o/a%2Fb?alt=media", "/storage/v1/b/b/o/a%2Fb?alt=media"])
         #expect(rest.allSatisfy { $0.headers["Range"] == "bytes=4-" && $0.headers["Accept-Encoding"] == "gzip" })
+        let part = dialects.map { $0.media(of: reference, generation: nil, isGzip: true, from: 0, to: 9) }
+        #expect(part.allSatisfy { $0.headers["Range"] == "bytes=0-8" })
     }
 
     @Test(

@@ -20,6 +20,9 @@ struct Call: Sendable {
     /// Of the object, where a chunk says it.
     var total: Int64?
 
+    /// The bucket and the name of the copy that a `rewrite` makes.
+    var copy: (bucket: String, name: String)?
+
     var session: String? { query["upload_id"] }
     var base: String { "http://\(headers["Host"] ?? "")" }
 
@@ -108,7 +111,13 @@ extension Call {
 extension Call {
     private mutating func readGCS(_ path: ArraySlice<String>) {
         dialect = .gcs
-        if readPlace(path) { readObjectCall() }
+        if let mark = path.firstIndex(of: "rewriteTo"), method == "POST", path.endIndex - mark == 5,
+            readPlace(path[..<mark]), name != nil, path[mark + 1] == "b", path[mark + 3] == "o"
+        {
+            (kind, copy) = (.rewrite, (path[mark + 2], path[mark + 4]))
+        } else if readPlace(path) {
+            readObjectCall()
+        }
     }
 
     private mutating func readUpload(_ path: ArraySlice<String>, _ persisted: (String) -> Int64?) {

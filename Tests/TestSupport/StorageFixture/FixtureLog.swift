@@ -10,6 +10,8 @@ extension StorageFixture {
         /// Uploads in one request: with metadata, and of the bytes alone.
         case multipart, raw
         case getMetadata, patch, delete, media, list, token
+        /// A copy by the service.
+        case rewrite
         case unknown
 
         var carriesBytes: Bool { [.chunk, .finalize, .multipart, .raw].contains(self) }

@@ -7,6 +7,8 @@ struct FixtureState: Sendable {
     var buckets: Set<String>?
     var credentials: StorageFixture.Credentials?
     var cancelledStatus = 410
+    /// What a call of a copy moves.
+    var bytesPerRewrite = Int.max / 2
     var stored = StoredObjects()
     var script = PendingFaults()
     var requests: [StorageFixture.Request] = []

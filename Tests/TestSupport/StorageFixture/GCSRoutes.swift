@@ -1,6 +1,7 @@
 import HTTPClient
 import HTTPText
 import JSONText
+import Storage
 
 /// The JSON API v1 of Google Cloud Storage.
 extension FixtureState {
@@ -15,6 +16,7 @@ extension FixtureState {
             return .json(try uploadAtOnce(call, body, corruptByte, ifGeneration: wanted).gcs(at: call.base))
         case .list: return try listGCS(call)
         case .getMetadata, .media, .patch, .delete: return try gcsObject(call, body)
+        case .rewrite: return try rewrite(call, body)
         case .chunk, .finalize, .token, .unknown: throw call.dialect.refusal(404)
         }
     }
@@ -37,6 +39,50 @@ extension FixtureState {
         default: break
         }
         return .json(object.gcs(at: call.base))
+    }
+
+    /// Copies so many bytes a call.
+    private mutating func rewrite(_ call: Call, _ body: [UInt8]) throws(Answer) -> Answer {
+        let object = try object(call)
+        guard let copy = call.copy, try number("sourceGeneration", call) ?? object.generation == object.generation
+        else {
+            throw call.dialect.refusal(404)
+        }
+        let wanted = try number("ifSourceMetagenerationMatch", call)
+        guard wanted ?? object.metageneration == object.metageneration else { throw call.dialect.refusal(412) }
+        let done = try rewritten(call, of: object) + bytesPerRewrite
+        let progress: [(String, JSON?)] = [
+            ("kind", "storage#rewriteResponse"), ("objectSize", .string(String(object.bytes.count))),
+            ("totalBytesRewritten", .string(String(min(done, object.bytes.count)))),
+        ]
+        guard done >= object.bytes.count else {
+            let token = "\(object.generation)-\(done)"
+            return .json(JSON(members: progress + [("done", .bool(false)), ("rewriteToken", .string(token))]))
+        }
+        var metadata: JSON = [:]
+        if body.isEmpty {
+            let json = object.gcs(at: call.base)
+            let kept =
+                ContentProperty.allCases.map { ($0.rawValue, json[$0.rawValue]) } + [("metadata", json["metadata"])]
+            metadata = JSON(members: kept)
+        } else {
+            metadata = try self.metadata(body, .gcs)
+        }
+        let stored = try store(
+            object.bytes, copy.bucket, copy.name, metadata, contentType: nil, for: .gcs,
+            ifGeneration: try number("ifGenerationMatch", call))
+        return .json(
+            JSON(members: progress + [("done", .bool(true)), ("resource", stored.gcs(at: call.base))]))
+    }
+
+    /// The bytes that the calls before have copied. Throws for a token of another copy.
+    private func rewritten(_ call: Call, of object: StoredObject) throws(Answer) -> Int {
+        guard let token = call.query["rewriteToken"] else { return 0 }
+        let parts = token.split(separator: "-").compactMap { Int64($0) }
+        guard parts.count == 2, parts[0] == object.generation else {
+            throw call.dialect.refusal(400, "The rewrite token is invalid.")
+        }
+        return Int(parts[1])
     }
 
     private func listGCS(_ call: Call) throws(Answer) -> Answer {

@@ -46,6 +46,12 @@ package final class StorageFixture: Sendable {
         set { core.change { $0.cancelledStatus = newValue } }
     }
 
+    /// What one call of a copy at GCS moves.
+    package var bytesPerRewrite: Int {
+        get { core.change { $0.bytesPerRewrite } }
+        set { core.change { $0.bytesPerRewrite = newValue } }
+    }
+
     package var log: Log { core.change { $0.log } }
     package var requests: [Request] { log.requests }
     package var unfired: [Fault] { log.unfired }

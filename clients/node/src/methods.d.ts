@@ -192,7 +192,7 @@ export interface Snapshot {
   reference: Reference;
   /**
    * During an upload the metadata that the client gave; after success the metadata that the engine has stored.
-   * Absent for a download that has not succeeded.
+   * Absent for a download, a copy or a move that has not succeeded.
    */
   metadata?: Metadata | UploadingMetadata;
   error?: StorageError;
@@ -205,6 +205,10 @@ export interface Snapshot {
   /** Who sends the bytes of the upload, if that is no client of JSON-RPC. */
   origin?: "gateway";
   observers?: Observers;
+  /** The object that a copy or a move is made of. Absent for any other task. */
+  source?: Reference;
+  /** Whether the source goes. Absent for a task that has none. */
+  isMove?: boolean;
 }
 
 /**
@@ -357,7 +361,7 @@ export interface ServiceMetrics {
   metrics: Metric[];
 }
 
-/** Lists one page of the direct children of a reference. */
+/** Lists one page of what is below a reference: its direct children, or all. */
 export interface Listing {
   /** The folders: prefixes of the names of objects. */
   prefixes: Reference[];
@@ -552,6 +556,42 @@ export interface Methods {
     };
     result: Snapshot;
   };
+  "reference/copy": {
+    params: {
+      reference: ReferenceParam;
+      to: ReferenceParam;
+      metadata?: MetadataWrite;
+      ifGenerationMatch?: Precondition;
+      ifMetagenerationMatch?: Precondition;
+      ifSourceGenerationMatch?: Precondition;
+      ifSourceMetagenerationMatch?: Precondition;
+      observe?: Status[] | boolean;
+      wait?: boolean;
+    };
+    result: Snapshot;
+  };
+  "reference/move": {
+    params: {
+      reference: ReferenceParam;
+      to: ReferenceParam;
+      metadata?: MetadataWrite;
+      ifGenerationMatch?: Precondition;
+      ifMetagenerationMatch?: Precondition;
+      ifSourceGenerationMatch?: Precondition;
+      ifSourceMetagenerationMatch?: Precondition;
+      observe?: Status[] | boolean;
+      wait?: boolean;
+    };
+    result: Snapshot;
+  };
+  "reference/exists": {
+    params: {
+      reference: ReferenceParam;
+    };
+    result: {
+      exists: boolean;
+    };
+  };
   "reference/getMetadata": {
     params: {
       reference: ReferenceParam;
@@ -601,6 +641,7 @@ export interface Methods {
       pageToken?: string;
       exact?: boolean;
       metadata?: boolean;
+      recursive?: boolean;
     };
     result: Listing;
   };
@@ -608,6 +649,7 @@ export interface Methods {
     params: {
       reference: ReferenceParam;
       exact?: boolean;
+      recursive?: boolean;
     };
     result: Listing;
   };
@@ -827,6 +869,11 @@ export class StorageMethods {
 
 export class ReferenceMethods {
   /**
+   * Says whether there is an object. False for an object that is not there, also where there are others below that
+   * name; an error where that cannot be found out.
+   */
+  exists(options?: RequestOptions): Promise<boolean>;
+  /**
    * Returns the metadata of an object. Properties that are not set are absent. In the SDK:
    * `StorageReference.getMetadata()`.
    */
@@ -861,24 +908,26 @@ export class ReferenceMethods {
    */
   delete(options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<void>;
   /**
-   * Lists one page of the direct children of a reference. Sorted by the bytes of the names. The root is allowed; a
-   * reference without children has an empty page. A reference that is both an object and a folder lists what is
-   * below it. A page may have fewer results than requested without being the last. Names that references cannot
-   * express, which other tools may have created, are omitted. `maxResults`: The maximum number of prefixes and items
-   * together: 1 to 1000, else -13050. The default is 1000. `pageToken`: The pageToken of the previous page of the
-   * same reference; one of another reference, or an unknown one, is -13050. `exact`: Includes names with empty
-   * segments, such as `folder/` and `a//b`, as references with `object`. Firebase Storage itself may omit them.
-   * `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with that engine the
-   * service asks for each item, and leaves out those that are gone meanwhile. In the SDK:
-   * `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
+   * Lists one page of what is below a reference: its direct children, or all. Sorted by the bytes of the names. The
+   * root is allowed; a reference without children has an empty page. A reference that is both an object and a folder
+   * lists what is below it. A page may have fewer results than requested without being the last. Names that
+   * references cannot express, which other tools may have created, are omitted. `maxResults`: The maximum number of
+   * prefixes and items together: 1 to 1000, else -13050. The default is 1000. `pageToken`: The pageToken of the
+   * previous page of the same reference; one of another reference, or an unknown one, is -13050. `exact`: Includes
+   * names with empty segments, such as `folder/` and `a//b`, as references with `object`. Firebase Storage itself
+   * may omit them. `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with
+   * that engine the service asks for each item, and leaves out those that are gone meanwhile. `recursive`: Lists the
+   * items at any depth below the reference, and no prefixes. In the SDK: `StorageReference.list(maxResults:),
+   * .list(maxResults:pageToken:)`.
    */
-  list(options?: { maxResults?: number; pageToken?: string; exact?: boolean; metadata?: boolean; } & RequestOptions): Promise<References>;
+  list(options?: { maxResults?: number; pageToken?: string; exact?: boolean; metadata?: boolean; recursive?: boolean; } & RequestOptions): Promise<References>;
   /**
-   * Lists all direct children of a reference. All pages of `reference/list` in one answer: if there may be very many
-   * children, list them page by page. Children that are created or deleted in the meantime may be missing. `exact`:
-   * Includes names with empty segments, as in `reference/list`. In the SDK: `StorageReference.listAll()`.
+   * Lists all direct children of a reference, or all that is below it. All pages of `reference/list` in one answer:
+   * if there may be very many children, list them page by page. Children that are created or deleted in the meantime
+   * may be missing. `exact`: Includes names with empty segments, as in `reference/list`. `recursive`: Lists the
+   * items at any depth below the reference, and no prefixes. In the SDK: `StorageReference.listAll()`.
    */
-  listAll(options?: { exact?: boolean; } & RequestOptions): Promise<References>;
+  listAll(options?: { exact?: boolean; recursive?: boolean; } & RequestOptions): Promise<References>;
   /**
    * Downloads an object to memory, up to a maximum size. Verifies the checksum. An object larger than maxSize, or
    * too large for an answer of maxMessageBytes (about 48 MiB by default), is -13032 and is not downloaded:

@@ -20,6 +20,9 @@ export const METHODS = Object.freeze([
   "reference/root",
   "reference/putData",
   "reference/putFile",
+  "reference/copy",
+  "reference/move",
+  "reference/exists",
   "reference/getMetadata",
   "reference/updateMetadata",
   "reference/downloadURL",
@@ -99,6 +102,10 @@ export class StorageMethods {
 
 /** What needs nothing but to ask: `_ask(method, params, names of options, options, then)`. */
 export class ReferenceMethods {
+  exists(options) {
+    return this._ask("reference/exists", {}, [], options, ({ exists }) => exists);
+  }
+
   getMetadata(options) {
     return this._ask("reference/getMetadata", {}, [], options);
   }
@@ -120,11 +127,11 @@ export class ReferenceMethods {
   }
 
   list(options) {
-    return this._ask("reference/list", {}, ["maxResults", "pageToken", "exact", "metadata"], options, (result) => this._toListing(result));
+    return this._ask("reference/list", {}, ["maxResults", "pageToken", "exact", "metadata", "recursive"], options, (result) => this._toListing(result));
   }
 
   listAll(options) {
-    return this._ask("reference/listAll", {}, ["exact"], options, (result) => this._toListing(result));
+    return this._ask("reference/listAll", {}, ["exact", "recursive"], options, (result) => this._toListing(result));
   }
 
   getData(maxSize, options) {

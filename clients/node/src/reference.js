@@ -6,6 +6,7 @@ import { callbackOf, optionsOf } from "./options.js";
 import { DownloadTask, UploadTask } from "./task.js";
 
 const UPLOAD_OPTIONS = ["metadata", "ifGenerationMatch", "ifMetagenerationMatch"];
+const COPY_OPTIONS = [...UPLOAD_OPTIONS, "ifSourceGenerationMatch", "ifSourceMetagenerationMatch"];
 const TASK_OPTIONS = ["observe", "onProgress", "signal"];
 
 export class Reference extends ReferenceMethods {
@@ -69,6 +70,14 @@ export class Reference extends ReferenceMethods {
     return this.#begin(UploadTask, "reference/putFile", { file: localPath(file) }, UPLOAD_OPTIONS, options);
   }
 
+  copy(to, options) {
+    return this.#begin(UploadTask, "reference/copy", { to: place(to) }, COPY_OPTIONS, options, to);
+  }
+
+  move(to, options) {
+    return this.#begin(UploadTask, "reference/move", { to: place(to) }, COPY_OPTIONS, options, to);
+  }
+
   writeToFile(file, options) {
     return this.#begin(DownloadTask, "reference/writeToFile", { file: localPath(file) }, [], options);
   }
@@ -85,17 +94,26 @@ export class Reference extends ReferenceMethods {
     return { prefixes: folders, items: objects, ...rest };
   }
 
-  #begin(Kind, method, params, own, options) {
+  /** `written` is the object of the task, where that is another one: a reference, or its URL. */
+  #begin(Kind, method, params, own, options, written = this) {
     const names = [...own, ...TASK_OPTIONS];
     const { observe, onProgress, signal, ...more } = optionsOf(method, options, names, adviceFor(own));
     const ears = { observe: optionsOf("observe", observe, STATUSES), onProgress: callbackOf("onProgress", onProgress), signal };
     for (const status of Object.keys(ears.observe)) callbackOf(`observe.${status}`, ears.observe[status] ?? {});
-    return new Kind(this.#session)._begin(this, method, { ...params, ...more }, ears);
+    const task = new Kind(this.#session);
+    return task._begin(written, method, { reference: this.toJSON(), ...params, ...more }, ears);
   }
 }
 
 function segments(path) {
   return path.split("/").filter(Boolean);
+}
+
+/** A reference as a param. */
+function place(reference) {
+  if (reference instanceof Reference) return reference.toJSON();
+  if (typeof reference === "string") return reference;
+  throw new TypeError("A reference or its URL is wanted.");
 }
 
 /** A property of the object is no option, but a part of one. */

@@ -59,8 +59,9 @@ export class Session {
     return new Reference(this, bucket, fullPath, object);
   }
 
-  snapshot(Kind, { task, reference, error, observers, ...rest }) {
+  snapshot(Kind, { task, reference, source, error, observers, ...rest }) {
     const values = { task: this.task(Kind, task), reference: this.reference(reference), ...rest };
+    if (source) values.source = this.reference(source);
     return error ? { ...values, error: StorageError.fromWire(error) } : values;
   }
 

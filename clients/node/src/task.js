@@ -136,14 +136,13 @@ class Task extends TaskMethods {
   _begin(reference, method, params, { signal, observe, onProgress }) {
     for (const [status, callback] of Object.entries(observe)) this.on(status, callback);
     if (onProgress) this.on("progress", onProgress);
-    this.#last.reference = reference;
+    if (typeof reference === "object") this.#last.reference = reference;
     this.#signal = signal;
     this.#enter();
     const then = (result) => this.#adopt(result);
-    const place = reference.toJSON();
     this.#started = signal?.aborted
       ? Promise.reject(StorageError.cancelled(signal.reason))
-      : this.#session.request(method, { reference: place, ...params, observe: true }, { then });
+      : this.#session.request(method, { ...params, observe: true }, { then });
     this.#started.catch((error) => this._fail(error));
     this.#forgetSignal = onAbort(signal, () => void this.cancel().catch(ignore));
     return this;

@@ -30,6 +30,21 @@ check("listeners may be given at the start", async (room) => {
   assert.deepEqual(statuses(heard), ["resume", "progress", "success"]);
 });
 
+check("objects are copied and moved", async (room) => {
+  const storage = await room.spawn();
+  const source = storage.reference("a");
+  await source.putData("abc", { metadata: { customMetadata: { k: "v" } } }).wait();
+  const copy = source.copy(storage.reference("b"));
+  const heard = hearing(copy);
+  assert.deepEqual((await copy.wait()).customMetadata, { k: "v" });
+  const { reference, source: from, isMove } = heard.at(-1);
+  assert.ok(reference.name === "b" && from.isEqual(source) && isMove === false);
+  await assert.rejects(source.move("gs://archive/c", { ifSourceGenerationMatch: 7 }).wait(), { code: -13412 });
+  assert.equal((await source.move("gs://archive/c").wait()).bucket, "archive");
+  await assert.rejects(source.getMetadata(), { reason: "objectNotFound" });
+  assert.throws(() => source.copy(3), TypeError);
+});
+
 check("bytes of any kind, files and URLs of files are put", async (room) => {
   const storage = await room.spawn();
   const bytes = new Uint8Array([0, 1, 2, 3, 255]);

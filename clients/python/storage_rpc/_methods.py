@@ -11,7 +11,7 @@ from typing import Any, Callable, Generic, Literal, TypeVar
 from . import _types
 from ._files import local_path
 from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
-from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, source
+from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, source
 
 T = TypeVar("T")
 ListingT = TypeVar("ListingT")
@@ -37,6 +37,9 @@ Method = Literal[
     "reference/root",
     "reference/putData",
     "reference/putFile",
+    "reference/copy",
+    "reference/move",
+    "reference/exists",
     "reference/getMetadata",
     "reference/updateMetadata",
     "reference/downloadURL",
@@ -360,6 +363,116 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
             timeout,
         )
 
+    def copy(
+        self,
+        to: ReferenceT | str,
+        *,
+        metadata: MetadataChange | None = None,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
+        if_source_generation_match: str | int | None = None,
+        if_source_metageneration_match: str | int | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        timeout: float | None = None,
+    ) -> UploadTaskT:
+        """Makes another object of an object.
+
+        An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
+        missing one fails the task with -13010. The new object has the metadata of the object, its download URLs among
+        it where the engine keeps those with the object, or the metadata that is given. On the embedded engine no byte
+        is copied: objects share a file until the last of them goes. Google Cloud Storage copies by itself. Firebase
+        Storage has no copies: the bytes go through the service, in constant memory.
+
+        `to`: The new object. One that has this name is replaced.
+
+        `metadata`: The metadata of the new object, instead of that of the object that is copied. Without contentType
+        it has that of that object. `md5Hash` is what that object must have, else -13031.
+
+        `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
+        integer; 0 requires that there is no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same condition for the metageneration.
+
+        `if_source_generation_match`: The generation that the object that is copied must have. Otherwise -13412.
+
+        `if_source_metageneration_match`: The same condition for its metageneration.
+        """
+        return self._start_upload_task(
+            "reference/copy",
+            {
+                "to": place(to),
+                **given(
+                    metadata=metadata_to_wire(metadata),
+                    ifGenerationMatch=if_generation_match,
+                    ifMetagenerationMatch=if_metageneration_match,
+                    ifSourceGenerationMatch=if_source_generation_match,
+                    ifSourceMetagenerationMatch=if_source_metageneration_match,
+                ),
+            },
+            on_progress,
+            observe,
+            timeout,
+        )
+
+    def move(
+        self,
+        to: ReferenceT | str,
+        *,
+        metadata: MetadataChange | None = None,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
+        if_source_generation_match: str | int | None = None,
+        if_source_metageneration_match: str | int | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        timeout: float | None = None,
+    ) -> UploadTaskT:
+        """Gives an object another name, or moves it to another bucket.
+
+        As `reference/copy`; then the object is deleted. On the embedded engine both happen in one moment. Elsewhere
+        the object that was copied is deleted after that, and no other: where it was replaced meanwhile, the new one
+        stays, and the task fails with -13412. An object cannot be moved onto itself (-13050).
+
+        `to`: The new name. An object that has it is replaced.
+
+        `metadata`: The metadata of the new object, instead of that of the object that is moved. Without contentType
+        it has that of that object. `md5Hash` is what that object must have, else -13031.
+
+        `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
+        integer; 0 requires that there is no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same condition for the metageneration.
+
+        `if_source_generation_match`: The generation that the object that is moved must have. Otherwise -13412.
+
+        `if_source_metageneration_match`: The same condition for its metageneration.
+        """
+        return self._start_upload_task(
+            "reference/move",
+            {
+                "to": place(to),
+                **given(
+                    metadata=metadata_to_wire(metadata),
+                    ifGenerationMatch=if_generation_match,
+                    ifMetagenerationMatch=if_metageneration_match,
+                    ifSourceGenerationMatch=if_source_generation_match,
+                    ifSourceMetagenerationMatch=if_source_metageneration_match,
+                ),
+            },
+            on_progress,
+            observe,
+            timeout,
+        )
+
+    def exists(self, *, timeout: float | None = None) -> bool:
+        """Says whether there is an object.
+
+        False for an object that is not there, also where there are others below that name; an error where that cannot
+        be found out.
+        """
+        return self._ask("reference/exists", {}, lambda result: bool(result["exists"]), timeout)
+
     def get_metadata(self, *, timeout: float | None = None) -> Metadata:
         """Returns the metadata of an object.
 
@@ -455,10 +568,11 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         page_token: str | None = None,
         exact: bool | None = None,
         metadata: bool | None = None,
+        recursive: bool | None = None,
         *,
         timeout: float | None = None,
     ) -> ListingT:
-        """Lists one page of the direct children of a reference.
+        """Lists one page of what is below a reference: its direct children, or all.
 
         Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A
         reference that is both an object and a folder lists what is below it. A page may have fewer results than
@@ -476,26 +590,36 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with that engine
         the service asks for each item, and leaves out those that are gone meanwhile.
 
+        `recursive`: Lists the items at any depth below the reference, and no prefixes.
+
         In the SDK: `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
         """
         return self._ask(
             "reference/list",
-            given(maxResults=max_results, pageToken=page_token, exact=exact, metadata=metadata),
+            given(maxResults=max_results, pageToken=page_token, exact=exact, metadata=metadata, recursive=recursive),
             self._to_listing,
             timeout,
         )
 
-    def list_all(self, exact: bool | None = None, *, timeout: float | None = None) -> ListingT:
-        """Lists all direct children of a reference.
+    def list_all(
+        self,
+        exact: bool | None = None,
+        recursive: bool | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> ListingT:
+        """Lists all direct children of a reference, or all that is below it.
 
         All pages of `reference/list` in one answer: if there may be very many children, list them page by page.
         Children that are created or deleted in the meantime may be missing.
 
         `exact`: Includes names with empty segments, as in `reference/list`.
 
+        `recursive`: Lists the items at any depth below the reference, and no prefixes.
+
         In the SDK: `StorageReference.listAll()`.
         """
-        return self._ask("reference/listAll", given(exact=exact), self._to_listing, timeout)
+        return self._ask("reference/listAll", given(exact=exact, recursive=recursive), self._to_listing, timeout)
 
     def get_data(self, max_size: int, *, timeout: float | None = None) -> bytes:
         """Downloads an object to memory, up to a maximum size.
@@ -785,6 +909,112 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
             observe,
         )
 
+    def copy(
+        self,
+        to: ReferenceT | str,
+        *,
+        metadata: MetadataChange | None = None,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
+        if_source_generation_match: str | int | None = None,
+        if_source_metageneration_match: str | int | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+    ) -> UploadTaskT:
+        """Makes another object of an object.
+
+        An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
+        missing one fails the task with -13010. The new object has the metadata of the object, its download URLs among
+        it where the engine keeps those with the object, or the metadata that is given. On the embedded engine no byte
+        is copied: objects share a file until the last of them goes. Google Cloud Storage copies by itself. Firebase
+        Storage has no copies: the bytes go through the service, in constant memory.
+
+        `to`: The new object. One that has this name is replaced.
+
+        `metadata`: The metadata of the new object, instead of that of the object that is copied. Without contentType
+        it has that of that object. `md5Hash` is what that object must have, else -13031.
+
+        `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
+        integer; 0 requires that there is no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same condition for the metageneration.
+
+        `if_source_generation_match`: The generation that the object that is copied must have. Otherwise -13412.
+
+        `if_source_metageneration_match`: The same condition for its metageneration.
+        """
+        return self._start_upload_task(
+            "reference/copy",
+            {
+                "to": place(to),
+                **given(
+                    metadata=metadata_to_wire(metadata),
+                    ifGenerationMatch=if_generation_match,
+                    ifMetagenerationMatch=if_metageneration_match,
+                    ifSourceGenerationMatch=if_source_generation_match,
+                    ifSourceMetagenerationMatch=if_source_metageneration_match,
+                ),
+            },
+            on_progress,
+            observe,
+        )
+
+    def move(
+        self,
+        to: ReferenceT | str,
+        *,
+        metadata: MetadataChange | None = None,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
+        if_source_generation_match: str | int | None = None,
+        if_source_metageneration_match: str | int | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+    ) -> UploadTaskT:
+        """Gives an object another name, or moves it to another bucket.
+
+        As `reference/copy`; then the object is deleted. On the embedded engine both happen in one moment. Elsewhere
+        the object that was copied is deleted after that, and no other: where it was replaced meanwhile, the new one
+        stays, and the task fails with -13412. An object cannot be moved onto itself (-13050).
+
+        `to`: The new name. An object that has it is replaced.
+
+        `metadata`: The metadata of the new object, instead of that of the object that is moved. Without contentType
+        it has that of that object. `md5Hash` is what that object must have, else -13031.
+
+        `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
+        integer; 0 requires that there is no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same condition for the metageneration.
+
+        `if_source_generation_match`: The generation that the object that is moved must have. Otherwise -13412.
+
+        `if_source_metageneration_match`: The same condition for its metageneration.
+        """
+        return self._start_upload_task(
+            "reference/move",
+            {
+                "to": place(to),
+                **given(
+                    metadata=metadata_to_wire(metadata),
+                    ifGenerationMatch=if_generation_match,
+                    ifMetagenerationMatch=if_metageneration_match,
+                    ifSourceGenerationMatch=if_source_generation_match,
+                    ifSourceMetagenerationMatch=if_source_metageneration_match,
+                ),
+            },
+            on_progress,
+            observe,
+        )
+
+    async def exists(self) -> bool:
+        """Says whether there is an object.
+
+        False for an object that is not there, also where there are others below that name; an error where that cannot
+        be found out.
+        """
+        return await self._ask("reference/exists", {}, lambda result: bool(result["exists"]))
+
     async def get_metadata(self) -> Metadata:
         """Returns the metadata of an object.
 
@@ -869,8 +1099,9 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         page_token: str | None = None,
         exact: bool | None = None,
         metadata: bool | None = None,
+        recursive: bool | None = None,
     ) -> ListingT:
-        """Lists one page of the direct children of a reference.
+        """Lists one page of what is below a reference: its direct children, or all.
 
         Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A
         reference that is both an object and a folder lists what is below it. A page may have fewer results than
@@ -888,25 +1119,29 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with that engine
         the service asks for each item, and leaves out those that are gone meanwhile.
 
+        `recursive`: Lists the items at any depth below the reference, and no prefixes.
+
         In the SDK: `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
         """
         return await self._ask(
             "reference/list",
-            given(maxResults=max_results, pageToken=page_token, exact=exact, metadata=metadata),
+            given(maxResults=max_results, pageToken=page_token, exact=exact, metadata=metadata, recursive=recursive),
             self._to_listing,
         )
 
-    async def list_all(self, exact: bool | None = None) -> ListingT:
-        """Lists all direct children of a reference.
+    async def list_all(self, exact: bool | None = None, recursive: bool | None = None) -> ListingT:
+        """Lists all direct children of a reference, or all that is below it.
 
         All pages of `reference/list` in one answer: if there may be very many children, list them page by page.
         Children that are created or deleted in the meantime may be missing.
 
         `exact`: Includes names with empty segments, as in `reference/list`.
 
+        `recursive`: Lists the items at any depth below the reference, and no prefixes.
+
         In the SDK: `StorageReference.listAll()`.
         """
-        return await self._ask("reference/listAll", given(exact=exact), self._to_listing)
+        return await self._ask("reference/listAll", given(exact=exact, recursive=recursive), self._to_listing)
 
     async def get_data(self, max_size: int) -> bytes:
         """Downloads an object to memory, up to a maximum size.

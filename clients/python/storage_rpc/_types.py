@@ -145,7 +145,7 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     reference: ReferenceT
     metadata: Metadata = field(default_factory=Metadata, hash=False)
     """During an upload the metadata that the client gave; after success the metadata that the engine has stored.
-    Absent for a download that has not succeeded.
+    Absent for a download, a copy or a move that has not succeeded.
     """
     error: StorageError | None = None
     retry: Retry | None = None
@@ -155,11 +155,15 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     """
     origin: Literal["gateway"] | None = None
     """Who sends the bytes of the upload, if that is no client of JSON-RPC."""
+    source: ReferenceT | None = None
+    """The object that a copy or a move is made of. Absent for any other task."""
+    is_move: bool | None = None
+    """Whether the source goes. Absent for a task that has none."""
 
 
 @dataclass(frozen=True)
 class ListingOf(Generic[ReferenceT]):
-    """Lists one page of the direct children of a reference."""
+    """Lists one page of what is below a reference: its direct children, or all."""
 
     prefixes: tuple[ReferenceT, ...]
     """The folders: prefixes of the names of objects."""

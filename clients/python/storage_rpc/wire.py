@@ -40,6 +40,16 @@ def reference_to_wire(bucket: str, full_path: str, exact: str | None) -> dict[st
     return {"bucket": bucket, **({"fullPath": full_path} if exact is None else {"object": exact})}
 
 
+def place(reference: Any) -> Any:
+    """A reference as a param: a URL as it is. Raises `TypeError` for what is neither."""
+    if isinstance(reference, str):
+        return reference
+    try:
+        return reference_to_wire(reference.bucket, reference.full_path, reference.object)
+    except AttributeError:
+        raise TypeError(f"A reference or its URL is wanted, not {type(reference).__name__}.") from None
+
+
 def given(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 

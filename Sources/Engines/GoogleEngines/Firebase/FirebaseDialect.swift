@@ -29,14 +29,16 @@ struct FirebaseDialect: GoogleDialect {
 
     func list(_ query: ListQuery) -> RemoteRequest {
         let (reference, most) = (query.reference, query.maxResults)
-        var target = "\(bucket(reference))?prefix=\(reference.prefix.escaped)&delimiter=%2F&maxResults=\(most)"
+        var target = "\(bucket(reference))?prefix=\(reference.prefix.escaped)\(query.delimiter)&maxResults=\(most)"
         if let pageToken = query.pageToken { target += "&pageToken=\(pageToken.escaped)" }
         return RemoteRequest(
             method: "GET", target: target, headers: own, answerBytes: RemoteRequest.largestListing, subject: .listing)
     }
 
-    func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64) -> RemoteRequest {
-        var request = RemoteRequest.media(object(reference) + "?alt=media", isGzip: isGzip, from: offset)
+    func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64, to end: Int64?)
+        -> RemoteRequest
+    {
+        var request = RemoteRequest.media(object(reference) + "?alt=media", isGzip: isGzip, from: offset, to: end)
         for field in own.fields { request.headers.add(field.name, field.value) }
         return request
     }

@@ -33,7 +33,7 @@ struct GCSDialect: GoogleDialect {
 
     func list(_ query: ListQuery) -> RemoteRequest {
         let reference = query.reference
-        var target = "/storage/v1/b/\(reference.bucket.escaped)/o?prefix=\(reference.prefix.escaped)&delimiter=%2F"
+        var target = "/storage/v1/b/\(reference.bucket.escaped)/o?prefix=\(reference.prefix.escaped)\(query.delimiter)"
         let items = query.wantsMetadata ? "items" : "items(name)"
         target += "&maxResults=\(query.maxResults)&fields=\("\(items),prefixes,nextPageToken".escaped)"
         if let pageToken = query.pageToken { target += "&pageToken=\(pageToken.escaped)" }
@@ -41,9 +41,11 @@ struct GCSDialect: GoogleDialect {
             method: "GET", target: target, answerBytes: RemoteRequest.largestListing, subject: .listing)
     }
 
-    func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64) -> RemoteRequest {
+    func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64, to end: Int64?)
+        -> RemoteRequest
+    {
         let query = "?alt=media" + (generation.map { "&generation=\($0)" } ?? "")
-        return .media(object(reference) + query, isGzip: isGzip, from: offset)
+        return .media(object(reference) + query, isGzip: isGzip, from: offset, to: end)
     }
 
     var links: Links { .signatures(self) }
@@ -152,5 +154,35 @@ extension Preconditions {
         ]
         let text = parameters.compactMap { name, value in value.map { "\(name)=\($0)" } }.joined(separator: "&")
         return text.isEmpty ? "" : mark + text
+    }
+}
+
+extension GCSDialect: CopyDialect {
+    var copies: (any CopyDialect)? { self }
+
+    func copy(
+        _ object: ObjectMetadata, as upload: Upload, after token: String?, if conditions: Preconditions
+    ) -> RemoteRequest {
+        let target = self.object(upload.reference).dropFirst("/storage/v1".count)
+        var query = "?sourceGeneration=\(object.generation)" + conditions.query(after: "&")
+        let copy = upload.source.copy?.request
+        if let metageneration = copy?.preconditions.metageneration {
+            query += "&ifSourceMetagenerationMatch=\(metageneration)"
+        }
+        if let token { query += "&rewriteToken=\(token.escaped)" }
+        var request = RemoteRequest(
+            method: "POST", target: "\(self.object(object.reference))/rewriteTo\(target)\(query)")
+        guard copy?.keepsMetadata == false else { return request }
+        (request.headers, request.body) = (json, .bytes(upload.wireMetadata().bytes))
+        return request
+    }
+
+    func copied(_ response: HTTPResponse, to reference: Reference) throws(GarbledAnswer) -> CopyStatus {
+        guard let json = JSON(wire: response.body) else { throw GarbledAnswer("no JSON") }
+        if let resource = json["resource"] { return .done(try ObjectMetadata(wire: resource, reference)) }
+        guard let copied = try json.read("totalBytesRewritten", "a number", \.digits), copied >= 0,
+            let token = try json.read("rewriteToken", "a text", \.string)
+        else { throw GarbledAnswer("neither a resource nor a token") }
+        return .copied(copied, token: token)
     }
 }

@@ -13,6 +13,8 @@ public struct TaskRecord: Equatable, Sendable {
     public var metadata: SettableMetadata
     public var md5Hash: String?
     public var stage: Stage
+    /// What a copy is made of; nil for any other task.
+    public var copy: CopyRequest?
     /// The endpoint that the task belongs to, where it is not the service's own. Set by the task store.
     public var endpoint: String?
 

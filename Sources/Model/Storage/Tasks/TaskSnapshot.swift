@@ -71,7 +71,7 @@ public struct TaskSnapshot: Equatable, Sendable {
     public var state: TaskState
     public var progress: Progress
     public var reference: Reference
-    /// Nil for a download that has not succeeded.
+    /// Nil for a download or a copy that has not succeeded.
     public var metadata: Metadata?
     public var error: StorageError?
     /// The pending retry after a failure.
@@ -80,14 +80,16 @@ public struct TaskSnapshot: Equatable, Sendable {
     public var endpoint: String?
     /// Who sends the bytes of an upload, where that is no client of JSON-RPC.
     public var origin: TaskRequest.Origin?
+    /// What a copy is made of; nil for any other task.
+    public var copy: CopyRequest?
 
     public init(
         kind: TaskKind, task: String, status: Status, state: TaskState, progress: Progress, reference: Reference,
         metadata: Metadata? = nil, error: StorageError? = nil, retry: Retry? = nil, endpoint: String? = nil,
-        origin: TaskRequest.Origin? = nil
+        origin: TaskRequest.Origin? = nil, copy: CopyRequest? = nil
     ) {
         (self.kind, self.task, self.status, self.state) = (kind, task, status, state)
         (self.progress, self.reference, self.metadata, self.error) = (progress, reference, metadata, error)
-        (self.retry, self.endpoint, self.origin) = (retry, endpoint, origin)
+        (self.retry, self.endpoint, self.origin, self.copy) = (retry, endpoint, origin, copy)
     }
 }

@@ -19,8 +19,8 @@ public struct UploadStrategy: TransferStrategy {
     }
 
     public enum Answer: TransferAnswer {
-        /// Every chunk but the last has to be a multiple of so many bytes.
-        case opened(granularity: Int64 = 1)
+        /// Every chunk but the last has to be a multiple of so many bytes. `size` is that of the object that is copied.
+        case opened(granularity: Int64 = 1, size: Int64? = nil)
         /// The engine has all bytes before this offset.
         case received(upTo: Int64)
         case completed(ObjectMetadata)
@@ -40,8 +40,9 @@ public struct UploadStrategy: TransferStrategy {
 
     public static func isOpening(_ step: Step) -> Bool { step == .open }
 
-    public let size: Int64
-    /// False where the source could not be inspected, or its client has not announced the size yet.
+    public private(set) var size: Int64
+    /// False where the source could not be inspected, its client has not announced the size yet, or the engine has not
+    /// looked at the object that it copies.
     public var sizeIsKnown = true
     /// Bytes that the engine has acknowledged; never goes back, even where the engine loses some.
     public private(set) var acknowledged: Int64 = 0
@@ -119,9 +120,10 @@ public struct UploadStrategy: TransferStrategy {
 
     public mutating func apply(_ answer: Answer, to step: Step, _ outcome: StepOutcome, took: Duration) -> Bool {
         switch (outcome, answer) {
-        case (.advanced, .opened(let granularity)):
+        case (.advanced, .opened(let granularity, let found)):
             isOpen = true
             chunk.align(to: granularity)
+            if let found { know(found) }
         case (.advanced, .received(let offset)):
             if case .send(let range) = step, offset == range.upperBound, range.length == chunk.size {
                 chunk.adapt(toFullChunkIn: took)
@@ -140,8 +142,12 @@ public struct UploadStrategy: TransferStrategy {
 
     public mutating func complete(_ metadata: ObjectMetadata) -> Bool {
         acknowledged = metadata.size
+        know(metadata.size)
         return true
     }
+
+    /// Takes the size of the object that is copied.
+    public mutating func know(_ found: Int64) { (size, sizeIsKnown) = (found, true) }
 
     public mutating func noteDoubt(_ answer: Answer, to step: Step) {
         switch answer {

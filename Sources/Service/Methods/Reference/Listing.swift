@@ -3,7 +3,7 @@ import JSONText
 import Storage
 import Transfers
 
-/// `reference/list`: one page of the objects and prefixes directly below a reference.
+/// `reference/list`: one page of the objects and prefixes below a reference.
 struct List: ReferenceMethod {
     static let name = "reference/list"
 
@@ -12,6 +12,7 @@ struct List: ReferenceMethod {
     let pageToken: String?
     let isExact: Bool
     let wantsMetadata: Bool
+    let isRecursive: Bool
 
     init(_ params: inout Params) throws(RPCError) {
         reference = try params.reference("reference")
@@ -19,6 +20,7 @@ struct List: ReferenceMethod {
         pageToken = try params.optionalString("pageToken")
         isExact = try params.optionalBool("exact") ?? false
         wantsMetadata = try params.optionalBool("metadata") ?? false
+        isRecursive = try params.optionalBool("recursive") ?? false
     }
 
     /// An estimate for a page of long names, and for one of much metadata.
@@ -28,7 +30,7 @@ struct List: ReferenceMethod {
         try await request.roomToAnswer(expecting: pageBytes)
         var listing = try await request.transfers.list(
             reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, wantsMetadata: wantsMetadata,
-            for: request.client)
+            isRecursive: isRecursive, for: request.client)
         // The default bucket needs no object to be there.
         if reference.bucket.hasSameBytes(as: request.context.service.configuration.defaultBucket) {
             listing.isBucketMissing = false
@@ -37,16 +39,18 @@ struct List: ReferenceMethod {
     }
 }
 
-/// `reference/listAll`: all objects and prefixes directly below a reference.
+/// `reference/listAll`: all objects and prefixes below a reference.
 struct ListAll: ReferenceMethod {
     static let name = "reference/listAll"
 
     let reference: Reference
     let isExact: Bool
+    let isRecursive: Bool
 
     init(_ params: inout Params) throws(RPCError) {
         reference = try params.reference("reference")
         isExact = try params.optionalBool("exact") ?? false
+        isRecursive = try params.optionalBool("recursive") ?? false
     }
 
     /// An estimate for the most results.
@@ -54,7 +58,8 @@ struct ListAll: ReferenceMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
         try await request.roomToAnswer(expecting: Self.answerBytes)
-        let listing = try await request.transfers.listAll(reference, isExact: isExact, for: request.client)
+        let listing = try await request.transfers.listAll(
+            reference, isExact: isExact, isRecursive: isRecursive, for: request.client)
         let most = request.context.service.configuration.limits.connection.unreadBytes / 2
         guard listing.encodedBytes <= most else {
             let what = "names that take more than \(most) bytes, half of --max-unread-bytes"

@@ -11,7 +11,7 @@ protocol ReferenceMethod: RPCMethod {
 extension ReferenceMethod {
     func failure(_ error: any Error) -> any Error {
         guard let error = error as? StorageError, error.param == nil else { return error }
-        return error.about(reference)
+        return error.orAbout(reference)
     }
 }
 
@@ -25,6 +25,19 @@ struct GetMetadata: ReferenceMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
         try await request.transfers.metadata(of: reference, for: request.client).json
+    }
+}
+
+/// `reference/exists`: whether there is an object.
+struct Exists: ReferenceMethod {
+    static let name = "reference/exists"
+
+    let reference: Reference
+
+    init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        ["exists": .bool(try await request.transfers.exists(reference, for: request.client))]
     }
 }
 

@@ -6,7 +6,28 @@ import Platform
 import Storage
 import Transfers
 
-/// The params of every upload besides its bytes.
+/// A method that begins an upload. Its reference is the object that is written.
+protocol UploadMethod: ReferenceMethod where Result == Started<UploadStrategy> {
+    var start: StartOptions { get }
+    /// Throws where the params do not go together.
+    func check() throws(StorageError)
+    /// Makes the task. It has not started.
+    @Loop func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask
+}
+
+extension UploadMethod {
+    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadStrategy> {
+        try check()
+        let context = request.context
+        return try await start.start(in: request) { try await upload(context.transfers, for: context.client) }
+    }
+
+    @Loop func didReply(_ started: Started<UploadStrategy>, in context: ConnectionContext) {
+        started.didReply(in: context)
+    }
+}
+
+/// The params of every upload of bytes besides those.
 struct PutOptions: Sendable {
     let reference: Reference
     let metadata: MetadataChange
@@ -15,35 +36,27 @@ struct PutOptions: Sendable {
 
     init(_ params: inout Params) throws(RPCError) {
         reference = try params.reference("reference")
-        metadata =
-            try params.optionalObject("metadata").map { object throws(RPCError) in try MetadataChange(object) }
-            ?? .init()
+        metadata = try params.uploadMetadata() ?? .init()
         preconditions = try params.preconditions()
         start = try StartOptions(&params)
     }
-
-    func check() throws(StorageError) { try metadata.checkMD5() }
 }
 
-/// A method that begins an upload.
-protocol PutMethod: ReferenceMethod where Result == Started<UploadStrategy> {
+extension Params {
+    /// The metadata of a new object; nil where the client has sent none.
+    mutating func uploadMetadata() throws(RPCError) -> MetadataChange? {
+        try optionalObject("metadata").map { object throws(RPCError) in try MetadataChange(object) }
+    }
+}
+
+protocol PutMethod: UploadMethod {
     var put: PutOptions { get }
-    /// Makes the task. It has not started.
-    @Loop func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask
 }
 
 extension PutMethod {
     var reference: Reference { put.reference }
-
-    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadStrategy> {
-        try put.check()
-        let context = request.context
-        return try await put.start.start(in: request) { try await upload(context.transfers, for: context.client) }
-    }
-
-    @Loop func didReply(_ started: Started<UploadStrategy>, in context: ConnectionContext) {
-        started.didReply(in: context)
-    }
+    var start: StartOptions { put.start }
+    func check() throws(StorageError) { try put.metadata.checkMD5() }
 }
 
 /// `reference/putData`: uploads bytes from memory.

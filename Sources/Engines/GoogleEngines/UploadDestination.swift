@@ -2,9 +2,45 @@ import Platform
 import HTTPClient
 import Storage
 
-// Finds out whether an upload with a lost response succeeded, from the object before the upload and the one now.
+/// What is at the name of an upload: before it, while a request has no answer, and after it.
+///
+/// Finds out whether a request without an answer has stored the object, from the object before the upload and the one now.
+@Loop final class UploadDestination {
+    let upload: Upload
+    let backend: RemoteBackend
+    let source: UploadReader
+    var fate = UploadFate()
+    var replacesNewer = true
+    var predecessor = Predecessor.recorded(nil)
+    /// The preconditions of requests: the client's, and for a retry the generation that was found.
+    private(set) var binding: Preconditions
 
-@Loop extension RemoteUpload {
+    nonisolated init(_ upload: Upload, _ source: UploadReader, _ backend: RemoteBackend, before: Int64? = nil) {
+        (self.upload, self.source, self.backend) = (upload, source, backend)
+        binding = upload.preconditions
+        predecessor = .recorded(before)
+        if upload.isRestored { fate.handle(.restored) }
+    }
+
+    /// The response to a request with the last bytes, which decides the fate of the upload.
+    ///
+    /// - Parameter reach: what of the request the server can have after a failure; nil for one before it was sent.
+    func last(
+        reach: (HTTPError?) -> UploadFate.Reach,
+        _ request: (_ onLost: @escaping (HTTPError) -> Void) async throws(StorageError) -> HTTPResponse
+    ) async throws(StorageError) -> HTTPResponse {
+        fate.handle(.sent)
+        var failure: HTTPError?
+        do throws(StorageError) {
+            let response = try await request { failure = $0 }
+            fate.handle(.answered(response.status))
+            return response
+        } catch {
+            fate.handle(.lost(reach(failure)))
+            throw error
+        }
+    }
+
     private func look(generation: Int64? = nil) async throws(StorageError) -> LookupResult {
         try await backend.look(at: upload.reference, generation: generation, for: upload.caller)
     }
@@ -76,7 +112,7 @@ import Storage
     }
 
     /// The answer to any step where an object was stored since the task was created, and it may not be replaced.
-    func answerIfSuperseded() async throws(StorageError) -> Answer? {
+    func answerIfSuperseded() async throws(StorageError) -> UploadStrategy.Answer? {
         guard !replacesNewer, let began = upload.record?.began else { return nil }
         switch try await look() {
         case .nothing: return nil

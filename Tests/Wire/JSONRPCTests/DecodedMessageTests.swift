@@ -4,7 +4,7 @@ import Testing
 
 @testable import JSONRPC
 
-@Suite(.watchdog) struct ParsedMessageTests {
+@Suite(.watchdog) struct DecodedMessageTests {
     @Test(arguments: [
         "1", "0", "-1", "-0", "99999999999999999999", "9007199254740993", "-99999999999999999999999999", #""""#,
         #""a""#, #""1""#, #""\u0000""#, #""\"\\""#, #""é😀""#, "null", #""null""#, #""1.5""#, "1.0", "1e3", "1E3",
@@ -12,9 +12,7 @@ import Testing
     ])
     func `An id is returned as it was sent`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
-        guard case .call(let found?, let method, _) = ParsedMessage(Envelope(message)) else {
-            return #expect(Bool(false))
-        }
+        guard case .call(let found?, let method, _) = decode(message) else { return #expect(Bool(false)) }
         #expect(found.bytes == Array(id.utf8) && method == "m")
     }
 
@@ -28,7 +26,7 @@ import Testing
     @Test(arguments: ["1.5", "-1.5", "1e-3", "1E-400", "0.1", "true", "false", "[]", "[1]", "{}"])
     func `Other ids are refused with the id null`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
-        guard case .invalid(.null, let error) = ParsedMessage(Envelope(message)) else { return #expect(Bool(false)) }
+        guard case .invalid(.null, let error) = decode(message) else { return #expect(Bool(false)) }
         #expect(error.code == -32600 && error.message.contains("id"))
     }
 
@@ -72,22 +70,32 @@ import Testing
 
     @Test func `Every JSON value has one interpretation as a message`() throws {
         for (text, expected) in Self.table {
-            #expect(try describe(ParsedMessage(Envelope(parse(text)))) == expected, "\(text)")
+            #expect(try describe(decode(parse(text))) == expected, "\(text)")
         }
     }
 
     @Test(arguments: ["", #","params":null"#, #","params":{}"#, #","params":[]"#])
     func `Absent params can be written in four forms`(params: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":1,"method":"m"\#(params)}"#)
-        guard case .call(_?, _, let params) = ParsedMessage(Envelope(message)) else { return #expect(Bool(false)) }
-        try params.finish()
+        guard case .call(_?, _, let call) = decode(message) else { return #expect(Bool(false)) }
+        _ = try call.get()
     }
 
-    private func describe(_ incoming: ParsedMessage) -> String {
+    /// All methods are known and take no params.
+    private func decode(_ message: JSON) -> DecodedMessage {
+        DecodedMessage(Envelope(message)) { _, params throws(RPCError) in
+            try params.finish()
+            return PreparedCall(.prompt { .value(.null) })
+        }
+    }
+
+    private func describe(_ incoming: DecodedMessage) -> String {
         switch incoming {
         case .call(let id?, let method, _): "request \(String(decoding: id.bytes, as: UTF8.self)) \(method)"
         case .call(nil, let method, _): "notification \(method)"
         case .ignored: "ignored"
+        case .cancellation: "cancellation"
+        case .answer(_, _, let otherwise): describe(otherwise)
         case .invalid(let id, let error): "invalid \(String(decoding: id.bytes, as: UTF8.self)) \(error.code)"
         }
     }

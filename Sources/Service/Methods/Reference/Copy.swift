@@ -1,0 +1,60 @@
+import JSONRPC
+import Storage
+import Transfers
+
+/// The params of a copy and of a move.
+struct CopyOptions: Sendable {
+    let source: Reference
+    let target: Reference
+    /// Nil where the metadata of the object is kept.
+    let metadata: MetadataChange?
+    let preconditions: Preconditions
+    let sourcePreconditions: Preconditions
+    let start: StartOptions
+
+    init(_ params: inout Params) throws(RPCError) {
+        source = try params.reference("reference")
+        target = try params.reference("to")
+        metadata = try params.uploadMetadata()
+        preconditions = try params.preconditions()
+        sourcePreconditions = try params.sourcePreconditions()
+        start = try StartOptions(&params)
+    }
+}
+
+protocol CopyMethod: UploadMethod {
+    static var isMove: Bool { get }
+    var copy: CopyOptions { get }
+}
+
+extension CopyMethod {
+    var reference: Reference { copy.target }
+    var start: StartOptions { copy.start }
+    func check() throws(StorageError) { try copy.metadata?.checkMD5() }
+
+    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask {
+        try await transfers.copy(
+            copy.source, to: copy.target, copy.metadata, isMove: Self.isMove, if: copy.preconditions,
+            ifSource: copy.sourcePreconditions, for: client, isAwaited: start.isAwaited)
+    }
+}
+
+/// `reference/copy`: makes another object of an object.
+struct CopyObject: CopyMethod {
+    static let name = "reference/copy"
+    static let isMove = false
+
+    let copy: CopyOptions
+
+    init(_ params: inout Params) throws(RPCError) { copy = try CopyOptions(&params) }
+}
+
+/// `reference/move`: gives an object another name, or moves it to another bucket.
+struct MoveObject: CopyMethod {
+    static let name = "reference/move"
+    static let isMove = true
+
+    let copy: CopyOptions
+
+    init(_ params: inout Params) throws(RPCError) { copy = try CopyOptions(&params) }
+}

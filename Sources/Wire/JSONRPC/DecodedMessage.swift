@@ -1,0 +1,78 @@
+import JSONText
+
+/// One message from the peer, with its call ready to run. Every JSON value is one of these.
+enum DecodedMessage: Sendable {
+    /// Without an id it is a notification.
+    case call(RequestID?, method: String, Result<PreparedCall, RPCError>)
+    case cancellation(of: RequestID?)
+    /// A message without a method whose id may be that of an outgoing request. Without such a request it counts as
+    /// `otherwise`.
+    indirect case answer(to: Int, OutgoingRequests.Answer, otherwise: DecodedMessage)
+    /// The id is null when it cannot be read.
+    case invalid(RequestID, RPCError)
+    /// A response, or a notification that cannot be understood.
+    case ignored
+
+    /// `message` is nil when the message is no object.
+    init(_ message: Envelope?, _ prepare: MessageDecoder.Prepare) {
+        guard let message else {
+            self = .invalid(.null, .invalidRequest("A message must be an object, or an array of objects."))
+            return
+        }
+        self = Self.interpret(message, prepare)
+        guard let (number, answer) = OutgoingRequests.answer(in: message) else { return }
+        self = .answer(to: number, answer, otherwise: self)
+    }
+
+    private static func interpret(_ message: Envelope, _ prepare: MessageDecoder.Prepare) -> DecodedMessage {
+        if message.repeatedName == ["id"] {
+            return .invalid(.null, .invalidRequest("The member \"id\" occurs twice."))
+        }
+        let id: RequestID?
+        switch message.id.map(RequestID.init) {
+        case nil: id = nil
+        case .some(nil): return .invalid(.null, .invalidRequest("An id must be a string, an integer or null."))
+        case .some(let found?): id = found
+        }
+        if message.method == nil, message.hasOutcome { return .ignored }
+        do {
+            return try call(id, message, prepare)
+        } catch  where id == nil && error.code == RPCError.invalidParamsCode {
+            return .ignored
+        } catch {
+            return .invalid(id ?? .null, error)
+        }
+    }
+
+    private static func call(
+        _ id: RequestID?, _ message: Envelope, _ prepare: MessageDecoder.Prepare
+    ) throws(RPCError) -> DecodedMessage {
+        guard message.hasVersion else { throw .invalidRequest("\"jsonrpc\" must be \"2.0\".") }
+        guard let method = message.method?.string else { throw .invalidRequest("\"method\" must be a string.") }
+        if let name = message.repeatedName {
+            guard name.count > 1, name.first == "params" else {
+                throw .invalidRequest("The member \"\(name.joined(separator: ".").shortened)\" occurs twice.")
+            }
+            throw .invalidParam(name.dropFirst().joined(separator: "."), "occurs twice")
+        }
+        var params = try params(message.params)
+        if id == nil, method == "$/cancelRequest" {
+            return .cancellation(of: params.takeOrNull("id").flatMap(RequestID.init))
+        }
+        return .call(id, method: method, Result { () throws(RPCError) in try prepare(method, params) })
+    }
+
+    /// Clients write "no params" in four ways.
+    private static func params(_ value: JSON?) throws(RPCError) -> Params {
+        switch value {
+        case nil, .null: return Params([])
+        case .object(let members): return Params(members)
+        case .array(let elements) where elements.isEmpty: return Params([])
+        case .array:
+            throw RPCError(
+                code: RPCError.invalidParamsCode,
+                message: "Params go by name: \"params\" must be an object, not an array.")
+        case .bool, .number, .string: throw .invalidRequest("\"params\" must be an object.")
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Storage
+import TestSupport
+import Testing
+
+@testable import GoogleEngines
+
+/// Copies and moves at a service, where requests fail and somebody else writes.
+@Suite(.watchdog) struct RemoteCopyTests {
+    private let bytes = noise(300_000)
+
+    private func place(_ type: any RemoteFixture.Type) async throws -> any RemoteFixture {
+        let place = try await type.init()
+        try await place.backend.put(bytes, at: "a")
+        place.fixture.bytesPerRewrite = 100_000
+        return place
+    }
+
+    private func expectCopy(_ place: any RemoteFixture, isMove: Bool = false) async throws {
+        #expect(place.fixture.bytes("b", "b") == bytes)
+        #expect((place.fixture.bytes("b", "a") == nil) == isMove)
+        #expect(place.fixture.log.unfired.isEmpty)
+    }
+
+    @Test func `Google Cloud Storage copies by itself, in as many calls as it wants`() async throws {
+        let place = try await place(GCSFixture.self)
+        let count = place.fixture.log.requests.count
+        _ = try await place.backend.run(.copy(of: ref("a"), to: ref("b")))
+        let kinds = place.fixture.log.requests.dropFirst(count).map(\.kind)
+        #expect(kinds == [.getMetadata, .getMetadata, .rewrite, .rewrite, .rewrite])
+        try await expectCopy(place)
+    }
+
+    @Test func `Firebase Storage gets the bytes of a copy in pieces`() async throws {
+        let place = try await place(FirebaseFixture.self)
+        let count = place.fixture.log.requests.count
+        _ = try await place.backend.run(.copy(of: ref("a"), to: ref("b")), chunks: .fixed(262_144))
+        let kinds = place.fixture.log.requests.dropFirst(count).map(\.kind)
+        #expect(kinds == [.getMetadata, .getMetadata, .start, .media, .chunk, .media, .finalize])
+        try await expectCopy(place)
+    }
+
+    @Test func `A copy goes on after failures of each of its requests`() async throws {
+        let faults: [StorageFixture.Fault.Action] = [
+            .answer(503), .answerAfterHandling(503), .reset, .resetAfterHandling, .closeAfterHandling,
+        ]
+        let kinds: [(any RemoteFixture.Type, [StorageFixture.Kind])] = [
+            (GCSFixture.self, [.getMetadata, .rewrite, .delete]),
+            (FirebaseFixture.self, [.getMetadata, .start, .media, .chunk, .finalize, .delete]),
+        ]
+        for (type, kinds) in kinds {
+            for kind in kinds {
+                try await forEachAtOnce(faults) { fault in
+                    for isMove in kind == .delete ? [true] : [false, true] {
+                        let place = try await place(type)
+                        place.fixture.faults = ([.init(.first(kind), fault)])
+                        _ = try await place.backend.run(
+                            .copy(of: ref("a"), to: ref("b"), isMove: isMove), chunks: .fixed(262_144),
+                            retryTime: .seconds(600))
+                        try await expectCopy(place, isMove: isMove)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `A rewrite whose token is refused begins anew`() async throws {
+        let place = try await place(GCSFixture.self)
+        place.fixture.faults = ([.init(.nth(2, .rewrite), .answer(400))])
+        _ = try await place.backend.run(.copy(of: ref("a"), to: ref("b")), retryTime: .seconds(600))
+        try await expectCopy(place)
+    }
+
+    @Test func `A source that is replaced while it is copied fails the copy`() async throws {
+        for (type, kind) in [
+            (GCSFixture.self, StorageFixture.Kind.rewrite), (FirebaseFixture.self, .media),
+        ] as [(any RemoteFixture.Type, StorageFixture.Kind)] {
+            let place = try await place(type)
+            let fixture = place.fixture
+            fixture.faults =
+                ([.init(.nth(2, kind), .meanwhile { try? fixture.put(noise(300_000, seed: 7), "b", "a") })])
+            let error = try await failure {
+                _ = try await place.backend.run(
+                    .copy(of: ref("a"), to: ref("b")), chunks: .fixed(262_144), retryTime: .seconds(600))
+            }
+            #expect(error.object == "a" && !error.retryable)
+            #expect(fixture.bytes("b", "b") == nil)
+        }
+    }
+
+    @Test func `A source that is replaced before the end of its move stays, and the move fails`() async throws {
+        // Firebase's protocol binds no deletion to a generation: the engine looks right before it.
+        for (type, kind) in [
+            (GCSFixture.self, StorageFixture.Kind.delete), (FirebaseFixture.self, .finalize),
+        ] as [(any RemoteFixture.Type, StorageFixture.Kind)] {
+            let place = try await place(type)
+            let (fixture, other) = (place.fixture, noise(5, seed: 7))
+            fixture.faults = [.init(.first(kind), .meanwhile { try? fixture.put(other, "b", "a") })]
+            let error = try await failure {
+                _ = try await place.backend.run(
+                    .copy(of: ref("a"), to: ref("b"), isMove: true), chunks: .fixed(262_144), retryTime: .seconds(600))
+            }
+            #expect(error.code == .preconditionFailed && error.object == "a")
+            #expect(fixture.bytes("b", "a") == other && fixture.bytes("b", "b") == bytes)
+        }
+    }
+}
