@@ -95,6 +95,10 @@ package final class ScriptedBackend: Backend {
         try await read(reference, maxSize, caller)
     }
 
+    package func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String] {
+        []
+    }
+
     package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         try await page(query.reference, query.maxResults, query.pageToken, caller)
     }

@@ -24,6 +24,8 @@
 >> {"jsonrpc": "2.0", "id": 10, "method": "reference/revokeDownloadURL", "params": {"reference": {"bucket": "default-bucket", "fullPath": "", "name": "", "url": "gs://default-bucket/"}}}
 << {"jsonrpc": "2.0", "id": 10, "error": {"code": -13050, "message": "The root of bucket default-bucket has no download URL; name an object in it.", "data": {"name": "invalidArgument", "param": "reference", "retryable": false}}}
 
-# Its URLs hold until they are revoked.
+# Its URLs hold until they are revoked, or until their end.
 >> {"jsonrpc": "2.0", "id": 11, "method": "reference/downloadURL", "params": {"reference": "gs://default-bucket/images/island.jpg", "expiresIn": 60}}
-<< {"jsonrpc": "2.0", "id": 11, "error": {"code": -13050, "message": "Download URLs of this engine hold until they are revoked; only signed ones end by themselves.", "data": {"name": "invalidArgument", "param": "expiresIn", "retryable": false}}}
+<< {"jsonrpc": "2.0", "id": 11, "result": {"url": "<ending>"}}
+>> {"jsonrpc": "2.0", "id": 12, "method": "reference/downloadURL", "params": {"reference": "gs://default-bucket/images/island.jpg", "expiresIn": 604801}}
+<< {"jsonrpc": "2.0", "id": 12, "error": {"code": -13050, "message": "expiresIn must be between 1 and 604800 seconds, not 604801.", "data": {"name": "invalidArgument", "param": "expiresIn", "retryable": false}}}

@@ -25,3 +25,11 @@
 << {"jsonrpc": "2.0", "id": 8, "error": {"code": -13050, "message": "userProject must be the id of a project: at most 255 printable characters of ASCII.", "data": {"name": "invalidArgument", "param": "userProject", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 9, "method": "storage/updateSettings", "params": {"userProject": ""}}
 << {"jsonrpc": "2.0", "id": 9, "result": {"maxUploadRetryTime": 60, "maxDownloadRetryTime": 600, "maxOperationRetryTime": 1.5, "uploadChunkSizeBytes": 524288}}
+
+# How many tasks of all clients run at the same time.
+>> {"jsonrpc": "2.0", "id": 10, "method": "storage/updateSettings", "params": {"uploadsAtOnce": 1, "downloadsAtOnce": 256}}
+<< {"jsonrpc": "2.0", "id": 10, "result": {"uploadsAtOnce": 1, "downloadsAtOnce": 256, "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 11, "method": "storage/updateSettings", "params": {"uploadsAtOnce": 2, "downloadsAtOnce": 0}}
+<< {"jsonrpc": "2.0", "id": 11, "error": {"code": -13050, "message": "downloadsAtOnce must be between 1 and 256, not 0.", "data": {"name": "invalidArgument", "param": "downloadsAtOnce", "retryable": false}}}
+>> {"jsonrpc": "2.0", "id": 12, "method": "storage/getSettings"}
+<< {"jsonrpc": "2.0", "id": 12, "result": {"uploadsAtOnce": 1, "downloadsAtOnce": 256, "...": "..."}}

@@ -26,9 +26,15 @@ extension FlagGroup {
             Flag("--allow-write", "DIR", "clients write only files below it; repeatable", \.service.writable),
             Flag("--upload-chunk-size-bytes", nil, "N", "fixed; by default it grows with the upload") { options, line in
                 let bytes = try line.number(in: 1...Int.max)
-                try options.service.set("--upload-chunk-size-bytes") { settings throws(StorageError) in
-                    try settings.setUploadChunkSize(Int64(bytes))
+                try options.service.set("--upload-chunk-size-bytes") { service throws(StorageError) in
+                    try service.settings.setUploadChunkSize(Int64(bytes))
                 }
+            },
+            atOnce("--uploads-at-once", "large uploads at the same time (4; 8 elsewhere)") {
+                service, count throws(StorageError) in try service.atOnce.setUploads(count)
+            },
+            atOnce("--downloads-at-once", "downloads to files at the same time (16; 4)") {
+                service, count throws(StorageError) in try service.atOnce.setDownloads(count)
             },
         ] + Settings.RetryTime.allCases.map(retry) + [
             Flag("--wait-for-root", nil, "SECONDS", "for another process to release the root") { options, line in
@@ -48,7 +54,19 @@ extension FlagGroup {
         return Flag(name, nil, "N", "seconds for retries (\(time == .maxOperationRetryTime ? 120 : 600))") {
             options, line in
             let seconds = try line.seconds()
-            try options.service.set(name) { settings throws(StorageError) in try settings.set(time, to: seconds) }
+            try options.service.set(name) { service throws(StorageError) in
+                try service.settings.set(time, to: seconds)
+            }
+        }
+    }
+
+    private static func atOnce(
+        _ name: String, _ what: String,
+        _ set: @escaping @Sendable (inout ServiceOptions, Int64) throws(StorageError) -> Void
+    ) -> Flag {
+        Flag(name, nil, "N", what) { options, line in
+            let count = try line.number(in: TasksAtOnce.range)
+            try options.service.set(name) { service throws(StorageError) in try set(&service, Int64(count)) }
         }
     }
 
@@ -70,8 +88,8 @@ extension FlagGroup {
                 \.service.credentials.useApplicationDefault),
             Flag("--user-project", nil, "PROJECT", "the project of Google Cloud that pays") { options, line in
                 let project = try line.value("a project")
-                try options.service.set("--user-project") { settings throws(StorageError) in
-                    try settings.setUserProject(project)
+                try options.service.set("--user-project") { service throws(StorageError) in
+                    try service.settings.setUserProject(project)
                 }
             },
         ],

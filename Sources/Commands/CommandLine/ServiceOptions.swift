@@ -46,6 +46,7 @@ package struct ServiceOptions {
     package var limits = Limits()
     /// What clients find, and may change.
     package var settings = Settings()
+    package var atOnce = TasksAtOnce()
     package var logLevel = LogLevel.warning
     package var logFormat = LogFormat.text
     /// The root's tasks are read, and kept.
@@ -67,10 +68,11 @@ package struct ServiceOptions {
         }
     }
 
+    /// Throws a usage error that names the flag.
     mutating func set(
-        _ flag: String, _ change: (inout Settings) throws(StorageError) -> Void
+        _ flag: String, _ change: (inout ServiceOptions) throws(StorageError) -> Void
     ) throws(UsageError) {
-        do throws(StorageError) { try change(&settings) } catch {
+        do throws(StorageError) { try change(&self) } catch {
             throw UsageError(message: "\(flag): \(error.message)")
         }
     }

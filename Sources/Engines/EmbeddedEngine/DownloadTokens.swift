@@ -47,8 +47,8 @@ extension EmbeddedBackend {
     func servable(bucket: String, name: String, token: String) async throws(StorageError) -> OpenObject? {
         guard let reference = Self.reference(bucket, name) else { return nil }
         do throws(StorageError) {
-            return try await open(reference) { database, _ in
-                guard try database.downloadTokens(of: reference).contains(where: { isSame($0, token) }) else {
+            return try await open(reference) { [time] database, _ in
+                guard try opens(token, reference, database.downloadTokens(of: reference), at: time.now()) else {
                     throw StorageError.objectNotFound(reference)
                 }
             }
@@ -60,7 +60,7 @@ extension EmbeddedBackend {
     /// Whether a token opens an object. False for one that is not there.
     package func isOpen(_ reference: Reference, to token: String) async throws(StorageError) -> Bool {
         do throws(StorageError) {
-            return try await downloadTokens(of: reference).contains { isSame($0, token) }
+            return try await opens(token, reference, downloadTokens(of: reference), at: time.now())
         } catch  where error.code == .objectNotFound {
             return false
         }
@@ -77,16 +77,24 @@ extension EmbeddedBackend {
     package func downloadURL(
         of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
     ) async throws(StorageError) -> String {
-        if seconds != nil { throw .urlsDoNotExpire }
+        if let seconds, !(1...Self.longestLifetime).contains(seconds) {
+            throw .invalidArgument(
+                "expiresIn", "expiresIn must be between 1 and \(Self.longestLifetime) seconds, not \(seconds).")
+        }
         let tokens = try await downloadTokens(of: reference)
         let token = if let first = tokens.first { first } else { try await replaceDownloadTokens(of: reference) }
-        return try await url(of: reference, token)
+        guard let seconds else { return try await url(of: reference, token) }
+        let end = time.now().microseconds / 1_000_000 + seconds
+        return try await url(of: reference, ExpiringToken(reference, until: end).text(signedBy: token))
     }
 
     package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
         // Replaces the tokens first: the old ones must become invalid even if no URL can be made.
         try await url(of: reference, replaceDownloadTokens(of: reference))
     }
+
+    /// In seconds: a week, as with Google Cloud Storage.
+    private static let longestLifetime: Int64 = 604_800
 
     private func url(of reference: Reference, _ token: String) async throws(StorageError) -> String {
         guard let urlBase else {
@@ -97,6 +105,16 @@ extension EmbeddedBackend {
         // A client may have chosen it.
         return "\(base)/v0/b/\(reference.bucket.escaped)/o/\(reference.object.escaped)?alt=media&token=\(token.escaped)"
     }
+}
+
+/// Whether a token is one of the object's, or one that was made of these and has not ended.
+private func opens(
+    _ token: String, _ reference: Reference, _ tokens: [String], at now: Timestamp
+) throws(StorageError) -> Bool {
+    if tokens.contains(where: { isSame($0, token) }) { return true }
+    guard let expiring = ExpiringToken(token, of: reference, at: now) else { return false }
+    for own in tokens where isSame(try expiring.text(signedBy: own), token) { return true }
+    return false
 }
 
 /// Compares in constant time.

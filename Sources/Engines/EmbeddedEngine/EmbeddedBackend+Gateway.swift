@@ -134,10 +134,13 @@ extension EmbeddedBackend {
     // MARK: - Buckets
 
     /// The buckets that have had an object, or were made.
-    package func buckets() async throws(StorageError) -> [String] {
+    package func buckets(most: Int = .max) async throws(StorageError) -> [String] {
         try await store.read { database in
             var names: [String] = []
-            try database.rows("SELECT name FROM buckets ORDER BY name") { names.append(try $0.text("name")) }
+            try database.rows("SELECT name FROM buckets ORDER BY CAST(name AS BLOB)") { row in
+                guard names.count < most else { throw StorageError.tooManyBuckets(most) }
+                names.append(try row.text("name"))
+            }
             return names
         }
     }

@@ -136,6 +136,13 @@ package final class EmbeddedBackend: Backend {
         return try await store.read { [token] in try $0.list(query, after: token) }
     }
 
+    package func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String] {
+        if project != nil {
+            throw .invalidArgument("project", "Buckets on this machine have no project; leave it out.")
+        }
+        return try await buckets(most: most)
+    }
+
     package func beginDownload(_ download: Download) -> any DownloadSession { EmbeddedDownload(download, self) }
 
     /// Unfinished clean-up of uploads is done at the next start.

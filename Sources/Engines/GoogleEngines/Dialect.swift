@@ -43,6 +43,10 @@ protocol Dialect: Sendable {
     /// What a response that is no success says.
     func error(in response: HTTPResponse) -> ServerError
     var links: Links { get }
+    /// Nil where the service does not list buckets.
+    func buckets(of project: String, after pageToken: String?) -> RemoteRequest?
+    /// The names on a page, and the token of the next one.
+    func buckets(in response: HTTPResponse) throws(GarbledAnswer) -> (names: [String], pageToken: String?)
     /// Nil where the service copies no objects.
     var copies: (any CopyDialect)? { get }
 
@@ -65,6 +69,8 @@ protocol Dialect: Sendable {
 }
 
 extension Dialect {
+    func buckets(of project: String, after pageToken: String?) -> RemoteRequest? { nil }
+    func buckets(in response: HTTPResponse) throws(GarbledAnswer) -> (names: [String], pageToken: String?) { ([], nil) }
     var copies: (any CopyDialect)? { nil }
 }
 

@@ -79,3 +79,54 @@ extension StorageError {
             .with(\.httpStatus, httpStatus)
     }
 }
+
+extension RemoteBackend {
+    package func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String] {
+        guard let project = project ?? caller.userProject else { throw .noProject }
+        var (names, token): ([String], String?) = ([], nil)
+        repeat {
+            guard let request = dialect.buckets(of: project, after: token) else {
+                throw StorageError(.invalidArgument, "The engine \(kind.rawValue) cannot list buckets.")
+            }
+            let page: (names: [String], pageToken: String?)
+            do throws(StorageError) {
+                page = try await retrying(caller) { () async throws(StorageError) in
+                    try await self.page(request, caller)
+                }
+            } catch {
+                throw error.aboutBuckets(of: project)
+            }
+            guard page.pageToken == nil || page.pageToken != token else {
+                throw StorageError(.internalError, "The server repeats a page of its list of buckets.")
+            }
+            (names, token) = (names + page.names, page.pageToken)
+            guard names.count <= most else { throw .tooManyBuckets(most) }
+        } while token != nil
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    private func page(
+        _ request: RemoteRequest, _ caller: Caller
+    ) async throws(StorageError) -> (names: [String], pageToken: String?) {
+        // Requests are about a reference; this one is about none.
+        let all = try Reference(bucket: "buckets", path: "")
+        let response = try await success(of: request, all, caller)
+        return try response.understood(about: all) { response throws(GarbledAnswer) in
+            try self.dialect.buckets(in: response)
+        }
+    }
+}
+
+extension StorageError {
+    fileprivate static var noProject: StorageError {
+        .invalidArgument(
+            "project", "Buckets are listed by project: name it in \"project\", or set userProject (--user-project).")
+    }
+
+    fileprivate func aboutBuckets(of project: String) -> StorageError {
+        guard bucket != nil else { return self }
+        let how = httpStatus.map { "the server answered \($0)" } ?? message
+        return with(\.bucket, nil).with(\.object, nil)
+            .with(\.message, "The buckets of project \(project) cannot be listed: \(how).")
+    }
+}

@@ -35,6 +35,12 @@ public protocol Backend: Sendable {
     /// Leaves out names that cannot be references.
     /// Throws `invalidArgument` for a page token that this engine has not given.
     func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
+    /// The names of all buckets, in order. Throws `invalidArgument` where the engine cannot list them.
+    ///
+    /// - Parameters:
+    ///   - project: the project of Google Cloud that has them. Nil where the client names none.
+    ///   - most: throws `quotaExceeded` beyond that.
+    func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String]
     /// All bytes, verified. Throws `downloadSizeExceeded` with both sizes, before it fetches bytes if it can.
     ///
     /// - Parameter known: the object's metadata, where the caller has just fetched it.

@@ -121,6 +121,10 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         ).about(reference)
     }
 
+    package static func tooManyBuckets(_ most: Int) -> StorageError {
+        StorageError(.quotaExceeded, "There are more than \(most) buckets, which is what --max-list-results allows.")
+    }
+
     package static var urlsDoNotExpire: StorageError {
         .invalidArgument(
             "expiresIn", "Download URLs of this engine hold until they are revoked; only signed ones end by themselves."

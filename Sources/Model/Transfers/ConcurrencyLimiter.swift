@@ -3,7 +3,7 @@ import Storage
 
 /// Bounds how many tasks run at the same time; the others wait in the order in which they came.
 @Loop final class ConcurrencyLimiter {
-    private let limit: Int
+    var limit: Int { didSet { admit() } }
     private var running: Set<String> = []
     private var queue = Queue<any LimiterWaiter>()
     private let released: @Loop () -> Void

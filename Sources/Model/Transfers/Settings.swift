@@ -55,6 +55,33 @@ public struct Settings: Equatable, Sendable {
     }
 }
 
+/// How many tasks of all clients run at the same time. Nil where the engine chooses.
+public struct TasksAtOnce: Equatable, Sendable {
+    /// Uploads, without those that go in one request.
+    public private(set) var uploads: Int?
+    public private(set) var downloads: Int?
+
+    public static let range = 1...256
+
+    public init() {}
+
+    public mutating func setUploads(_ count: Int64) throws(StorageError) {
+        uploads = try Self.checked(count, "uploadsAtOnce")
+    }
+
+    public mutating func setDownloads(_ count: Int64) throws(StorageError) {
+        downloads = try Self.checked(count, "downloadsAtOnce")
+    }
+
+    private static func checked(_ count: Int64, _ param: String) throws(StorageError) -> Int {
+        guard let exact = Int(exactly: count), range.contains(exact) else {
+            throw .invalidArgument(
+                param, "\(param) must be between \(range.lowerBound) and \(range.upperBound), not \(count).")
+        }
+        return exact
+    }
+}
+
 /// Bounds of the memory that all clients together use.
 public struct TransferLimits: Equatable, Sendable {
     public var tasks = 10_000

@@ -83,6 +83,13 @@ extension Transfers {
         return all
     }
 
+    /// The names of all buckets. Throws `quotaExceeded` beyond `--max-list-results`.
+    public func buckets(
+        of project: String? = nil, for client: TransferClient? = nil
+    ) async throws(StorageError) -> [String] {
+        try await backend.buckets(of: project, most: limits.listResults, for: caller(client))
+    }
+
     private func caller(_ client: TransferClient?) -> Caller { orDefault(client).caller(\.maxOperationRetryTime) }
 }
 

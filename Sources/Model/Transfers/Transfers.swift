@@ -7,6 +7,12 @@ import Storage
     public static let memoryLimit = 64 << 20
 
     public var settings = Settings()
+    public var atOnce = TasksAtOnce() {
+        didSet {
+            large.limit = atOnce.uploads ?? backend.uploadsAtOnce
+            arriving.limit = atOnce.downloads ?? backend.downloadsAtOnce
+        }
+    }
     public private(set) lazy var uploads: TaskList<UploadStrategy> = newList()
     public private(set) lazy var downloads: TaskList<DownloadStrategy> = newList()
     public let registry: ObserverRegistry

@@ -34,6 +34,7 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
     MakeReference.self,
     GetSettings.self,
     UpdateSettings.self,
+    ListBuckets.self,
     Child.self,
     Parent.self,
     Root.self,

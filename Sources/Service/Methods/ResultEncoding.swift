@@ -144,7 +144,7 @@ extension Retry {
 }
 
 extension Settings {
-    var json: JSON {
+    func json(_ atOnce: TasksAtOnce) -> JSON {
         .object(
             .init(present: [
                 "maxUploadRetryTime": .seconds(maxUploadRetryTime),
@@ -152,6 +152,8 @@ extension Settings {
                 "maxOperationRetryTime": .seconds(maxOperationRetryTime),
                 "uploadChunkSizeBytes": uploadChunkSizeBytes.map { JSON($0) },
                 "userProject": userProject.map(JSON.string),
+                "uploadsAtOnce": atOnce.uploads.map { JSON(Int64($0)) },
+                "downloadsAtOnce": atOnce.downloads.map { JSON(Int64($0)) },
             ]))
     }
 }

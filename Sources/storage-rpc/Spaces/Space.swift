@@ -55,7 +55,7 @@ struct Surroundings: Sendable {
             backend: engine.backend, persistence: engine.persistence, limits: options.limits.transfers,
             time: engine.time, random: harness?.random ?? .secure,
             log: TransferLog(info: surroundings.log.info(), debug: surroundings.log.debug()))
-        transfers.settings = options.settings
+        (transfers.settings, transfers.atOnce) = (options.settings, options.atOnce)
         let service = ServiceContext(
             .init(
                 defaultBucket: options.bucket ?? "default-bucket", limits: options.limits,

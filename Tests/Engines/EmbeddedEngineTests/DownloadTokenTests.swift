@@ -50,6 +50,50 @@ import Testing
         for token in ["one,two", "", "on", "twoo"] { #expect(try await servable(place, "a", token) == nil) }
     }
 
+    @Test func `A token that expires is signed with one of the object's own`() async throws {
+        let token = try ExpiringToken(ref("a/b"), until: 1_760_000_000)
+        let signed = try token.text(signedBy: "one")
+        #expect(signed == "exp-1760000000-67f4b4f79342c0324165722f36618acea478494a40ea38d9a168e571c2209748")
+        let long = try token.text(signedBy: String(repeating: "x", count: 100))
+        #expect(long == "exp-1760000000-2067d390c7f77cdce81164664a73f60d2fd73f11865979472d4bd9ec2f62bcfc")
+        let (before, end) = (
+            Timestamp(microseconds: 1_759_999_999_999_999), Timestamp(microseconds: 1_760_000_000_000_000)
+        )
+        #expect(try ExpiringToken(signed, of: ref("a/b"), at: before) != nil)
+        #expect(try ExpiringToken(signed, of: ref("a/b"), at: end) == nil)
+        for wrong in ["", "exp-", "exp-1-2-3", "one", "exp--1-2", "exp-x-2", "xp-1760000000-2"] {
+            #expect(try ExpiringToken(wrong, of: ref("a/b"), at: before) == nil)
+        }
+    }
+
+    @Test func `A URL that expires opens its object until its end, and as long as the object's own URLs`() async throws
+    {
+        let place = try await EmbeddedFixture()
+        for name in ["a", "other"] { try await place.backend.put([1], at: name) }
+        let own = try #require(try await place.backend.downloadTokens(of: ref("a")).first)
+        let now = place.backend.time.now().microseconds / 1_000_000
+        let good = try ExpiringToken(ref("a"), until: now + 3600).text(signedBy: own)
+        #expect(try await servable(place, "a", good) != nil)
+        #expect(try await place.backend.isOpen(ref("a"), to: good))
+        let wrong = [
+            try ExpiringToken(ref("a"), until: now - 1).text(signedBy: own),
+            try ExpiringToken(ref("other"), until: now + 3600).text(signedBy: own),
+            try ExpiringToken(ref("a"), until: now + 3600).text(signedBy: ""),
+            good.replacing("exp-\(now + 3600)", with: "exp-\(now + 7200)"), good + "0", good.uppercased(),
+        ]
+        for wrong in wrong { #expect(try await servable(place, "a", wrong) == nil) }
+        #expect(try await servable(place, "other", good) == nil)
+        let caller = Caller(retryTime: .zero)
+        for seconds in [0, -1, 604_801, .max] {
+            let error = try await failure {
+                _ = try await place.backend.downloadURL(of: ref("a"), expiresIn: Int64(seconds), for: caller)
+            }
+            #expect(error.code == .invalidArgument && error.param == "expiresIn")
+        }
+        _ = try await place.backend.replaceDownloadTokens(of: ref("a"))
+        #expect(try await servable(place, "a", good) == nil)
+    }
+
     @Test func `A new token invalidates the old ones and increments the metageneration`() async throws {
         let place = try await EmbeddedFixture()
         var stored = try await place.backend.put([1], at: "a")

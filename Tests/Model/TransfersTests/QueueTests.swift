@@ -30,6 +30,23 @@ import Transfers
         }
     }
 
+    @Test func `A larger number of tasks at once admits those that wait, a smaller one ends none`() async throws {
+        let all = try await uploads(5)
+        try stage.transfers.atOnce.setUploads(4)
+        #expect(states(all) == [.running, .running, .running, .running, .queued])
+        try stage.transfers.atOnce.setUploads(1)
+        #expect(states(all) == [.running, .running, .running, .running, .queued])
+        for index in 0...2 {
+            _ = try await all[index].session.nextStep()
+            all[index].session.answer(.failed(.refused))
+            while all[index].task.state != .failed { await Loop.nextIteration() }
+            #expect(all[4].task.state == .queued)
+        }
+        _ = try await all[3].session.nextStep()
+        all[3].session.answer(.failed(.refused))
+        #expect(try await all[4].session.nextStep() == .open)
+    }
+
     @Test func `Small uploads do not wait behind large ones`() async throws {
         let large = try await uploads(3)
         let small = try await uploads(10, of: 1)

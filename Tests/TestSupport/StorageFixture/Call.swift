@@ -115,6 +115,8 @@ extension Call {
             readPlace(path[..<mark]), name != nil, path[mark + 1] == "b", path[mark + 3] == "o"
         {
             (kind, copy) = (.rewrite, (path[mark + 2], path[mark + 4]))
+        } else if path.isEmpty, method == "GET", query["project"] != nil {
+            kind = .buckets
         } else if readPlace(path) {
             readObjectCall()
         }

@@ -14,7 +14,7 @@ extension FixtureState {
         case .media: try media(object(call), call)
         case .list: try listFirebase(call)
         case .token: try changeTokens(call)
-        case .chunk, .finalize, .rewrite, .unknown: throw call.dialect.refusal(404)
+        case .chunk, .finalize, .rewrite, .buckets, .unknown: throw call.dialect.refusal(404)
         }
     }
 

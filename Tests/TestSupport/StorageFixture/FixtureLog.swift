@@ -12,6 +12,7 @@ extension StorageFixture {
         case getMetadata, patch, delete, media, list, token
         /// A copy by the service.
         case rewrite
+        case buckets
         case unknown
 
         var carriesBytes: Bool { [.chunk, .finalize, .multipart, .raw].contains(self) }

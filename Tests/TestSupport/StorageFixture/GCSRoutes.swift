@@ -17,6 +17,7 @@ extension FixtureState {
         case .list: return try listGCS(call)
         case .getMetadata, .media, .patch, .delete: return try gcsObject(call, body)
         case .rewrite: return try rewrite(call, body)
+        case .buckets: return listBuckets(call)
         case .chunk, .finalize, .token, .unknown: throw call.dialect.refusal(404)
         }
     }
@@ -93,6 +94,17 @@ extension FixtureState {
                 ("kind", "storage#objects"), ("nextPageToken", listing.token),
                 ("prefixes", listing.prefixes.isEmpty ? nil : .array(listing.prefixes.map { .string($0) })),
                 ("items", items.isEmpty ? nil : .array(items)),
+            ]))
+    }
+
+    /// One bucket a page.
+    private func listBuckets(_ call: Call) -> Answer {
+        let names = Set(stored.all.map(\.bucket)).sorted().filter { $0 > call.query["pageToken"] ?? "" }
+        let items = names.prefix(1).map { JSON(members: [("name", .string($0))]) }
+        return .json(
+            JSON(members: [
+                ("kind", "storage#buckets"), ("items", .array(items)),
+                ("nextPageToken", names.count > 1 ? .string(names[0]) : nil),
             ]))
     }
 

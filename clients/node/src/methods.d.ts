@@ -289,6 +289,13 @@ export interface Settings {
   uploadChunkSizeBytes?: number;
   /** The Google Cloud project that is billed; absent while the credentials decide. */
   userProject?: string;
+  /**
+   * How many uploads of all clients run at the same time; absent while the engine chooses: 4 on the embedded engine,
+   * 8 elsewhere.
+   */
+  uploadsAtOnce?: number;
+  /** The same for downloads to files: 16 on the embedded engine, 4 elsewhere. */
+  downloadsAtOnce?: number;
 }
 
 /** An opaque handle of an observer. Only the connection that added the observer can remove it. */
@@ -509,8 +516,18 @@ export interface Methods {
       maxOperationRetryTime?: number;
       uploadChunkSizeBytes?: number;
       userProject?: string;
+      uploadsAtOnce?: number;
+      downloadsAtOnce?: number;
     };
     result: Settings;
+  };
+  "storage/buckets": {
+    params: {
+      project?: string;
+    };
+    result: {
+      buckets: string[];
+    };
   };
   "reference/child": {
     params: {
@@ -865,6 +882,13 @@ export class StorageMethods {
    * .maxOperationRetryTime, .uploadChunkSizeBytes`.
    */
   getSettings(options?: RequestOptions): Promise<Settings>;
+  /**
+   * Lists the buckets. The names of all buckets, sorted by their bytes: on the embedded engine of those that have
+   * had an object, on Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (-13050).
+   * `project`: The project of Google Cloud whose buckets are listed; by default that of the setting userProject. On
+   * the embedded engine -13050.
+   */
+  buckets(options?: { project?: string; } & RequestOptions): Promise<string[]>;
 }
 
 export class ReferenceMethods {
@@ -891,7 +915,8 @@ export class ReferenceMethods {
    * Returns a URL from which anybody can download the object. The URL contains a secret, so a download needs no
    * token and no client. It is valid until it is revoked or the object is deleted. A remote engine serves it on its
    * own server, the embedded engine on this machine. `expiresIn`: The lifetime of the URL in seconds: 1 to 604800.
-   * Only the signed URLs of Google Cloud Storage expire, by default after seven days; elsewhere this param is
+   * URLs of Google Cloud Storage expire in any case, by default after seven days. On the embedded engine one that
+   * expires holds no longer than those that do not: revoking these ends it. With Firebase Storage this param is
    * -13050. In the SDK: `StorageReference.downloadURL()`.
    */
   downloadURL(options?: { expiresIn?: number; } & RequestOptions): Promise<string>;

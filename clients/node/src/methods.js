@@ -15,6 +15,7 @@ export const METHODS = Object.freeze([
   "storage/reference",
   "storage/getSettings",
   "storage/updateSettings",
+  "storage/buckets",
   "reference/child",
   "reference/parent",
   "reference/root",
@@ -97,6 +98,10 @@ export class StorageMethods {
 
   getSettings(options) {
     return this._ask("storage/getSettings", {}, [], options);
+  }
+
+  buckets(options) {
+    return this._ask("storage/buckets", {}, ["project"], options, ({ buckets }) => buckets);
   }
 }
 

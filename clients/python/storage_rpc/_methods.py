@@ -32,6 +32,7 @@ Method = Literal[
     "storage/reference",
     "storage/getSettings",
     "storage/updateSettings",
+    "storage/buckets",
     "reference/child",
     "reference/parent",
     "reference/root",
@@ -214,6 +215,8 @@ class StorageMethods(Asking):
         max_operation_retry_time: float | None = None,
         upload_chunk_size_bytes: int | None = None,
         user_project: str | None = None,
+        uploads_at_once: int | None = None,
+        downloads_at_once: int | None = None,
         *,
         timeout: float | None = None,
     ) -> Settings:
@@ -232,6 +235,11 @@ class StorageMethods(Asking):
         `user_project`: The Google Cloud project that is billed for the requests to a remote engine, and whose quota
         they use; with an empty string the credentials decide.
 
+        `uploads_at_once`: How many uploads run at the same time, without those that go in one request. The value
+        counts for all clients of the service.
+
+        `downloads_at_once`: The same for downloads to files.
+
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
         """
         return self._ask(
@@ -242,8 +250,26 @@ class StorageMethods(Asking):
                 maxOperationRetryTime=max_operation_retry_time,
                 uploadChunkSizeBytes=upload_chunk_size_bytes,
                 userProject=user_project,
+                uploadsAtOnce=uploads_at_once,
+                downloadsAtOnce=downloads_at_once,
             ),
             decode(_types.Settings),
+            timeout,
+        )
+
+    def buckets(self, project: str | None = None, *, timeout: float | None = None) -> tuple[str, ...]:
+        """Lists the buckets.
+
+        The names of all buckets, sorted by their bytes: on the embedded engine of those that have had an object, on
+        Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (-13050).
+
+        `project`: The project of Google Cloud whose buckets are listed; by default that of the setting userProject.
+        On the embedded engine -13050.
+        """
+        return self._ask(
+            "storage/buckets",
+            given(project=project),
+            lambda result: tuple[str, ...](result["buckets"]),
             timeout,
         )
 
@@ -518,8 +544,9 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         The URL contains a secret, so a download needs no token and no client. It is valid until it is revoked or the
         object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.
 
-        `expires_in`: The lifetime of the URL in seconds: 1 to 604800. Only the signed URLs of Google Cloud Storage
-        expire, by default after seven days; elsewhere this param is -13050.
+        `expires_in`: The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any
+        case, by default after seven days. On the embedded engine one that expires holds no longer than those that do
+        not: revoking these ends it. With Firebase Storage this param is -13050.
 
         In the SDK: `StorageReference.downloadURL()`.
         """
@@ -796,6 +823,8 @@ class AsyncStorageMethods(AsyncAsking):
         max_operation_retry_time: float | None = None,
         upload_chunk_size_bytes: int | None = None,
         user_project: str | None = None,
+        uploads_at_once: int | None = None,
+        downloads_at_once: int | None = None,
     ) -> Settings:
         """Changes the given settings, for the later tasks and calls of the connection.
 
@@ -812,6 +841,11 @@ class AsyncStorageMethods(AsyncAsking):
         `user_project`: The Google Cloud project that is billed for the requests to a remote engine, and whose quota
         they use; with an empty string the credentials decide.
 
+        `uploads_at_once`: How many uploads run at the same time, without those that go in one request. The value
+        counts for all clients of the service.
+
+        `downloads_at_once`: The same for downloads to files.
+
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
         """
         return await self._ask(
@@ -822,8 +856,25 @@ class AsyncStorageMethods(AsyncAsking):
                 maxOperationRetryTime=max_operation_retry_time,
                 uploadChunkSizeBytes=upload_chunk_size_bytes,
                 userProject=user_project,
+                uploadsAtOnce=uploads_at_once,
+                downloadsAtOnce=downloads_at_once,
             ),
             decode(_types.Settings),
+        )
+
+    async def buckets(self, project: str | None = None) -> tuple[str, ...]:
+        """Lists the buckets.
+
+        The names of all buckets, sorted by their bytes: on the embedded engine of those that have had an object, on
+        Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (-13050).
+
+        `project`: The project of Google Cloud whose buckets are listed; by default that of the setting userProject.
+        On the embedded engine -13050.
+        """
+        return await self._ask(
+            "storage/buckets",
+            given(project=project),
+            lambda result: tuple[str, ...](result["buckets"]),
         )
 
 
@@ -1057,8 +1108,9 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         The URL contains a secret, so a download needs no token and no client. It is valid until it is revoked or the
         object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.
 
-        `expires_in`: The lifetime of the URL in seconds: 1 to 604800. Only the signed URLs of Google Cloud Storage
-        expire, by default after seven days; elsewhere this param is -13050.
+        `expires_in`: The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any
+        case, by default after seven days. On the embedded engine one that expires holds no longer than those that do
+        not: revoking these ends it. With Firebase Storage this param is -13050.
 
         In the SDK: `StorageReference.downloadURL()`.
         """

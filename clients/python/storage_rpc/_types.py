@@ -96,6 +96,12 @@ class Settings:
     """A multiple of 256 KiB; absent while it is not set: chunks then grow with the upload."""
     user_project: str | None = None
     """The Google Cloud project that is billed; absent while the credentials decide."""
+    uploads_at_once: int | None = None
+    """How many uploads of all clients run at the same time; absent while the engine chooses: 4 on the embedded
+    engine, 8 elsewhere.
+    """
+    downloads_at_once: int | None = None
+    """The same for downloads to files: 16 on the embedded engine, 4 elsewhere."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ class CopyTests(StorageTestCase):
         source.put_data(b"abc").wait()
         with self.assertRaises(PreconditionFailed):
             source.move(f"gs://{source.bucket}/b", if_source_generation_match=7).wait()
-        self.assertTrue(source.move(self.storage.reference("b")).snapshot().is_move)
+        task = source.move(self.storage.reference("b"))
+        self.assertEqual((task.wait().name, task.snapshot().is_move), ("b", True))
         with self.assertRaises(ObjectNotFound):
             source.get_metadata()
         with self.assertRaises(InvalidArgument):

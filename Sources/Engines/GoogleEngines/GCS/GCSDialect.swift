@@ -41,6 +41,24 @@ struct GCSDialect: GoogleDialect {
             method: "GET", target: target, answerBytes: RemoteRequest.largestListing, subject: .listing)
     }
 
+    func buckets(of project: String, after pageToken: String?) -> RemoteRequest? {
+        var target = "/storage/v1/b?project=\(project.escaped)&fields=\("items(name),nextPageToken".escaped)"
+        if let pageToken { target += "&pageToken=\(pageToken.escaped)" }
+        return RemoteRequest(
+            method: "GET", target: target, answerBytes: RemoteRequest.largestListing, subject: .listing)
+    }
+
+    func buckets(in response: HTTPResponse) throws(GarbledAnswer) -> (names: [String], pageToken: String?) {
+        guard let json = JSON(wire: response.body), json.object != nil else { throw GarbledAnswer("no listing") }
+        var names: [String] = []
+        for item in try json.read("items", "a list", \.array) ?? [] {
+            guard let name = item["name"]?.string, !name.isEmpty else { throw GarbledAnswer("a bucket has no name") }
+            names.append(name)
+        }
+        let token = try json.read("nextPageToken", "a text", \.string) ?? ""
+        return (names, token.isEmpty ? nil : token)
+    }
+
     func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64, to end: Int64?)
         -> RemoteRequest
     {

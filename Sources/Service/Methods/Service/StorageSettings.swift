@@ -7,7 +7,9 @@ import Transfers
 struct GetSettings: ParameterlessMethod, PromptMethod {
     static let name = "storage/getSettings"
 
-    func run(in request: Request<ConnectionContext>) throws -> JSON { request.context.settings.json }
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
+        request.context.settings.json(request.transfers.atOnce)
+    }
 }
 
 /// `storage/updateSettings`: changes the named settings, for tasks and calls that the connection begins afterwards.
@@ -17,6 +19,8 @@ struct UpdateSettings: PromptMethod {
     let retryTimes: [(Settings.RetryTime, Double)]
     let uploadChunkSizeBytes: Int64?
     let userProject: String?
+    let uploadsAtOnce: Int64?
+    let downloadsAtOnce: Int64?
 
     init(_ params: inout Params) throws(RPCError) {
         var times: [(Settings.RetryTime, Double)] = []
@@ -26,14 +30,33 @@ struct UpdateSettings: PromptMethod {
         retryTimes = times
         uploadChunkSizeBytes = try params.optionalInteger("uploadChunkSizeBytes")
         userProject = try params.optionalString("userProject")
+        uploadsAtOnce = try params.optionalInteger("uploadsAtOnce")
+        downloadsAtOnce = try params.optionalInteger("downloadsAtOnce")
     }
 
     func run(in request: Request<ConnectionContext>) throws -> JSON {
-        var settings = request.context.settings
+        var (settings, atOnce) = (request.context.settings, request.transfers.atOnce)
         for (time, seconds) in retryTimes { try settings.set(time, to: seconds) }
         if let uploadChunkSizeBytes { try settings.setUploadChunkSize(uploadChunkSizeBytes) }
         if let userProject { try settings.setUserProject(userProject) }
+        if let uploadsAtOnce { try atOnce.setUploads(uploadsAtOnce) }
+        if let downloadsAtOnce { try atOnce.setDownloads(downloadsAtOnce) }
         request.context.settings = settings
-        return settings.json
+        request.transfers.atOnce = atOnce
+        return settings.json(atOnce)
+    }
+}
+
+/// `storage/buckets`: the names of all buckets.
+struct ListBuckets: RPCMethod {
+    static let name = "storage/buckets"
+
+    let project: String?
+
+    init(_ params: inout Params) throws(RPCError) { project = try params.optionalString("project") }
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let names = try await request.transfers.buckets(of: project, for: request.client)
+        return ["buckets": .array(names.map(JSON.string))]
     }
 }
