@@ -8,7 +8,7 @@ from .names import check_tasks, choices, methods, shapes, target
 FIRST = "// Rendered from protocol/openrpc.json by protocol/render.py: edit that, not this.\n"
 WIDTH = 120
 BY_HAND = {  # What these do happens in the client as well.
-    "Storage": ("initialize", "shutdown", "exit", "reference", "updateSettings"),
+    "Storage": ("initialize", "shutdown", "exit", "reference", "updateSettings", "observe", "removeObserver"),
     "Reference": ("child", "parent", "root", "putData", "putFile", "copy", "move", "writeToFile"),
     "Task": (
         "pause", "resume", "cancel", "snapshot", "wait", "list", "observe", "removeObserver", "removeAllObservers",

@@ -4,7 +4,7 @@ from .names import check_tasks, choices, methods, snake, target, upper
 from .python_types import FIRST, VALUES, WIDTH, annotation, docstring, types, with_errors
 
 BY_HAND = {  # What these do happens in the client as well.
-    "Storage": ("initialize", "shutdown", "exit", "reference"),
+    "Storage": ("initialize", "shutdown", "exit", "reference", "observe", "removeObserver"),
     "Reference": (),
     "Task": ("snapshot", "wait", "list", "observe", "removeObserver", "removeAllObservers"),
 }

@@ -16,7 +16,15 @@ extension Database {
     }
 
     /// A change of the metadata.
-    func setDownloadTokens(of reference: Reference, _ tokens: [String], at now: Timestamp) throws {
+    func settingDownloadTokens(
+        of reference: Reference, _ tokens: [String], at now: Timestamp
+    ) throws -> (ObjectMetadata, [ObjectChange]) {
+        try setDownloadTokens(of: reference, tokens, at: now)
+        let object = try metadata(of: reference)
+        return (object, [ObjectChange(.updated, object)])
+    }
+
+    private func setDownloadTokens(of reference: Reference, _ tokens: [String], at now: Timestamp) throws {
         let old = try metadata(of: reference)
         let values: Values = [
             "downloadTokens": .text(tokens.joined(separator: ",")),
@@ -35,10 +43,9 @@ extension EmbeddedBackend {
 
     /// Returns the new token. All earlier tokens become invalid.
     func replaceDownloadTokens(of reference: Reference) async throws(StorageError) -> String {
-        try await store.write { [time, random] in
+        try await changing { [time, random] in
             let token = random.uuid()
-            try $0.setDownloadTokens(of: reference, [token], at: time.now())
-            return token
+            return (token, try $0.settingDownloadTokens(of: reference, [token], at: time.now()).1)
         }
     }
 

@@ -51,20 +51,19 @@ extension EmbeddedBackend {
 
     /// Adds a download token.
     package func addDownloadToken(to reference: Reference) async throws(StorageError) -> ObjectMetadata {
-        try await store.write { [time, random] database in
+        try await changing { [time, random] database in
             let tokens = try database.downloadTokens(of: reference) + [random.uuid()]
-            try database.setDownloadTokens(of: reference, tokens, at: time.now())
-            return try database.metadata(of: reference)
+            return try database.settingDownloadTokens(of: reference, tokens, at: time.now())
         }
     }
 
     /// The object with a download token, which is made if there is none.
     package func withDownloadToken(_ reference: Reference) async throws(StorageError) -> ObjectMetadata {
-        try await store.write { [time, random] database in
-            if try database.downloadTokens(of: reference).isEmpty {
-                try database.setDownloadTokens(of: reference, [random.uuid()], at: time.now())
+        try await changing { [time, random] database in
+            guard try database.downloadTokens(of: reference).isEmpty else {
+                return (try database.metadata(of: reference), [])
             }
-            return try database.metadata(of: reference)
+            return try database.settingDownloadTokens(of: reference, [random.uuid()], at: time.now())
         }
     }
 
@@ -72,13 +71,12 @@ extension EmbeddedBackend {
     package func removeDownloadToken(
         _ token: String, of reference: Reference
     ) async throws(StorageError) -> ObjectMetadata {
-        try await store.write { [time, random] database in
+        try await changing { [time, random] database in
             let tokens = try database.downloadTokens(of: reference)
             let left = tokens.filter { $0 != token }
-            if left.count < tokens.count {
-                try database.setDownloadTokens(of: reference, left.isEmpty ? [random.uuid()] : left, at: time.now())
-            }
-            return try database.metadata(of: reference)
+            guard left.count < tokens.count else { return (try database.metadata(of: reference), []) }
+            return try database.settingDownloadTokens(
+                of: reference, left.isEmpty ? [random.uuid()] : left, at: time.now())
         }
     }
 

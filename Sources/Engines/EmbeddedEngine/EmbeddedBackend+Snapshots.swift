@@ -11,8 +11,8 @@ import TaskStore
 extension EmbeddedBackend {
     /// Stores small objects in one transaction. Replaced ones go.
     package func putAll(_ uploads: [Upload]) async throws(StorageError) {
-        let garbage = try await store.write { [time, random, allowed] database in
-            try uploads.compactMap { upload in
+        let garbage = try await changing { [time, random, allowed] database in
+            let stored = try uploads.map { upload in
                 let bytes: [UInt8]
                 switch upload.source {
                 case .data(let data): bytes = data
@@ -25,8 +25,9 @@ extension EmbeddedBackend {
                 let object = NewObject(
                     reference: upload.reference, metadata: upload.metadata, size: Int64(bytes.count),
                     md5: checksum.md5, crc32c: checksum.crc32c, body: .bytes(bytes))
-                return try database.put(object, token: random.uuid(), at: time.now()).garbage
+                return try database.put(object, token: random.uuid(), at: time.now())
             }
+            return (stored.compactMap(\.garbage), stored.flatMap(\.changes))
         }
         for file in garbage { remove(file) }
     }

@@ -15,6 +15,8 @@ package final class EmbeddedBackend: Backend {
     package let oneRequestLimit: Int64 = 1 << 20
     package let chunkSizes = ChunkSizes(largest: 8 << 20)
     package let copiesAtOnce = true
+    private let feed = ChangeFeed()
+    package var changes: ChangeFeed? { feed }
     /// Objects up to this size are stored as rows, larger ones as files.
     static let largestRow: Int64 = 96 << 10
 
@@ -114,18 +116,33 @@ package final class EmbeddedBackend: Backend {
     package func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
-        try await store.write { [time] in
+        try await changing { [time] in
             try $0.check(conditions, at: reference)
-            return try $0.update(reference, change, at: time.now())
+            let object = try $0.update(reference, change, at: time.now())
+            return (object, [ObjectChange(.updated, object)])
         }
+    }
+
+    /// Changes objects, and publishes the changes in the order of the commits.
+    func changing<Answer: Sendable>(
+        mayUseReserve: Bool = false, _ change: @escaping @Sendable (Database) throws -> (Answer, [ObjectChange])
+    ) async throws(StorageError) -> Answer {
+        let answer = await withCheckedContinuation { waiter in
+            store.write(mayUseReserve: mayUseReserve, change) { [feed] outcome in
+                if case .success((_, let changes)) = outcome { feed.publish(changes) }
+                waiter.resume(returning: outcome.map { $0.0 })
+            }
+        }
+        return try answer.get()
     }
 
     package func delete(
         _ reference: Reference, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) {
-        let garbage = try await store.write(mayUseReserve: true) {
+        let garbage = try await changing(mayUseReserve: true) {
             try $0.check(conditions, at: reference)
-            return try $0.delete(reference)
+            let (garbage, change) = try $0.delete(reference)
+            return (garbage, [change])
         }
         if let garbage { remove(garbage) }
     }
@@ -149,8 +166,7 @@ package final class EmbeddedBackend: Backend {
     package func settle() async { await background.allDone() }
 
     /// Stores the new object of a task, within a transaction. Nil where it may not.
-    typealias Store =
-        @Sendable (Database, _ token: String, _ now: Timestamp) throws -> (stored: ObjectMetadata, garbage: Int64?)?
+    typealias Store = @Sendable (Database, _ token: String, _ now: Timestamp) throws -> StoredObject?
 
     /// Commits an object and deletes the file that it replaces. A caller that may block commits `here`.
     func commit(
@@ -160,8 +176,11 @@ package final class EmbeddedBackend: Backend {
         store.write(here: here) { [time, random] in
             try put($0, random.uuid(), time.now())
         } then: { [self] outcome in
-            if case .success(_?) = outcome, let task { tasks.ended(task) }
-            finish(outcome.map { $0?.stored })
+            if case .success(let put?) = outcome {
+                feed.publish(put.changes)
+                if let task { tasks.ended(task) }
+            }
+            finish(outcome.map { $0?.metadata })
             if case .success(let put?) = outcome, let garbage = put.garbage { remove(garbage) }
         }
     }

@@ -22,14 +22,20 @@ struct NewObject: Sendable {
     var record: TaskRecord?
 }
 
+/// The outcome of a write of an object.
+struct StoredObject: Sendable {
+    var metadata: ObjectMetadata
+    /// The file that is no longer needed.
+    var garbage: Int64?
+    var changes: [ObjectChange]
+}
+
 // Objects as rows. The caller opens the transaction.
 extension Database {
-    /// Stores an object and replaces an existing one. Returns its metadata, and the file that is no longer needed.
+    /// Stores an object and replaces an existing one.
     ///
     /// - Parameter token: the download token, unless custom metadata sets some.
-    func put(
-        _ object: NewObject, token: String, at now: Timestamp
-    ) throws -> (stored: ObjectMetadata, garbage: Int64?) {
+    func put(_ object: NewObject, token: String, at now: Timestamp) throws -> StoredObject {
         var settable = object.metadata
         let tokens = settable.takeDownloadTokens() ?? [token]
         let bucket = try bucket(object.reference.bucket)
@@ -49,13 +55,15 @@ extension Database {
             try give(file: id, to: generation)
         case .copy(let original): file = try shareBody(of: original, with: generation)
         }
-        let garbage = try pieces(of: object.reference).flatMap { try remove($0) }
+        let old = try pieces(of: object.reference)
+        let garbage = try old.flatMap { try remove($0) }
         try insert(stored, bucket, file)
         if var record = object.record {
             record.metadata = settable
             try keep(record.ended(.succeeded(stored), at: now), place: EmbeddedBackend.place)
         }
-        return (stored, garbage)
+        return StoredObject(
+            metadata: stored, garbage: garbage, changes: [ObjectChange(old == nil ? .created : .replaced, stored)])
     }
 
     func metadata(of reference: Reference) throws -> ObjectMetadata {
@@ -101,19 +109,20 @@ extension Database {
     }
 
     /// Returns the file that is no longer needed.
-    func delete(_ reference: Reference) throws -> Int64? {
+    func delete(_ reference: Reference) throws -> (garbage: Int64?, change: ObjectChange) {
         guard let old = try pieces(of: reference) else { throw StorageError.objectNotFound(reference) }
+        let version = try version(of: reference)
         try run("DELETE FROM objects WHERE \(Self.isObject)", reference.key)
-        return try remove(old)
+        return (try remove(old), ObjectChange(.deleted, reference, version))
     }
 
     /// Stores a copy of an object, and replaces an existing one. Of a file no byte is copied. The source of a move is
-    /// deleted. Returns the copy's metadata, and the file that is no longer needed.
+    /// deleted.
     ///
     /// - Parameter token: the download token of a copy with metadata of its own; any other has those of the object.
     func copy(
         _ request: CopyRequest, as upload: Upload, token: String, at now: Timestamp
-    ) throws -> (stored: ObjectMetadata, garbage: Int64?) {
+    ) throws -> StoredObject {
         let source = request.reference
         try check(request.preconditions, at: source)
         let object = try metadata(of: source)
@@ -127,8 +136,8 @@ extension Database {
         let copy = NewObject(
             reference: upload.reference, metadata: settable, size: object.size, md5: md5, crc32c: crc32c,
             body: .copy(of: original), record: upload.record)
-        let put = try put(copy, token: token, at: now)
-        if request.isMove { _ = try delete(source) }
+        var put = try put(copy, token: token, at: now)
+        if request.isMove { put.changes.append(try delete(source).change) }
         return put
     }
 
@@ -145,10 +154,14 @@ extension Database {
 
     func check(_ conditions: Preconditions, at reference: Reference) throws {
         if conditions.isEmpty { return }
+        try conditions.check(version(of: reference), at: reference)
+    }
+
+    private func version(of reference: Reference) throws -> ObjectVersion {
         let found = try first("SELECT generation, metageneration FROM objects WHERE \(Self.isObject)", reference.key) {
             ObjectVersion(generation: try $0.integer("generation"), metageneration: try $0.integer("metageneration"))
         }
-        try conditions.check(found ?? .none, at: reference)
+        return found ?? .none
     }
 
     /// Whether an object was stored there after the task was created.

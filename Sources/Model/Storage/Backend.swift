@@ -54,6 +54,9 @@ public protocol Backend: Sendable {
     /// Revokes the earlier URLs, and returns a new one.
     func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
 
+    /// Nil where the engine does not hear of changes.
+    var changes: ChangeFeed? { get }
+
     /// Returns when background work is done, such as cancelling sessions at the server.
     func settle() async
 }
@@ -62,6 +65,7 @@ extension Backend {
     public var tokenKind: Token.Kind { .idToken }
     public var downloadsAtOnce: Int { 4 }
     public var copiesAtOnce: Bool { false }
+    public var changes: ChangeFeed? { nil }
 }
 
 /// One upload or download at its engine. At most one step is in flight.

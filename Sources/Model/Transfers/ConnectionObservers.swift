@@ -5,14 +5,21 @@ import Storage
 @Loop public final class ConnectionObservers {
     public typealias Notify = @Loop (_ handle: String, _ snapshot: TaskSnapshot) -> Void
 
+    /// `observed` is what the observer was added for.
+    public typealias Tell = @Loop (_ handle: String, _ observed: Reference, _ change: ObjectChange) -> Void
+
     let notify: Notify
+    let tell: Tell
     let registry: ObserverRegistry
     /// The observed tasks by handle; nil where the handle is reserved.
     var observing: [String: (any Observed)?] = [:]
     private(set) var isThere = true
 
-    public init(of registry: ObserverRegistry = ObserverRegistry(), _ notify: @escaping Notify) {
-        (self.registry, self.notify) = (registry, notify)
+    public init(
+        of registry: ObserverRegistry = ObserverRegistry(), tell: @escaping Tell = { _, _, _ in },
+        _ notify: @escaping Notify
+    ) {
+        (self.registry, self.tell, self.notify) = (registry, tell, notify)
     }
 
     public var isEmpty: Bool { observing.isEmpty }

@@ -16,6 +16,7 @@ import Storage
     public private(set) lazy var uploads: TaskList<UploadStrategy> = newList()
     public private(set) lazy var downloads: TaskList<DownloadStrategy> = newList()
     public let registry: ObserverRegistry
+    private(set) lazy var objects = ObjectObservers(of: backend)
     let limits: TransferLimits
     public let backend: any Backend
     let ends: OutcomeRecorder?

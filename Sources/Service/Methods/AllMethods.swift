@@ -35,6 +35,8 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
     GetSettings.self,
     UpdateSettings.self,
     ListBuckets.self,
+    ObserveObjects.self,
+    RemoveObjectObserver.self,
     Child.self,
     Parent.self,
     Root.self,
@@ -75,4 +77,4 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
 ]
 
 /// The notifications of the service.
-let allNotifications = [TaskKind.upload.event, TaskKind.download.event]
+let allNotifications = [TaskKind.upload.event, TaskKind.download.event, ObjectChange.event]

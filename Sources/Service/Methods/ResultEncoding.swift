@@ -173,6 +173,28 @@ extension TaskSnapshot {
     func deliveryPolicy(for handle: String) -> DeliveryPolicy { status == .progress ? .latest(key: handle) : .always }
 }
 
+extension ObjectChange {
+    /// The notification about a change.
+    static let event = "storage/changed"
+    /// Objects whose changes are kept for a slow reader.
+    private static let mostKept = 10_000
+
+    func json(_ handle: String) -> JSON {
+        [
+            "handle": .string(handle), "change": .string(kind.rawValue), "reference": reference.json,
+            "generation": .string(String(version.generation)),
+            "metageneration": .string(String(version.metageneration)),
+        ]
+    }
+
+    /// Of each object the newest change is kept; beyond the bound only that some are missed.
+    func deliveryPolicy(for handle: String, _ observed: Reference) -> DeliveryPolicy {
+        .latestOfMany(
+            key: "\(handle)\n\(reference.bucket)\n\(reference.object)", group: handle, most: Self.mostKept,
+            missed: ["handle": .string(handle), "change": "missed", "reference": observed.json])
+    }
+}
+
 extension StorageError: RPCErrorConvertible {
     package var rpcError: RPCError { RPCError(code: code.rawValue, message: message, data: data) }
 

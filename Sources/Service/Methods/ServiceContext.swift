@@ -124,7 +124,9 @@ package final class ConnectionContext: MethodContext {
     }
 
     private static func observers(of service: ServiceContext, _ peer: any Peer) -> ConnectionObservers {
-        ConnectionObservers(of: service.transfers.registry) { [weak peer] handle, snapshot in
+        ConnectionObservers(of: service.transfers.registry) { [weak peer] handle, observed, change in
+            peer?.notify(ObjectChange.event, change.json(handle), change.deliveryPolicy(for: handle, observed))
+        } _: { [weak peer] handle, snapshot in
             peer?.notify(
                 snapshot.kind.event, ["handle": .string(handle), "snapshot": snapshot.json],
                 snapshot.deliveryPolicy(for: handle))
@@ -156,7 +158,7 @@ package final class ConnectionContext: MethodContext {
         guard let peer, other !== service else { return }
         defer { hold(other.isHeld) }
         let left = service
-        observers.leave()
+        left.transfers.removeObservers(of: observers)
         (service, settings, hasBegunTasks) = (other, other.transfers.settings, false)
         observers = Self.observers(of: other, peer)
         tokens.move(fallback: other.tokens, now: other.time.now)
@@ -172,7 +174,7 @@ package final class ConnectionContext: MethodContext {
 
     /// Removes the observers of a connection that has ended. Its tasks continue.
     package func leave() {
-        observers.leave()
+        transfers.removeObservers(of: observers)
         service.remove(self)
     }
 

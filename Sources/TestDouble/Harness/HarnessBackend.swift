@@ -25,6 +25,7 @@ package final class HarnessBackend: Backend {
     }
     package var chunkSizes: ChunkSizes { engine.chunkSizes }
     package var copiesAtOnce: Bool { engine.copiesAtOnce }
+    package var changes: ChangeFeed? { engine.changes }
 
     package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
         try await engine.inspect(file: path)

@@ -5,7 +5,7 @@ import Platform
 extension Connection {
     public func notify(_ method: String, _ params: JSON, _ delivery: DeliveryPolicy) {
         guard stream != nil else { return }
-        outlet.notify(["jsonrpc": "2.0", "method": .string(method), "params": params], delivery, intake.style)
+        outlet.notify(method, params, delivery, intake.style)
         scheduleFlush()
     }
 

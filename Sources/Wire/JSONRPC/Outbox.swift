@@ -12,6 +12,9 @@ struct Outbox: Sendable {
     /// The newest sample of each key, in the order of the keys' arrival.
     private var samples: [[UInt8]] = []
     private var places: [String: Int] = [:]
+    private var groups: [String: SampleGroup] = [:]
+    /// The samples of all groups.
+    private var grouped = 0
     /// The peer has not taken all bytes that were offered.
     private(set) var isBlocked = false
     /// Gets the samples that go out, because the caller of `put` does not know which ones do.
@@ -42,6 +45,30 @@ struct Outbox: Sendable {
         }
     }
 
+    /// Beyond `most` samples of all groups those of this group are replaced by `missed`.
+    mutating func put(
+        _ message: [UInt8], sample key: String, of group: String, most: Int, missed: () -> [UInt8]
+    ) {
+        guard isBlocked || !samples.isEmpty else { return release(message) }
+        if groups[group]?.isOverrun == true { return }
+        if places[key] == nil {
+            guard grouped < most else { return overrun(group, missed()) }
+            groups[group, default: SampleGroup()].keys.append(key)
+            grouped += 1
+        }
+        put(message, sample: key)
+    }
+
+    private mutating func overrun(_ group: String, _ missed: [UInt8]) {
+        let keys = groups[group]?.keys ?? []
+        for key in keys {
+            if let place = places.removeValue(forKey: key) { samples[place] = [] }
+        }
+        grouped -= keys.count
+        groups[group] = SampleGroup(isOverrun: true)
+        samples.append(missed)
+    }
+
     /// Offers at most `limit` bytes to `write`, which returns how many the peer took: 0 when it has no room now.
     mutating func flush(atMost limit: Int = 1 << 60, _ write: (UnsafeRawBufferPointer) throws -> Int) rethrows {
         isBlocked = false
@@ -66,9 +93,11 @@ struct Outbox: Sendable {
 
     private mutating func releaseSamples() {
         guard !samples.isEmpty else { return }
-        for sample in samples { release(sample) }
+        for sample in samples where !sample.isEmpty { release(sample) }
         samples.removeAll()
         places.removeAll()
+        groups.removeAll()
+        grouped = 0
     }
 
     private mutating func release(_ sample: [UInt8]) {
@@ -77,6 +106,12 @@ struct Outbox: Sendable {
         let message = sample.drop { $0 != UInt8(ascii: "{") }.prefix { $0 != UInt8(ascii: "\n") }
         message.withUnsafeBytes { trace(.service, $0) }
     }
+}
+
+/// The samples that are dropped together where there are too many.
+private struct SampleGroup {
+    var keys: [String] = []
+    var isOverrun = false
 }
 
 /// Bytes in segments. A large piece is not copied.

@@ -31,15 +31,20 @@ struct Outlet {
 
     // MARK: - Messages
 
-    mutating func notify(_ message: JSON, _ delivery: DeliveryPolicy, _ style: Framing.Style) {
+    mutating func notify(_ method: String, _ params: JSON, _ delivery: DeliveryPolicy, _ style: Framing.Style) {
+        func message(_ params: JSON) -> JSON { ["jsonrpc": "2.0", "method": .string(method), "params": params] }
+        func bytes(_ params: JSON) -> [UInt8] {
+            var bytes: [UInt8] = []
+            style.wrap(into: &bytes) { message(params).write(to: &$0) }
+            return bytes
+        }
         switch delivery {
         case .always where outbox.isBlocked && outbox.unsent >= limits.unreadBytes:
             overrun = "had left \(limits.unreadBytes) bytes unread (--max-unread-bytes)"
-        case .always: put(message, style)
-        case .latest(let key):
-            var bytes: [UInt8] = []
-            style.wrap(into: &bytes) { message.write(to: &$0) }
-            outbox.put(bytes, sample: key)
+        case .always: put(message(params), style)
+        case .latest(let key): outbox.put(bytes(params), sample: key)
+        case .latestOfMany(let key, let group, let most, let missed):
+            outbox.put(bytes(params), sample: key, of: group, most: most) { bytes(missed) }
         }
     }
 

@@ -54,6 +54,9 @@ public enum DeliveryPolicy: Sendable {
     case always
     /// Only the newest notification of a key is kept while older bytes wait.
     case latest(key: String)
+    /// The same; beyond so many keys of a group the notification goes out with the params `missed` instead, once for all
+    /// of them.
+    case latestOfMany(key: String, group: String, most: Int, missed: JSON)
 }
 
 public enum MessageSender: String, Sendable { case client, service }

@@ -78,6 +78,25 @@ import Testing
         }
     }
 
+    @Test func `Too many samples of a group become one word about it, until the reader goes on`() {
+        var (outbox, reader) = Self.blocked()
+        func put(_ text: String, _ key: String, of group: String) {
+            outbox.put(Array("\(text) ".utf8), sample: key, of: group, most: 3) { Array("missed-\(group) ".utf8) }
+        }
+        put("a1", "a", of: "g")
+        put("b1", "b", of: "g")
+        put("x1", "x", of: "h")
+        put("a2", "a", of: "g")
+        put("y1", "y", of: "h")
+        put("z1", "z", of: "h")
+        put("b2", "b", of: "g")
+        reader.take(from: &outbox)
+        #expect(reader.text == "old a2 b2 missed-h ")
+        put("z2", "z", of: "h")
+        reader.take(from: &outbox)
+        #expect(reader.text == "old a2 b2 missed-h z2 ")
+    }
+
     @Test func `A million samples for a slow reader take a few bytes`() {
         var (outbox, reader) = Self.blocked()
         for number in 0..<1_000_000 {

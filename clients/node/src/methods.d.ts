@@ -529,6 +529,23 @@ export interface Methods {
       buckets: string[];
     };
   };
+  "storage/observe": {
+    params: {
+      reference: ReferenceParam;
+    };
+    result: {
+      handle: Handle;
+    };
+  };
+  "storage/removeObserver": {
+    params: {
+      handle: Handle;
+    };
+    result: {
+      /** False if this connection has no such observer. */
+      removed: boolean;
+    };
+  };
   "reference/child": {
     params: {
       reference: ReferenceParam;

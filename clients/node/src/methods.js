@@ -16,6 +16,8 @@ export const METHODS = Object.freeze([
   "storage/getSettings",
   "storage/updateSettings",
   "storage/buckets",
+  "storage/observe",
+  "storage/removeObserver",
   "reference/child",
   "reference/parent",
   "reference/root",

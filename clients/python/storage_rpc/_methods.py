@@ -33,6 +33,8 @@ Method = Literal[
     "storage/getSettings",
     "storage/updateSettings",
     "storage/buckets",
+    "storage/observe",
+    "storage/removeObserver",
     "reference/child",
     "reference/parent",
     "reference/root",

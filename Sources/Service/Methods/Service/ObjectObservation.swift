@@ -1,0 +1,30 @@
+import JSONRPC
+import JSONText
+import Storage
+import Transfers
+
+/// `storage/observe`: tells this connection of the changes of objects at and below a reference.
+struct ObserveObjects: ReferenceMethod, PromptMethod {
+    static let name = "storage/observe"
+
+    let reference: Reference
+
+    init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
+
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
+        ["handle": .string(try request.transfers.observe(reference, request.context.observers))]
+    }
+}
+
+/// `storage/removeObserver`: ends that.
+struct RemoveObjectObserver: PromptMethod {
+    static let name = "storage/removeObserver"
+
+    let handle: String
+
+    init(_ params: inout Params) throws(RPCError) { handle = try params.string("handle") }
+
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
+        ["removed": .bool(request.transfers.removeObserver(handle, request.context.observers))]
+    }
+}
