@@ -1,4 +1,4 @@
-import type { SpawnOptions, Storage } from "./index.js";
+import type { Reference, SpawnOptions, Storage } from "./index.js";
 
 /** Answers are as on the wire: see protocol/harness.md. */
 export interface Harness {
@@ -51,6 +51,11 @@ export interface Harness {
   }): Promise<{ objects: number; bytes: number }>;
   /** Keeps the objects as they are, for `reset`, when nothing moves. */
   save(params: { snapshot: string }): Promise<{ snapshot: string; objects: number; bytes: number }>;
+  /**
+   * An object whose path fits the pattern, once there is one: `**` fits anything, `*` all but a slash. The pattern is of
+   * the default bucket, or begins with `gs://BUCKET/`. Without a signal it waits for half a minute.
+   */
+  waitFor(pattern: string, options?: { signal?: AbortSignal }): Promise<Reference>;
   /** Begins anew, from a snapshot or without objects. */
   reset(params?: { snapshot?: string }): Promise<Record<string, never>>;
 }

@@ -25,6 +25,7 @@ export async function withHarness(t, options = {}) {
   const storage = await Storage.spawn({ ...options, args: [...args, ...(options.args ?? [])] });
   const ask = (name) => [name, (params) => storage.request(`harness/${name}`, params)];
   const harness = Object.fromEntries(METHODS.map(ask));
+  harness.waitFor = (pattern, { signal } = {}) => waitFor(storage, pattern, signal);
   t.after(async () => {
     try {
       await check(t, harness);
@@ -33,6 +34,40 @@ export async function withHarness(t, options = {}) {
     }
   });
   return { storage, harness, socket };
+}
+
+/** An object whose path fits the pattern, once there is one: `**` fits anything, `*` all but a slash. */
+async function waitFor(storage, pattern, signal = AbortSignal.timeout(30_000)) {
+  const [, bucket = storage.defaultBucket, path] = /^(?:gs:\/\/([^/]+)\/)?(.*)$/s.exec(pattern);
+  const wanted = new RegExp(`^${path.replace(/\*\*|[*?]|[.+^${}()|[\]\\/]/g, fitting)}$`, "s");
+  const root = await storage.reference("", { bucket });
+  const listed = async () => {
+    for (let pageToken; ; ) {
+      const page = await root.list({ recursive: true, pageToken, signal });
+      const found = page.items.find(({ fullPath }) => wanted.test(fullPath));
+      if (found || !page.pageToken) return found;
+      pageToken = page.pageToken;
+    }
+  };
+  const changes = await root.changes({ signal });
+  try {
+    const found = await listed();
+    if (found) return found;
+    for await (const { change, reference } of changes) {
+      if (change === "missed") {
+        const found = await listed();
+        if (found) return found;
+      } else if (change !== "deleted" && wanted.test(reference.fullPath)) {
+        return reference;
+      }
+    }
+  } finally {
+    await changes.return();
+  }
+}
+
+function fitting(piece) {
+  return { "**": ".*", "*": "[^/]*", "?": "[^/]" }[piece] ?? `\\${piece}`;
 }
 
 /** The first directory in which the socket has a path that every program can connect to. */

@@ -176,6 +176,24 @@ export class Reference extends ReferenceMethods {
   move(to: Reference | string, options?: CopyOptions): UploadTask;
   /** Starts to download to a local file, which appears or is replaced once all bytes have arrived. */
   writeToFile(file: string | FileURL, options?: TaskOptions): DownloadTask;
+
+  /**
+   * The changes of this object and of those below it from now on, whoever makes them; of a bucket those of all.
+   *
+   *     for await (const { change, reference } of await storage.reference("uploads").changes()) console.log(change, `${reference}`);
+   *
+   * Leaving the loop ends it; a signal that aborts ends it with an error.
+   */
+  changes(options?: RequestOptions): Promise<AsyncGenerator<Change, void>>;
+}
+
+/** What happened to an object. `updated` is a change of the metadata; after `missed` list what is there. */
+export interface Change {
+  change: "created" | "replaced" | "updated" | "deleted" | "missed";
+  /** The object; after `missed` what is observed. */
+  reference: Reference;
+  generation?: string;
+  metageneration?: string;
 }
 
 /**

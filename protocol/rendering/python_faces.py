@@ -8,7 +8,7 @@ RULES = (
     (r"\bfrom \.\.", "from ."),
     (r"\bStopAsync|\bAsync(?=[A-Z])", lambda match: match[0][:-5]),
     (r"\basync (?=def|for|with)", ""),
-    (r"__a(iter|next)__", r"__\1__"),
+    (r"__a(iter|next|enter|exit)__", r"__\1__"),
     (r"\basyncio(\.Event|\n)", r"threading\1"),
     (r"\b_from_wire\b", "from_wire"),
     (r"for asyncio\b", "for threads"),

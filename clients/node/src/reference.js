@@ -1,5 +1,6 @@
 /** A reference: a value, whose path is normalised as in the SDK. */
 import { inspect } from "node:util";
+import { Changes } from "./changes.js";
 import { localPath } from "./files.js";
 import { ReferenceMethods, STATUSES, METADATA } from "./methods.js";
 import { callbackOf, optionsOf } from "./options.js";
@@ -80,6 +81,13 @@ export class Reference extends ReferenceMethods {
 
   writeToFile(file, options) {
     return this.#begin(DownloadTask, "reference/writeToFile", { file: localPath(file) }, [], options);
+  }
+
+  // Changes
+
+  async changes(options) {
+    const { signal } = optionsOf("changes", options, ["signal"]);
+    return (await new Changes(this.#session, this, signal).open()).read();
   }
 
   // Used by the rendered methods

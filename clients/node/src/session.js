@@ -16,6 +16,7 @@ export class Session {
   #connection;
   #observers = new Map();
   #underWay = new Set();
+  #feeds = new Map();
   #known = new Map();
   #forgotten = new FinalizationRegistry((key) => {
     if (!this.#known.get(key)?.deref()) this.#known.delete(key);
@@ -27,7 +28,10 @@ export class Session {
     this.#connection = new Connection(transport, {
       hear: (method, params) => this.#hear(method, params),
       reply: (method, params) => this.#reply(method, params),
-      lose: (gone) => [...this.#underWay].forEach((task) => task._fail(gone)),
+      lose: (gone) => {
+        [...this.#underWay].forEach((task) => task._fail(gone));
+        for (const changes of this.#feeds.values()) changes.fail(gone);
+      },
     });
   }
 
@@ -97,6 +101,16 @@ export class Session {
     this.#connection.release();
   }
 
+  // Changes of objects
+
+  follow(handle, changes) {
+    this.#feeds.set(handle, changes);
+  }
+
+  unfollow(handle) {
+    this.#feeds.delete(handle);
+  }
+
   // Observers: those without a callback pass events to the task
 
   observe(handle, task, status, callback) {
@@ -114,6 +128,7 @@ export class Session {
   }
 
   #hear(method, params) {
+    if (method === "storage/changed") return this.#feeds.get(params.handle)?.push(params);
     const observer = this.#observers.get(params.handle);
     if (!observer) return;
     const { task, status, callback } = observer;

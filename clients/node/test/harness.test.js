@@ -155,3 +155,12 @@ check("a task is there after the service has ended at a byte", async (room) => {
   await left.task.resume();
   assert.equal((await left.task.wait()).size, 5 * MIB);
 });
+
+scene("a test waits for what the program under test stores", async ({ storage, harness }) => {
+  const waiting = harness.waitFor("uploads/**");
+  await storage.reference("other").putData("1").wait();
+  await storage.reference("uploads/a/b").putData("1").wait();
+  assert.equal((await waiting).fullPath, "uploads/a/b");
+  assert.equal((await harness.waitFor(`gs://${storage.defaultBucket}/uploads/?/b`)).name, "b");
+  await assert.rejects(harness.waitFor("gs://elsewhere/**", { signal: AbortSignal.timeout(20) }), { name: "TimeoutError" });
+});

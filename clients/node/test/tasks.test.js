@@ -45,6 +45,25 @@ check("objects are copied and moved", async (room) => {
   assert.throws(() => source.copy(3), TypeError);
 });
 
+check("changes of objects are heard", async (room) => {
+  const storage = await room.spawn();
+  const folder = storage.reference("uploads");
+  const changes = await folder.changes();
+  await folder.child("a").putData("1").wait();
+  await folder.child("a").move(folder.child("b")).wait();
+  const heard = [];
+  for await (const { change, reference } of changes) {
+    heard.push(`${change} ${reference.name}`);
+    if (change === "deleted") break;
+  }
+  assert.deepEqual(heard, ["created a", "created b", "deleted a"]);
+  const ended = await folder.changes({ signal: AbortSignal.timeout(20) });
+  await assert.rejects(ended.next(), { name: "TimeoutError" });
+  const lost = await folder.changes();
+  const next = lost.next();
+  await Promise.all([assert.rejects(next, { reason: "serviceGone" }), storage.close({ drain: false })]);
+});
+
 check("bytes of any kind, files and URLs of files are put", async (room) => {
   const storage = await room.spawn();
   const bytes = new Uint8Array([0, 1, 2, 3, 255]);

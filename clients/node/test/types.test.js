@@ -41,9 +41,9 @@ test("all that is exported is declared, with all its members, and nothing else i
 });
 
 test("what the client asks for is in the table", () => {
-  const files = ["connection", "reference", "session", "storage", "task"];
+  const files = ["changes", "connection", "reference", "session", "storage", "task"];
   const asked = [...files.map((name) => read(`../src/${name}.js`)).join("").matchAll(/"([a-z]+\/[a-zA-Z]+)"/g)].map((match) => match[1]);
-  const others = ["auth/refreshToken", ...METHODS, ...KINDS.map((kind) => `${kind}Task/event`)];
+  const others = ["auth/refreshToken", "storage/changed", ...METHODS, ...KINDS.map((kind) => `${kind}Task/event`)];
   assert.ok(asked.includes("reference/putFile"));
   assert.deepEqual(asked.filter((name) => !others.includes(name)), []);
 });

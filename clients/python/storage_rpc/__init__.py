@@ -18,8 +18,10 @@ from .progress import ProgressBar, updating
 from .reference import DownloadTask, Reference, Task, UploadTask
 from .storage import Storage
 from .values import (
+    AsyncChange,
     AsyncListing,
     AsyncSnapshot,
+    Change,
     Listing,
     Metadata,
     Progress,
@@ -30,6 +32,7 @@ from .values import (
 )
 
 __all__ = [
+    "AsyncChange",
     "AsyncDownloadTask",
     "AsyncListing",
     "AsyncReference",
@@ -37,6 +40,7 @@ __all__ = [
     "AsyncStorage",
     "AsyncTask",
     "AsyncUploadTask",
+    "Change",
     "DownloadTask",
     "Listing",
     "Metadata",

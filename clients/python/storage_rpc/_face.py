@@ -110,3 +110,8 @@ class Waiting(TaskMethods, TaskBase[S]):
         self, verb: TaskVerb, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
     ) -> T:
         return self._storage._ask(self._method(verb), {"task": self.id, **params}, then, timeout)
+
+
+def happened(event: threading.Event, timeout: float | None) -> bool:
+    """Waits for the event. False after `timeout` seconds."""
+    return event.wait(timeout)

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, Callable, ClassVar, Generic, TypeVar, cast
 
+from ._changes import Feeds
 from ._events import ENDS, Events, Observer
 from ._methods import Method, TaskVerb
 from ._types import Metadata, SnapshotOf, Status
@@ -82,6 +83,7 @@ class Tasks(Generic[S]):
         self._kinds = {f"{kind.kind}Task/event": kind for kind in kinds}
         self._known: weakref.WeakValueDictionary[tuple[type[Any], str], Any] = weakref.WeakValueDictionary()
         self._observed: set[TaskBase[S]] = set()
+        self.feeds = Feeds()
         self._lock = threading.Lock()
 
     def get(self, kind: type[K], id: str) -> K:
@@ -109,6 +111,8 @@ class Tasks(Generic[S]):
         self._observed.add(task)
 
     def hear(self, event: str, params: Mapping[str, Any]) -> None:
+        if event == "storage/changed":
+            self.feeds.hear(params)
         kind = self._kinds.get(event)
         if kind is None:
             return
@@ -118,6 +122,7 @@ class Tasks(Generic[S]):
             self._observed.discard(snapshot.task)
 
     def lose(self, gone: ServiceGone) -> None:
+        self.feeds.lose(gone)
         for task in list(self._observed):
             task._events.lose(gone)
 

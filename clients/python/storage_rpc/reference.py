@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import threading
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from ._changes import ChangeBacklog, ChangeOf
 from ._events import ENDS, Backlog, called
 from ._methods import ReferenceMethods
 from ._types import ListingOf, SnapshotOf, Status
+from .errors import ServiceGone
 from .wire import decode
-from ._face import CallbackOf, Place, Waiting
+from ._face import CallbackOf, Place, Waiting, happened
 
 
 class Reference(
@@ -30,6 +33,15 @@ class Reference(
 
     def __str__(self) -> str:
         return self.url
+
+    def changes(self) -> Changes:
+        """The changes of this object and of those below it from now on, whoever makes them; of a bucket those of all.
+
+        >>> with storage.reference("uploads").changes() as changes:
+        ...     for change in changes:
+        ...         print(change.change, change.reference)
+        """
+        return Changes(self)
 
     def _start_upload_task(self, *start: Any) -> UploadTask:
         return self._start(UploadTask, *start)
@@ -101,6 +113,60 @@ class Iteration(Iterator["Snapshot"]):
             self._news.clear()
         self._last = snapshot
         return snapshot
+
+
+class Change(ChangeOf[Reference]):
+    """What happened to an object."""
+
+
+class Changes(Iterator["Change"]):
+    """The changes of objects, from the moment when this is entered or first asked for one, until it is closed."""
+
+    def __init__(self, reference: Reference) -> None:
+        self._reference, self._session = reference, reference._storage
+        self._news = threading.Event()
+        self._backlog: ChangeBacklog[Change] = ChangeBacklog(self._news.set, Change("missed", reference))
+        self._handle: str | None = None
+        self._closed = False
+
+    def __enter__(self) -> Changes:
+        self._begin()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __next__(self) -> Change:
+        change = self.next()
+        if change is None:
+            raise StopIteration
+        return change
+
+    def next(self, within: float | None = None) -> Change | None:
+        """The next change; None once this is closed. Raises `TimeoutError` after so many seconds."""
+        self._begin()
+        while (change := self._backlog.pop()) is None:
+            if self._closed:
+                return None
+            if not happened(self._news, within):
+                raise TimeoutError(f"Nothing has changed at {self._reference.url} within {within} seconds.")
+            self._news.clear()
+        return change
+
+    def close(self) -> None:
+        """Ends the iteration."""
+        handle, self._handle, self._closed = self._handle, None, True
+        self._news.set()
+        if handle is not None:
+            self._session._tasks.feeds.drop(handle)
+            with contextlib.suppress(ServiceGone):
+                self._session._ask("storage/removeObserver", {"handle": handle}, bool)
+
+    def _begin(self) -> None:
+        if self._handle is None and not self._closed:
+            convert = decode(Change, {"ReferenceT": self._reference._to_reference})
+            then = self._session._tasks.feeds.keep(self._backlog, convert)
+            self._handle = self._session._ask("storage/observe", {"reference": self._reference._place}, then)
 
 
 class UploadTask(Task):

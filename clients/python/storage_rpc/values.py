@@ -2,16 +2,18 @@
 
 from ._base import AsyncRefreshToken, FreshToken, RefreshToken
 from ._types import Metadata, MetadataWrite, Progress, Retry, ServiceStatus, Settings, State, Status, TokenKind
-from .aio.reference import AsyncCallback, AsyncListing, AsyncSnapshot
-from .reference import Callback, Listing, Snapshot
+from .aio.reference import AsyncCallback, AsyncChange, AsyncListing, AsyncSnapshot
+from .reference import Callback, Change, Listing, Snapshot
 from .wire import MetadataChange
 
 __all__ = [
     "AsyncCallback",
+    "AsyncChange",
     "AsyncListing",
     "AsyncRefreshToken",
     "AsyncSnapshot",
     "Callback",
+    "Change",
     "FreshToken",
     "Listing",
     "Metadata",

@@ -51,7 +51,7 @@ class ContractTests(StorageTestCase):
 
     def test_what_is_asked_for_by_hand_is_one_of_them(self) -> None:
         harness = self.storage.call("initialize")["methods"]
-        known = {*harness, "auth/refreshToken"}
+        known = {*harness, "auth/refreshToken", "storage/changed"}
         for path in PACKAGE.rglob("*.py"):
             asked = re.findall(r'"(\w+/\w+)"', path.read_text("utf-8"))
             self.assertEqual({name for name in asked if not name.startswith("image/")} - known, set(), path.name)

@@ -133,3 +133,12 @@ class Waiting(AsyncTaskMethods, TaskBase[S]):
 
     async def _ask(self, verb: TaskVerb, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
         return await self._storage._ask(self._method(verb), {"task": await self.started(), **params}, then)
+
+
+async def happened(event: asyncio.Event, timeout: float | None) -> bool:
+    """Waits for the event. False after `timeout` seconds."""
+    try:
+        await asyncio.wait_for(event.wait(), timeout)
+    except asyncio.TimeoutError:
+        return False
+    return True

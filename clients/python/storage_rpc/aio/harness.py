@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
+from .._changes import glob
 from .._files import local_path
 from ..wire import given, source
 from .reference import AsyncReference
@@ -130,8 +133,55 @@ class AsyncHarness:
         """Begins anew, from a snapshot or without objects: without tasks and rules, with the first ids and times."""
         await self._call("harness/reset", **given(snapshot=snapshot))
 
+    async def wait_for(self, pattern: str, *, within: float = 30) -> AsyncReference:
+        """Returns an object whose path fits the pattern, once there is one: `**` fits anything, `*` all but a slash.
+
+        Raises `TimeoutError` after so many seconds. The pattern is of the default bucket, or begins with `gs://BUCKET/`.
+
+        >>> (await storage.harness.wait_for("uploads/**")).name
+        'a.txt'
+        """
+        bucket, path = split(pattern, self._session.default_bucket)
+        end, wanted = time.monotonic() + within, glob(path)
+        root = AsyncReference._from_wire(
+            self._session, {"bucket": bucket, "fullPath": "", "name": "", "url": f"gs://{bucket}/"}
+        )
+        async with root.changes() as changes:
+            found = await listed(root, wanted)
+            while found is None:
+                try:
+                    change = await changes.next(max(0, end - time.monotonic()))
+                except TimeoutError:
+                    raise TimeoutError(f"No object fits {pattern!r} after {within} seconds.") from None
+                if change is not None and change.change == "missed":
+                    found = await listed(root, wanted)
+                elif change is not None and change.change != "deleted" and wanted.fullmatch(change.reference.full_path):
+                    found = change.reference
+        return found
+
     async def _call(self, method: str, **params: Any) -> Any:
         return await self._session._ask(method, params, lambda result: result)
+
+
+def split(pattern: str, bucket: str) -> tuple[str, str]:
+    """The bucket and the path of a pattern."""
+    if not pattern.startswith("gs://"):
+        return bucket, pattern
+    bucket, _, path = pattern[len("gs://") :].partition("/")
+    return bucket, path
+
+
+async def listed(root: AsyncReference, wanted: re.Pattern[str]) -> AsyncReference | None:
+    """The first object whose path fits."""
+    token: str | None = None
+    while True:
+        page = await root.list(page_token=token, recursive=True)
+        for item in page.items:
+            if wanted.fullmatch(item.full_path):
+                return item
+        token = page.page_token
+        if token is None:
+            return None
 
 
 def seeded(reference: AsyncReference | str, content: Content) -> dict[str, Any]:

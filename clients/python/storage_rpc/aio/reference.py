@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from .._changes import ChangeBacklog, ChangeOf
 from .._events import ENDS, Backlog, called
 from .._methods import AsyncReferenceMethods
 from .._types import ListingOf, SnapshotOf, Status
+from ..errors import ServiceGone
 from ..wire import decode
-from ._face import CallbackOf, Place, Waiting
+from ._face import CallbackOf, Place, Waiting, happened
 
 
 class AsyncReference(
@@ -29,6 +32,15 @@ class AsyncReference(
 
     def __str__(self) -> str:
         return self.url
+
+    def changes(self) -> AsyncChanges:
+        """The changes of this object and of those below it from now on, whoever makes them; of a bucket those of all.
+
+        >>> async with storage.reference("uploads").changes() as changes:
+        ...     async for change in changes:
+        ...         print(change.change, change.reference)
+        """
+        return AsyncChanges(self)
 
     def _start_upload_task(self, *start: Any) -> AsyncUploadTask:
         return self._start(AsyncUploadTask, *start)
@@ -103,6 +115,60 @@ class Iteration(AsyncIterator["AsyncSnapshot"]):
             self._news.clear()
         self._last = snapshot
         return snapshot
+
+
+class AsyncChange(ChangeOf[AsyncReference]):
+    """What happened to an object."""
+
+
+class AsyncChanges(AsyncIterator["AsyncChange"]):
+    """The changes of objects, from the moment when this is entered or first asked for one, until it is closed."""
+
+    def __init__(self, reference: AsyncReference) -> None:
+        self._reference, self._session = reference, reference._storage
+        self._news = asyncio.Event()
+        self._backlog: ChangeBacklog[AsyncChange] = ChangeBacklog(self._news.set, AsyncChange("missed", reference))
+        self._handle: str | None = None
+        self._closed = False
+
+    async def __aenter__(self) -> AsyncChanges:
+        await self._begin()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def __anext__(self) -> AsyncChange:
+        change = await self.next()
+        if change is None:
+            raise StopAsyncIteration
+        return change
+
+    async def next(self, within: float | None = None) -> AsyncChange | None:
+        """The next change; None once this is closed. Raises `TimeoutError` after so many seconds."""
+        await self._begin()
+        while (change := self._backlog.pop()) is None:
+            if self._closed:
+                return None
+            if not await happened(self._news, within):
+                raise TimeoutError(f"Nothing has changed at {self._reference.url} within {within} seconds.")
+            self._news.clear()
+        return change
+
+    async def close(self) -> None:
+        """Ends the iteration."""
+        handle, self._handle, self._closed = self._handle, None, True
+        self._news.set()
+        if handle is not None:
+            self._session._tasks.feeds.drop(handle)
+            with contextlib.suppress(ServiceGone):
+                await self._session._ask("storage/removeObserver", {"handle": handle}, bool)
+
+    async def _begin(self) -> None:
+        if self._handle is None and not self._closed:
+            convert = decode(AsyncChange, {"ReferenceT": self._reference._to_reference})
+            then = self._session._tasks.feeds.keep(self._backlog, convert)
+            self._handle = await self._session._ask("storage/observe", {"reference": self._reference._place}, then)
 
 
 class AsyncUploadTask(AsyncTask):
