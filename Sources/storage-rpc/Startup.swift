@@ -17,7 +17,7 @@ extension Server {
         try Loop.start()
         let log = Log(wanted)
         log.takeOverStderr()
-        ThreadShortage.report.withLock { $0 = { log.write(.warning, $0) } }
+        ThreadShortage.report = { log.write(.warning, $0) }
         var options = try (wanted.harness ? wanted.withHarness(log) : wanted).within(freeDescriptors)
         options.credentials.waits = { log.write(.info, $0) }
         if case let most = options.limits.connections, most < wanted.limits.connections {

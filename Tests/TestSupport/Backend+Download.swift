@@ -24,7 +24,7 @@ extension Backend {
 
     package func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
     {
-        try await data(of: reference, known: nil, maxSize: maxSize, for: caller)
+        try await data(of: reference, part: nil, known: nil, maxSize: maxSize, for: caller)
     }
 
     package func downloadURL(_ path: String, expiresIn seconds: Int64? = nil) async throws -> String {

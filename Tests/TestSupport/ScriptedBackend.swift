@@ -90,7 +90,7 @@ package final class ScriptedBackend: Backend {
     }
 
     package func data(
-        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
+        of reference: Reference, part: BytePart?, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
         try await read(reference, maxSize, caller)
     }

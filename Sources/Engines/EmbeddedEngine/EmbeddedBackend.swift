@@ -43,15 +43,17 @@ package final class EmbeddedBackend: Backend {
     /// Writes the outcome of a task in the transaction that stores its object.
     package var taskStore: any TaskRecordStore { tasks }
 
-    private let servedAt = Mutex<URLBase?>(nil)
+    /// A closure is in a lock only within a structure: a generic lock wraps it once more in each access.
+    private struct Served { var base: URLBase? }
+    private let served = Mutex(Served())
 
     /// The beginning of download URLs, up to the slash before `v0`.
     package typealias URLBase = @Sendable () async throws(StorageError) -> String
 
     /// Returns the address of the listener. Set once by the program.
     package var urlBase: URLBase? {
-        get { servedAt.withLock { $0 } }
-        set { servedAt.withLock { $0 = newValue } }
+        get { served.withLock { $0.base } }
+        set { served.withLock { $0.base = newValue } }
     }
 
     /// Calls `complain` with a sentence for damage that does not prevent the use of the root.

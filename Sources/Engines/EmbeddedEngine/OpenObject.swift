@@ -56,6 +56,19 @@ struct OpenObject: Sendable {
         return bytes
     }
 
+    /// Nil for all bytes. A part is verified only where it is all of them. Blocks for bytes in a file.
+    func readBytes(_ part: BytePart?) throws(StorageError) -> [UInt8] {
+        guard let range = try part?.range(in: metadata.size), range.count < metadata.size else {
+            return try readWhole()
+        }
+        var bytes = [UInt8](repeating: 0, count: range.count)
+        let outcome = bytes.withUnsafeMutableBytes { buffer in
+            Result { () throws(StorageError) in try read(into: buffer, at: range.lowerBound) }
+        }
+        try outcome.get()
+        return bytes
+    }
+
     private func hasChecksum(of bytes: [UInt8]) -> Bool {
         var checksum = Checksum()
         bytes.withUnsafeBytes { checksum.updateCRC($0) }
@@ -153,18 +166,17 @@ extension EmbeddedBackend {
     }
 
     package func data(
-        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
+        of reference: Reference, part: BytePart?, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
         try await withCheckedContinuation { waiter in
             open(reference) { _, metadata in
-                guard metadata.size <= maxSize else {
-                    throw StorageError.sizeExceeded(reference, metadata.size, maxSize)
-                }
+                let count = try part?.range(in: metadata.size).count ?? Int(clamping: metadata.size)
+                guard count <= maxSize else { throw StorageError.sizeExceeded(reference, Int64(count), maxSize) }
             } then: { [files] object in
                 files.submit {
                     waiter.resume(
                         returning: object.flatMap { object in
-                            Result { () throws(StorageError) in try object.readWhole() }
+                            Result { () throws(StorageError) in try object.readBytes(part) }
                         })
                 }
             }

@@ -15,8 +15,9 @@ private enum FirstAnswer {
 
 extension RemoteBackend {
     package func data(
-        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
+        of reference: Reference, part: BytePart?, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
+        if let part { return try await bytes(part, of: reference, maxSize, caller) }
         var known = known
         return try await retrying(caller) { () async throws(StorageError) in
             let object = known
@@ -36,6 +37,33 @@ extension RemoteBackend {
                 }
                 return try await self.bytes(of: content, caller)
             }
+        }
+    }
+
+    private func bytes(
+        _ part: BytePart, of reference: Reference, _ maxSize: Int64, _ caller: Caller
+    ) async throws(StorageError) -> [UInt8] {
+        try await retrying(caller) { () async throws(StorageError) in
+            try await self.settled(reference, caller) { object async throws(StorageError) in
+                let range = try part.range(in: object.size)
+                guard range.count <= maxSize else { throw .sizeExceeded(reference, Int64(range.count), maxSize) }
+                if range.count == object.size { return try await self.bytes(of: StoredContent(object), caller) }
+                if range.isEmpty { return .done([]) }
+                return try await self.bytes(range, of: object, caller)
+            }
+        }
+    }
+
+    /// A range of this generation, which is not verified.
+    func bytes(
+        _ range: Range<Int64>, of object: ObjectMetadata, _ caller: Caller
+    ) async throws(StorageError) -> MediaOutcome<[UInt8]> {
+        let memory = MemoryDestination(expecting: Int64(range.count))
+        let sink = MediaSink(
+            StoredContent(object), from: range.lowerBound, to: range.upperBound, into: memory, dialect)
+        switch try await fetch(into: sink, caller) {
+        case .done: return .done(memory.taken)
+        case .doubtful(let error): return .doubtful(error)
         }
     }
 

@@ -82,12 +82,13 @@ extension StorageError {
 
 extension RemoteBackend {
     package func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String] {
+        guard dialect.buckets(of: "", after: nil) != nil else {
+            throw StorageError(.invalidArgument, "The engine \(kind.rawValue) cannot list buckets.")
+        }
         guard let project = project ?? caller.userProject else { throw .noProject }
         var (names, token): ([String], String?) = ([], nil)
         repeat {
-            guard let request = dialect.buckets(of: project, after: token) else {
-                throw StorageError(.invalidArgument, "The engine \(kind.rawValue) cannot list buckets.")
-            }
+            guard let request = dialect.buckets(of: project, after: token) else { break }
             let page: (names: [String], pageToken: String?)
             do throws(StorageError) {
                 page = try await retrying(caller) { () async throws(StorageError) in

@@ -15,7 +15,8 @@ private struct CopyBookmark: Codable {
     var way: String
 }
 
-/// A copy or a move at a remote engine. The first step looks at the object: that generation is copied, and no other.
+/// A copy or a move at a remote engine. The first step looks at the object: that generation is copied. Where it is replaced
+/// meanwhile, the copy begins anew with the new one, unless the client wants the old one.
 ///
 /// A service that copies objects does so itself (`ServerCopy`). Otherwise the bytes come here in pieces, and go into an
 /// upload. The source of a move is deleted after that, unless it has changed meanwhile: then the move fails.
@@ -126,7 +127,9 @@ final class RemoteCopy: TransferSession {
             return try await LastStatus.attached { () async throws(StorageError) in
                 if let copied = self.copied { return .completed(try await self.removeSource(of: copied)) }
                 if step == .open { try await self.find() }
-                let answer = await self.way(step, replacesNewer, report)
+                if self.isLast(step) { try await self.lookAgain() }
+                let answer = try await self.way(step, replacesNewer, report)
+                if case .failed(let error) = answer, error.isAboutReplaced(self.source) { throw error }
                 switch answer {
                 case .opened(let granularity, _):
                     return .opened(granularity: granularity, size: self.source.found?.size)
@@ -139,15 +142,18 @@ final class RemoteCopy: TransferSession {
         } catch {
             let error = error.orAbout(upload.reference).explained(backend.dialect)
             if copied != nil, step == .settle { return .unsettled(error) }
+            if copied == nil, error.isAboutReplaced(source), source.request.preconditions.generation == nil {
+                return .forgotten(error)
+            }
             return Task.isCancelled ? .aborted : .failed(error)
         }
     }
 
     private func way(
         _ step: UploadStrategy.Step, _ replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> Answer {
+    ) async throws(StorageError) -> Answer {
         switch way {
-        case .server(let copy): return await copy.answer(to: step, replacesNewer: replacesNewer)
+        case .server(let copy): return try await copy.answer(to: step, replacesNewer: replacesNewer)
         case .bytes(let upload):
             return await withTaskCancellationHandler {
                 await upload.perform(step, replacesNewer: replacesNewer, report)
@@ -158,32 +164,38 @@ final class RemoteCopy: TransferSession {
         }
     }
 
-    /// Looks at the object that is to be copied. A copy that begins anew is one of the same generation.
+    /// Looks at the object that is to be copied.
     private func find() async throws(StorageError) {
-        let reference = source.reference
-        switch try await backend.look(at: reference, for: upload.caller) {
-        case .hidden(let refusal): throw refusal
-        case .nothing: throw .objectNotFound(reference)
-        case .object(let object, _):
-            try source.request.preconditions.check(object.version, at: reference)
-            if let found = source.found, found.generation != object.generation { throw .copiedObjectChanged(reference) }
-            source.found = object
-            way = Self.makeWay(of: source, as: upload, backend, nil)
-        }
+        source.found = try await backend.look(at: source, for: upload.caller)
+        way = Self.makeWay(of: source, as: upload, backend, nil)
     }
 
-    /// Deletes the generation that was copied. Another one stays.
+    /// The step may store the copy, and the service compares nothing that the client demands of the object.
+    private func isLast(_ step: UploadStrategy.Step) -> Bool {
+        guard case .send(let range) = step, case .bytes = way, !source.request.preconditions.isEmpty else {
+            return false
+        }
+        return range.upperBound == source.found?.size
+    }
+
+    private func lookAgain() async throws(StorageError) {
+        let now = try await backend.look(at: source, for: upload.caller)
+        guard now.generation == source.found?.generation else { throw .replaced(now) }
+    }
+
+    /// Deletes what was copied. An object that has changed since stays.
     private func removeSource(of copy: ObjectMetadata) async throws(StorageError) -> ObjectMetadata {
         guard let found = source.found else { throw StorageError(.internalError, "A move has no source.") }
         do throws(StorageError) {
             try await backend.delete(
-                source.reference, if: Preconditions(generation: found.generation),
-                for: upload.caller.with(retryTime: .zero))
+                source.reference, if: Preconditions(found.version), for: upload.caller.with(retryTime: .zero))
         } catch {
+            LastStatus.record(nil)
             switch (error.code, error.version) {
             // An earlier request has deleted it, or somebody else has.
             case (.objectNotFound, _), (.preconditionFailed, ObjectVersion.none?): break
-            case (.preconditionFailed, _): throw .movedObjectChanged(source.reference, copy: copy.reference)
+            case (.preconditionFailed, let version):
+                throw .movedObjectChanged(source.reference, version, copy: copy.reference)
             default: throw error
             }
         }
@@ -204,30 +216,44 @@ extension RemoteBackend {
     /// A range of the generation that is copied. It is verified with the whole copy.
     func bytes(_ range: Range<Int64>, of source: CopySource, _ caller: Caller) async throws(StorageError) -> [UInt8] {
         guard let object = source.found else { throw StorageError(.internalError, "A copy has no source.") }
-        let memory = MemoryDestination(expecting: range.upperBound - range.lowerBound)
-        let sink = MediaSink(
-            StoredContent(object), from: range.lowerBound, to: range.upperBound, into: memory, dialect)
-        switch try await fetch(into: sink, caller) {
-        case .done: return memory.taken
+        switch try await bytes(range, of: object, caller) {
+        case .done(let bytes): return bytes
         case .doubtful(let error):
-            guard case .object(let now, _) = try await look(at: object.reference, for: caller),
-                now.generation == object.generation
-            else { throw .copiedObjectChanged(object.reference) }
-            throw error
+            let now = try await look(at: source, for: caller)
+            throw now.generation == object.generation ? error : .replaced(now)
+        }
+    }
+
+    /// The object that is copied, as it is now. Throws `objectNotFound`, and `preconditionFailed` where it is not what its
+    /// client demands.
+    func look(at source: CopySource, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
+        switch try await look(at: source.reference, for: caller) {
+        case .hidden(let refusal): throw refusal
+        case .nothing: throw .objectNotFound(source.reference)
+        case .object(let object, _):
+            LastStatus.record(nil)
+            try source.request.preconditions.check(object.version, at: source.reference)
+            return object
         }
     }
 }
 
 extension StorageError {
-    fileprivate static func copiedObjectChanged(_ reference: Reference) -> StorageError {
-        StorageError(.unknown, "Object \(reference.url) was replaced or deleted while it was copied.").about(reference)
+    /// The object that is copied is another one by now.
+    static func replaced(_ now: ObjectMetadata) -> StorageError {
+        .preconditionFailed(now.reference, now.version, "was replaced while it was copied")
     }
 
-    fileprivate static func movedObjectChanged(_ reference: Reference, copy: Reference) -> StorageError {
-        StorageError(
-            .preconditionFailed,
-            "Object \(reference.url) was replaced while it was moved, and stays. What it was before is at \(copy.url)."
-        ).about(reference)
+    fileprivate func isAboutReplaced(_ source: CopySource) -> Bool {
+        code == .preconditionFailed && object == source.reference.object && bucket == source.reference.bucket
+            && version?.generation != source.found?.generation && source.found != nil
+    }
+
+    fileprivate static func movedObjectChanged(
+        _ reference: Reference, _ version: ObjectVersion?, copy: Reference
+    ) -> StorageError {
+        .preconditionFailed(
+            reference, version, "was changed while it was moved, and stays; what it was before is at \(copy.url)")
     }
 }
 

@@ -34,7 +34,10 @@ private struct ServerCopyBookmark: Codable {
         return (try? mark.text).map(Bookmark.init)
     }
 
-    func answer(to step: UploadStrategy.Step, replacesNewer: Bool) async -> UploadStrategy.Answer {
+    /// Throws an error that is about the object that is copied.
+    func answer(
+        to step: UploadStrategy.Step, replacesNewer: Bool
+    ) async throws(StorageError) -> UploadStrategy.Answer {
         destination.replacesNewer = replacesNewer
         do throws(StorageError) {
             switch step {
@@ -48,6 +51,7 @@ private struct ServerCopyBookmark: Codable {
             case .sendWhole: throw StorageError(.internalError, "The service copies in several calls.")
             }
         } catch {
+            if error.object == source.reference.object, !destination.fate.mayBeStored { throw error }
             let error = error.orAbout(upload.reference).explained(backend.dialect)
             let isInDoubt = Task.isCancelled || error.retryable || step == .settle
             if destination.fate.mayBeStored, isInDoubt { return .unsettled(error) }
@@ -94,16 +98,16 @@ private struct ServerCopyBookmark: Codable {
         _ response: HTTPResponse, of request: RemoteRequest, _ object: ObjectMetadata
     ) async throws(StorageError) -> StorageError {
         switch response.status {
-        // The token has expired, or the source is another one: the copy begins anew.
+        // The token has expired: the copy begins anew.
         case 400 where token != nil, 410 where token != nil:
             (token, copied) = (nil, 0)
             return .refusal(response, of: request, to: upload.reference, by: backend.dialect).with(\.retryable, true)
         case 404 where !backend.dialect.error(in: response).isMissingBucket:
-            return .refusal(response, of: request, to: object.reference, by: backend.dialect)
+            let now = try await backend.look(at: source, for: upload.caller)
+            return now.generation == object.generation
+                ? .refusal(response, of: request, to: object.reference, by: backend.dialect) : .replaced(now)
         case 412:
-            if case .object(let now, _) = try await backend.look(at: object.reference, for: upload.caller) {
-                try source.request.preconditions.check(now.version, at: object.reference)
-            }
+            _ = try await backend.look(at: source, for: upload.caller)
             return try await destination.refusal(
                 response, of: request, isRepetition: destination.predecessor.isBound)
         default: return .refusal(response, of: request, to: upload.reference, by: backend.dialect)

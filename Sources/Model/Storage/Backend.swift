@@ -41,11 +41,15 @@ public protocol Backend: Sendable {
     ///   - project: the project of Google Cloud that has them. Nil where the client names none.
     ///   - most: throws `quotaExceeded` beyond that.
     func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String]
-    /// All bytes, verified. Throws `downloadSizeExceeded` with both sizes, before it fetches bytes if it can.
+    /// The bytes of an object, verified, or a part of them, which is verified only where it is all of them. Throws
+    /// `downloadSizeExceeded` with both sizes, before it fetches bytes if it can.
     ///
-    /// - Parameter known: the object's metadata, where the caller has just fetched it.
-    func data(of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller)
-        async throws(StorageError) -> [UInt8]
+    /// - Parameters:
+    ///   - part: nil for all bytes.
+    ///   - known: the object's metadata, where the caller has just fetched it.
+    func data(
+        of reference: Reference, part: BytePart?, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
+    ) async throws(StorageError) -> [UInt8]
     func beginDownload(_ download: Download) -> any DownloadSession
     /// A URL from which anybody may fetch the object, valid for `seconds` if that is not nil. Throws
     /// `invalidArgument` if the engine's URLs do not expire.

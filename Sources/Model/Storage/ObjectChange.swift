@@ -26,13 +26,15 @@ public final class ChangeFeed: Sendable {
     /// Called on any thread, one call after the other; it must not block.
     public typealias Listener = @Sendable ([ObjectChange]) -> Void
 
-    private let listener = Mutex<Listener?>(nil)
+    /// A closure is in a lock only within a structure: a generic lock wraps it once more in each access.
+    private struct State { var listener: Listener? }
+    private let state = Mutex(State())
 
     public init() {}
 
     /// Replaces the listener; nil for none.
-    public func listen(_ listener: Listener?) { self.listener.withLock { $0 = listener } }
+    public func listen(_ listener: Listener?) { state.withLock { $0.listener = listener } }
 
     /// The caller calls in the order of the commits.
-    package func publish(_ changes: [ObjectChange]) { listener.withLock { $0 }?(changes) }
+    package func publish(_ changes: [ObjectChange]) { state.withLock { $0.listener }?(changes) }
 }

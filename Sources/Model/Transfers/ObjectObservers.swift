@@ -47,7 +47,7 @@ import Synchronization
             defer { pending += changes }
             return pending.isEmpty
         }
-        if isFirst { Loop.task { self.deliver() } }
+        if isFirst { Task { @Loop in deliver() } }
     }
 
     private func deliver() {

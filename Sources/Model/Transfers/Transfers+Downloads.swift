@@ -21,7 +21,7 @@ extension Transfers {
             hasOwnTokens: await caller.tokens?.isPersonal() ?? false)
         request.newFilesMask = client.newFilesMask
         let record = TaskRecord(
-            id: random.uuid(), kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
+            id: newTaskID(), kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
         let recordWriter = ends.map { TaskRecordWriter($0, record) }
         var download = Download(reference: reference, file: file, task: record.id, caller: caller)

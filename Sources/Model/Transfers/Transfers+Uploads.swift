@@ -103,7 +103,7 @@ extension Transfers {
         case .object: strategy.sizeIsKnown = false
         }
         var record = TaskRecord(
-            id: random.uuid(), kind: .upload, number: uploads.newNumber(), began: time.now(), reference: reference,
+            id: newTaskID(), kind: .upload, number: uploads.newNumber(), began: time.now(), reference: reference,
             progress: strategy.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
         record.copy = source.copy?.request
         upload.task = record.id

@@ -102,6 +102,13 @@ import Storage
         await downloads.cancelAll()
     }
 
+    /// An id that no task has: a harness draws the same ids in each process, and a root may have tasks of an earlier one.
+    func newTaskID() -> String {
+        var id = random.uuid()
+        while uploads.tasks[id] != nil || downloads.tasks[id] != nil { id = random.uuid() }
+        return id
+    }
+
     /// Throws `invalidArgument` for an id that is no task's.
     public func checkTask(_ id: String) throws(StorageError) {
         if uploads.tasks[id] == nil { _ = try downloads.task(id) }
@@ -133,19 +140,20 @@ import Storage
 }
 
 extension Transfers {
-    /// Fetches an object, and returns what `use` makes of its bytes. Waits while too much memory is in use, and for
+    /// Fetches an object, or a part of it, and returns what `use` makes of its bytes. Waits while too much memory is in use, and for
     /// `mayBegin`; reserves the memory until `use` returns. Throws `downloadSizeExceeded` for an object of more than
     /// `maxSize` bytes, or more than `use` can take.
     public func data<Answer>(
-        of reference: Reference, maxSize: Int64, usable: Int64 = .max, for client: TransferClient? = nil,
-        mayBegin: @Loop () async throws -> Void = {}, _ use: @Loop ([UInt8]) async -> Answer
+        of reference: Reference, part: BytePart? = nil, maxSize: Int64, usable: Int64 = .max,
+        for client: TransferClient? = nil, mayBegin: @Loop () async throws -> Void = {},
+        _ use: @Loop ([UInt8]) async -> Answer
     ) async throws -> Answer {
         let reference = try reference.checkedAsObject("has no bytes")
         guard maxSize >= 0 else {
             throw StorageError.invalidArgument("maxSize", "maxSize must be at least 0, not \(maxSize).")
         }
         let caller = orDefault(client).caller(\.maxDownloadRetryTime)
-        let most = min(maxSize, usable)
+        let most = min(maxSize, usable, part?.length ?? .max)
         let known = most <= 1 << 20 ? nil : try await backend.metadata(of: reference, for: caller)
         let expected = min(most, known?.size ?? most)
         repeat {
@@ -155,9 +163,10 @@ extension Transfers {
         return try await settingAside(Int(clamping: expected)) {
             let bytes: [UInt8]
             do throws(StorageError) {
-                bytes = try await backend.data(of: reference, known: known, maxSize: most, for: caller)
+                bytes = try await backend.data(
+                    of: reference, part: part, known: known, maxSize: min(maxSize, usable), for: caller)
             } catch {
-                throw most < maxSize ? error.blamingTheAnswer : error
+                throw usable < maxSize ? error.blamingTheAnswer : error
             }
             downloads.metrics.add(Int64(bytes.count))
             return await use(bytes)

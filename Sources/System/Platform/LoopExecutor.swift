@@ -3,7 +3,14 @@ import Synchronization
 
 /// Reports that work waits because the system starts no thread.
 public enum ThreadShortage {
-    public static let report = Mutex<(@Sendable (String) -> Void)?>(nil)
+    /// A closure is in a lock only within a structure: a generic lock wraps it once more in each access.
+    private struct State { var report: (@Sendable (String) -> Void)? }
+    private static let state = Mutex(State())
+
+    public static var report: (@Sendable (String) -> Void)? {
+        get { state.withLock { $0.report } }
+        set { state.withLock { $0.report = newValue } }
+    }
 }
 
 /// Runs the jobs of the loop on a thread of its own, which sleeps only in the poller.
@@ -52,7 +59,7 @@ final class LoopExecutor: SerialExecutor {
 
     /// Calls `attempt` ten times a second until it succeeds.
     func retry(after error: ThreadUnavailable, _ attempt: @escaping @Sendable () -> Bool) {
-        ThreadShortage.report.withLock { $0 }?("\(error); work waits until one can be")
+        ThreadShortage.report?("\(error); work waits until one can be")
         inbox.withLock { $0.retries.append(attempt) }
         csystem_event_set(wakeUp)
     }

@@ -91,11 +91,11 @@ package final class HarnessBackend: Backend {
     }
 
     package func data(
-        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
+        of reference: Reference, part: BytePart?, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
         try await pass(.getData, reference, caller) { [engine, ledger] () async throws(StorageError) in
             try ledger.check(reference)
-            return try await engine.data(of: reference, known: known, maxSize: maxSize, for: caller)
+            return try await engine.data(of: reference, part: part, known: known, maxSize: maxSize, for: caller)
         }
     }
 

@@ -42,7 +42,7 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
             harness,
             Call(
                 operation: step.operation(of: copy), reference: reference, task: task,
-                range: step.range(of: size, from: offset.bytes.withLock { $0 })),
+                range: copy == nil ? step.range(of: size, from: offset.bytes.withLock { $0 }) : nil),
             caller)
         current.withLock { $0 = call }
         let answer = await call.answer { [self] limited in

@@ -119,7 +119,7 @@ extension JSON {
         switch self {
         case .null: "null"
         case .bool: "a boolean"
-        case .number(let number): "the number \(number.literal.prefix(20))"
+        case .number(let number): "the number \(number.literal.prefix(20))\(number.literal.count > 20 ? "…" : "")"
         case .string: "a string"
         case .array: "an array"
         case .object: "an object"

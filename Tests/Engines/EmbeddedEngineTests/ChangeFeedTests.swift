@@ -54,6 +54,23 @@ import Testing
         #expect(heard.all.isEmpty)
     }
 
+    @Test func `A feed tells of any number of changes`() throws {
+        let feed = ChangeFeed()
+        let count = Mutex(0)
+        feed.listen { _ in count.withLock { $0 += 1 } }
+        for _ in 0..<100_000 { feed.publish([]) }
+        #expect(count.withLock { $0 } == 100_000)
+    }
+
+    @Test func `The address of download URLs is read any number of times`() async throws {
+        let place = try await EmbeddedFixture()
+        place.backend.urlBase = { () async throws(StorageError) in "http://127.0.0.1:1" }
+        // A closure that is wrapped in each access would overflow the stack.
+        for _ in 0..<200_000 { _ = place.backend.urlBase }
+        let base = try #require(place.backend.urlBase)
+        #expect(try await base() == "http://127.0.0.1:1")
+    }
+
     @Test func `Concurrent writes of one name are told in the order of their generations`() async throws {
         let (place, heard) = try await place()
         try await forEachAtOnce(Array(0..<24)) { index in

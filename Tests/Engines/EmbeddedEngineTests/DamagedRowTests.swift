@@ -46,7 +46,7 @@ import Testing
         let place = try await damaged(400_000, "UPDATE objects SET size = \(size)")
         let (backend, caller) = (place.backend, Caller(retryTime: .zero))
         let error = try await failure {
-            _ = try await backend.data(of: ref("a"), known: nil, maxSize: .max, for: caller)
+            _ = try await backend.data(of: ref("a"), part: nil, known: nil, maxSize: .max, for: caller)
         }
         #expect(error.code == .nonMatchingChecksum)
         guard size < 0 else { return }

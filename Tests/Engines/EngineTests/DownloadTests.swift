@@ -23,6 +23,35 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 10, 200_000])
+    func `A part of an object is what its offset and its length say`(size: Int) async throws {
+        let bytes = noise(size)
+        try await forEachAtOnce(ConformanceTests.places) { type in
+            let place = try await type.init()
+            try await place.backend.put(bytes, at: "a")
+            func part(_ offset: Int64, _ length: Int64?, maxSize: Int64 = .max) async throws -> [UInt8] {
+                try await place.backend.data(
+                    of: ref("a"), part: BytePart(offset: offset, length: length), known: nil, maxSize: maxSize,
+                    for: Caller(retryTime: .zero))
+            }
+            let end = Int64(size)
+            let parts: [(Int64, Int64?)] = [
+                (0, nil), (0, .max), (0, 0), (end / 2, nil), (end / 2, 3), (end, nil), (end, 5), (end / 3, end / 3),
+                (0, 1),
+            ]
+            for (offset, length) in parts {
+                let wanted = bytes.dropFirst(Int(offset)).prefix(Int(clamping: length ?? .max))
+                #expect(try await part(offset, length) == Array(wanted), "\(offset) \(length ?? -1)")
+            }
+            let beyond = try await failure { _ = try await part(end + 1, 1) }
+            #expect(beyond.code == .invalidArgument && beyond.param == "offset")
+            if size > 5 {
+                #expect(try await part(1, 4, maxSize: 4).count == 4)
+                #expect(try await failure { _ = try await part(1, 5, maxSize: 4) }.code == .downloadSizeExceeded)
+            }
+        }
+    }
+
     @Test(arguments: [10, 200_000])
     func `An object larger than maxSize is refused with both sizes`(size: Int) async throws {
         for place in ConformanceTests.places {

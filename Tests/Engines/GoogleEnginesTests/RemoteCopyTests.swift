@@ -1,3 +1,4 @@
+import JSONText
 import Storage
 import TestSupport
 import Testing
@@ -70,20 +71,67 @@ import Testing
         try await expectCopy(place)
     }
 
-    @Test func `A source that is replaced while it is copied fails the copy`() async throws {
+    @Test func `A source that is replaced while it is copied is copied anew, unless its client wants the old one`()
+        async throws
+    {
+        let other = noise(290_000, seed: 7)
+        for (type, kind) in [
+            (GCSFixture.self, StorageFixture.Kind.rewrite), (FirebaseFixture.self, .media),
+        ] as [(any RemoteFixture.Type, StorageFixture.Kind)] {
+            for wantsOld in [false, true] {
+                let place = try await place(type)
+                let fixture = place.fixture
+                let old = try await place.backend.metadata(of: ref("a"))
+                fixture.faults = [.init(.nth(2, kind), .meanwhile { try? fixture.put(other, "b", "a") })]
+                func copy() async throws {
+                    _ = try await place.backend.run(
+                        .copy(
+                            of: ref("a"), to: ref("b"),
+                            ifSource: wantsOld ? Preconditions(generation: old.generation) : Preconditions()),
+                        chunks: .fixed(262_144), retryTime: .seconds(600))
+                }
+                if wantsOld {
+                    let error = try await failure { try await copy() }
+                    #expect(error.code == .preconditionFailed && error.object == "a" && error.version != nil)
+                    #expect(fixture.bytes("b", "b") == nil)
+                } else {
+                    try await copy()
+                    #expect(fixture.bytes("b", "b") == other)
+                }
+            }
+        }
+    }
+
+    @Test func `A source that is deleted while it is copied is not found`() async throws {
         for (type, kind) in [
             (GCSFixture.self, StorageFixture.Kind.rewrite), (FirebaseFixture.self, .media),
         ] as [(any RemoteFixture.Type, StorageFixture.Kind)] {
             let place = try await place(type)
             let fixture = place.fixture
-            fixture.faults =
-                ([.init(.nth(2, kind), .meanwhile { try? fixture.put(noise(300_000, seed: 7), "b", "a") })])
+            fixture.faults = [.init(.nth(2, kind), .meanwhile { fixture.remove("b", "a") })]
             let error = try await failure {
                 _ = try await place.backend.run(
                     .copy(of: ref("a"), to: ref("b")), chunks: .fixed(262_144), retryTime: .seconds(600))
             }
-            #expect(error.object == "a" && !error.retryable)
-            #expect(fixture.bytes("b", "b") == nil)
+            #expect(error.code == .objectNotFound && error.object == "a")
+        }
+    }
+
+    @Test func `Metadata of a source that changes before the end of its move stays, and so does the source`()
+        async throws
+    {
+        for (type, kind) in [
+            (GCSFixture.self, StorageFixture.Kind.delete), (FirebaseFixture.self, .finalize),
+        ] as [(any RemoteFixture.Type, StorageFixture.Kind)] {
+            let place = try await place(type)
+            let fixture = place.fixture
+            fixture.faults = [.init(.first(kind), .meanwhile { fixture.change("b", "a", ["cacheControl": "n"]) })]
+            let error = try await failure {
+                _ = try await place.backend.run(
+                    .copy(of: ref("a"), to: ref("b"), isMove: true), chunks: .fixed(262_144), retryTime: .seconds(600))
+            }
+            #expect(error.code == .preconditionFailed && error.object == "a")
+            #expect(fixture.bytes("b", "a") == bytes)
         }
     }
 

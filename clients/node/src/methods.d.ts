@@ -691,6 +691,8 @@ export interface Methods {
     params: {
       reference: ReferenceParam;
       maxSize: number;
+      offset?: number;
+      length?: number;
     };
     result: {
       /** The bytes. */
@@ -911,7 +913,7 @@ export class StorageMethods {
 export class ReferenceMethods {
   /**
    * Says whether there is an object. False for an object that is not there, also where there are others below that
-   * name; an error where that cannot be found out.
+   * name, and on the embedded engine in any bucket; an error where that cannot be found out.
    */
   exists(options?: RequestOptions): Promise<boolean>;
   /**
@@ -933,8 +935,9 @@ export class ReferenceMethods {
    * token and no client. It is valid until it is revoked or the object is deleted. A remote engine serves it on its
    * own server, the embedded engine on this machine. `expiresIn`: The lifetime of the URL in seconds: 1 to 604800.
    * URLs of Google Cloud Storage expire in any case, by default after seven days. On the embedded engine one that
-   * expires holds no longer than those that do not: revoking these ends it. With Firebase Storage this param is
-   * -13050. In the SDK: `StorageReference.downloadURL()`.
+   * expires holds no longer than those that do not: revoking these ends it. A server of Google Cloud Storage on
+   * plain http has URLs without an end. With Firebase Storage this param is -13050. In the SDK:
+   * `StorageReference.downloadURL()`.
    */
   downloadURL(options?: { expiresIn?: number; } & RequestOptions): Promise<string>;
   /**
@@ -955,12 +958,12 @@ export class ReferenceMethods {
    * lists what is below it. A page may have fewer results than requested without being the last. Names that
    * references cannot express, which other tools may have created, are omitted. `maxResults`: The maximum number of
    * prefixes and items together: 1 to 1000, else -13050. The default is 1000. `pageToken`: The pageToken of the
-   * previous page of the same reference; one of another reference, or an unknown one, is -13050. `exact`: Includes
-   * names with empty segments, such as `folder/` and `a//b`, as references with `object`. Firebase Storage itself
-   * may omit them. `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with
-   * that engine the service asks for each item, and leaves out those that are gone meanwhile. `recursive`: Lists the
-   * items at any depth below the reference, and no prefixes. In the SDK: `StorageReference.list(maxResults:),
-   * .list(maxResults:pageToken:)`.
+   * previous page of the same reference, with the same `recursive`; one of another reference, or an unknown one, is
+   * -13050. `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
+   * Firebase Storage itself may omit them. `metadata`: The page has the metadata of its items. The list of Firebase
+   * Storage has none: with that engine the service asks for each item, and leaves out those that are gone meanwhile.
+   * `recursive`: Lists the items at any depth below the reference, and no prefixes. In the SDK:
+   * `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
    */
   list(options?: { maxResults?: number; pageToken?: string; exact?: boolean; metadata?: boolean; recursive?: boolean; } & RequestOptions): Promise<References>;
   /**
@@ -974,10 +977,13 @@ export class ReferenceMethods {
    * Downloads an object to memory, up to a maximum size. Verifies the checksum. An object larger than maxSize, or
    * too large for an answer of maxMessageBytes (about 48 MiB by default), is -13032 and is not downloaded:
    * `reference/writeToFile` accepts any size. Retries for maxDownloadRetryTime. `maxSize`: In bytes, not negative
-   * (else -13050). The service reserves this much memory, so calls with large values wait for each other. In the
-   * SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
+   * (else -13050). The service reserves this much memory, so calls with large values wait for each other. `offset`:
+   * Where a part begins, in bytes: at most the size of the object, else -13050. A part is not verified, unless it is
+   * all of the object. `length`: How long it is; shorter where the object ends before. By default it is all that
+   * follows. maxSize counts for the part. In the SDK: `StorageReference.getData(maxSize:completion:),
+   * .data(maxSize:)`.
    */
-  getData(maxSize: number, options?: RequestOptions): Promise<Bytes>;
+  getData(maxSize: number, options?: { offset?: number; length?: number; } & RequestOptions): Promise<Bytes>;
 }
 
 export class TaskMethods {

@@ -142,7 +142,7 @@ export class ReferenceMethods {
   }
 
   getData(maxSize, options) {
-    return this._ask("reference/getData", { maxSize }, [], options, ({ data }) => Buffer.from(data, "base64"));
+    return this._ask("reference/getData", { maxSize }, ["offset", "length"], options, ({ data }) => Buffer.from(data, "base64"));
   }
 }
 

@@ -237,8 +237,8 @@ class StorageMethods(Asking):
         `user_project`: The Google Cloud project that is billed for the requests to a remote engine, and whose quota
         they use; with an empty string the credentials decide.
 
-        `uploads_at_once`: How many uploads run at the same time, without those that go in one request. The value
-        counts for all clients of the service.
+        `uploads_at_once`: How many uploads run at the same time, without those that go in one request, as all copies
+        of the embedded engine do. The value counts for all clients of the service.
 
         `downloads_at_once`: The same for downloads to files.
 
@@ -410,7 +410,9 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         missing one fails the task with -13010. The new object has the metadata of the object, its download URLs among
         it where the engine keeps those with the object, or the metadata that is given. On the embedded engine no byte
         is copied: objects share a file until the last of them goes. Google Cloud Storage copies by itself. Firebase
-        Storage has no copies: the bytes go through the service, in constant memory.
+        Storage has no copies: the bytes go through the service, in constant memory. Where the object is replaced
+        meanwhile, the copy begins anew once; then, or with ifSourceGenerationMatch, it fails with -13412. A copy onto
+        itself is a new generation. URLs with `expiresIn` are not copied.
 
         `to`: The new object. One that has this name is replaced.
 
@@ -459,8 +461,9 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         """Gives an object another name, or moves it to another bucket.
 
         As `reference/copy`; then the object is deleted. On the embedded engine both happen in one moment. Elsewhere
-        the object that was copied is deleted after that, and no other: where it was replaced meanwhile, the new one
-        stays, and the task fails with -13412. An object cannot be moved onto itself (-13050).
+        the object that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays,
+        and the task fails with -13412. Firebase Storage deletes by name alone: there the service compares just
+        before. An object cannot be moved onto itself (-13050).
 
         `to`: The new name. An object that has it is replaced.
 
@@ -496,8 +499,8 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
     def exists(self, *, timeout: float | None = None) -> bool:
         """Says whether there is an object.
 
-        False for an object that is not there, also where there are others below that name; an error where that cannot
-        be found out.
+        False for an object that is not there, also where there are others below that name, and on the embedded engine
+        in any bucket; an error where that cannot be found out.
         """
         return self._ask("reference/exists", {}, lambda result: bool(result["exists"]), timeout)
 
@@ -548,7 +551,8 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
 
         `expires_in`: The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any
         case, by default after seven days. On the embedded engine one that expires holds no longer than those that do
-        not: revoking these ends it. With Firebase Storage this param is -13050.
+        not: revoking these ends it. A server of Google Cloud Storage on plain http has URLs without an end. With
+        Firebase Storage this param is -13050.
 
         In the SDK: `StorageReference.downloadURL()`.
         """
@@ -610,8 +614,8 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
 
         `max_results`: The maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000.
 
-        `page_token`: The pageToken of the previous page of the same reference; one of another reference, or an
-        unknown one, is -13050.
+        `page_token`: The pageToken of the previous page of the same reference, with the same `recursive`; one of
+        another reference, or an unknown one, is -13050.
 
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
@@ -650,7 +654,14 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         """
         return self._ask("reference/listAll", given(exact=exact, recursive=recursive), self._to_listing, timeout)
 
-    def get_data(self, max_size: int, *, timeout: float | None = None) -> bytes:
+    def get_data(
+        self,
+        max_size: int,
+        offset: int | None = None,
+        length: int | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> bytes:
         """Downloads an object to memory, up to a maximum size.
 
         Verifies the checksum. An object larger than maxSize, or too large for an answer of maxMessageBytes (about 48
@@ -660,11 +671,17 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         `max_size`: In bytes, not negative (else -13050). The service reserves this much memory, so calls with large
         values wait for each other.
 
+        `offset`: Where a part begins, in bytes: at most the size of the object, else -13050. A part is not verified,
+        unless it is all of the object.
+
+        `length`: How long it is; shorter where the object ends before. By default it is all that follows. maxSize
+        counts for the part.
+
         In the SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
         """
         return self._ask(
             "reference/getData",
-            {"maxSize": max_size},
+            {"maxSize": max_size, **given(offset=offset, length=length)},
             lambda result: base64.b64decode(result["data"]),
             timeout,
         )
@@ -843,8 +860,8 @@ class AsyncStorageMethods(AsyncAsking):
         `user_project`: The Google Cloud project that is billed for the requests to a remote engine, and whose quota
         they use; with an empty string the credentials decide.
 
-        `uploads_at_once`: How many uploads run at the same time, without those that go in one request. The value
-        counts for all clients of the service.
+        `uploads_at_once`: How many uploads run at the same time, without those that go in one request, as all copies
+        of the embedded engine do. The value counts for all clients of the service.
 
         `downloads_at_once`: The same for downloads to files.
 
@@ -980,7 +997,9 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         missing one fails the task with -13010. The new object has the metadata of the object, its download URLs among
         it where the engine keeps those with the object, or the metadata that is given. On the embedded engine no byte
         is copied: objects share a file until the last of them goes. Google Cloud Storage copies by itself. Firebase
-        Storage has no copies: the bytes go through the service, in constant memory.
+        Storage has no copies: the bytes go through the service, in constant memory. Where the object is replaced
+        meanwhile, the copy begins anew once; then, or with ifSourceGenerationMatch, it fails with -13412. A copy onto
+        itself is a new generation. URLs with `expiresIn` are not copied.
 
         `to`: The new object. One that has this name is replaced.
 
@@ -1027,8 +1046,9 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         """Gives an object another name, or moves it to another bucket.
 
         As `reference/copy`; then the object is deleted. On the embedded engine both happen in one moment. Elsewhere
-        the object that was copied is deleted after that, and no other: where it was replaced meanwhile, the new one
-        stays, and the task fails with -13412. An object cannot be moved onto itself (-13050).
+        the object that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays,
+        and the task fails with -13412. Firebase Storage deletes by name alone: there the service compares just
+        before. An object cannot be moved onto itself (-13050).
 
         `to`: The new name. An object that has it is replaced.
 
@@ -1063,8 +1083,8 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
     async def exists(self) -> bool:
         """Says whether there is an object.
 
-        False for an object that is not there, also where there are others below that name; an error where that cannot
-        be found out.
+        False for an object that is not there, also where there are others below that name, and on the embedded engine
+        in any bucket; an error where that cannot be found out.
         """
         return await self._ask("reference/exists", {}, lambda result: bool(result["exists"]))
 
@@ -1112,7 +1132,8 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
 
         `expires_in`: The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any
         case, by default after seven days. On the embedded engine one that expires holds no longer than those that do
-        not: revoking these ends it. With Firebase Storage this param is -13050.
+        not: revoking these ends it. A server of Google Cloud Storage on plain http has URLs without an end. With
+        Firebase Storage this param is -13050.
 
         In the SDK: `StorageReference.downloadURL()`.
         """
@@ -1164,8 +1185,8 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
 
         `max_results`: The maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000.
 
-        `page_token`: The pageToken of the previous page of the same reference; one of another reference, or an
-        unknown one, is -13050.
+        `page_token`: The pageToken of the previous page of the same reference, with the same `recursive`; one of
+        another reference, or an unknown one, is -13050.
 
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
@@ -1197,7 +1218,7 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         """
         return await self._ask("reference/listAll", given(exact=exact, recursive=recursive), self._to_listing)
 
-    async def get_data(self, max_size: int) -> bytes:
+    async def get_data(self, max_size: int, offset: int | None = None, length: int | None = None) -> bytes:
         """Downloads an object to memory, up to a maximum size.
 
         Verifies the checksum. An object larger than maxSize, or too large for an answer of maxMessageBytes (about 48
@@ -1207,11 +1228,17 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         `max_size`: In bytes, not negative (else -13050). The service reserves this much memory, so calls with large
         values wait for each other.
 
+        `offset`: Where a part begins, in bytes: at most the size of the object, else -13050. A part is not verified,
+        unless it is all of the object.
+
+        `length`: How long it is; shorter where the object ends before. By default it is all that follows. maxSize
+        counts for the part.
+
         In the SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
         """
         return await self._ask(
             "reference/getData",
-            {"maxSize": max_size},
+            {"maxSize": max_size, **given(offset=offset, length=length)},
             lambda result: base64.b64decode(result["data"]),
         )
 

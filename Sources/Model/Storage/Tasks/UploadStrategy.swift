@@ -147,7 +147,10 @@ public struct UploadStrategy: TransferStrategy {
     }
 
     /// Takes the size of the object that is copied.
-    public mutating func know(_ found: Int64) { (size, sizeIsKnown) = (found, true) }
+    public mutating func know(_ found: Int64) {
+        (size, sizeIsKnown) = (found, true)
+        acknowledged = min(acknowledged, found)
+    }
 
     public mutating func noteDoubt(_ answer: Answer, to step: Step) {
         switch answer {

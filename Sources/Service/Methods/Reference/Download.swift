@@ -10,15 +10,20 @@ struct GetData: ReferenceMethod {
 
     let reference: Reference
     let maxSize: Int64
+    let offset: Int64?
+    let length: Int64?
 
     init(_ params: inout Params) throws(RPCError) {
         reference = try params.reference("reference")
         maxSize = try params.integer("maxSize")
+        offset = try params.optionalInteger("offset")
+        length = try params.optionalInteger("length")
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
-        try await request.transfers.data(
-            of: reference, maxSize: maxSize, usable: request.context.service.configuration.maxDataBytes,
+        let part = offset == nil && length == nil ? nil : try BytePart(offset: offset ?? 0, length: length)
+        return try await request.transfers.data(
+            of: reference, part: part, maxSize: maxSize, usable: request.context.service.configuration.maxDataBytes,
             for: request.client, mayBegin: { try await request.roomToAnswer() }
         ) { bytes in await Self.encoded(bytes) }
     }
