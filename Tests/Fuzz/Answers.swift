@@ -106,7 +106,7 @@ private func checkMetadata(_ metadata: ObjectMetadata) {
     var sent = metadata.settable.wire(name: metadata.reference.object, md5Hash: nil, crc32c: nil).object ?? []
     sent += [.init(key: "generation", value: 1), .init(key: "size", value: 0)]
     let again = try? ObjectMetadata(wire: JSON.object(sent).bytes, metadata.reference)
-    expect(again.map { metadata.settable.isHeld(by: $0.settable) } ?? false, "what was read is sent as it was")
+    expect(again.map { metadata.settable.isMet(by: $0.settable) } ?? false, "what was read is sent as it was")
 }
 
 /// Tokens go to the endpoint and nowhere else.

@@ -190,7 +190,7 @@ final class EmbeddedUpload: TransferSession {
         let staging = Staging(
             file: file, target, in: backend.objectFiles, upload.source, from: allowed, hashing: backend.hashing,
             blocks: backend.blocks)
-        hold(staging, &state)
+        use(staging, &state)
         if upload.isRestored { claim(&state) }
         do throws(StorageError) {
             try body(&state, staging)
@@ -208,7 +208,7 @@ final class EmbeddedUpload: TransferSession {
         backend.claim(file, for: task)
     }
 
-    private func hold(_ staging: Staging, _ state: inout State) {
+    private func use(_ staging: Staging, _ state: inout State) {
         (state.staging, state.known, state.isClaimed) = (staging, nil, false)
         let progress = staging.progress
         latest.withLock { $0 = progress }
@@ -233,7 +233,7 @@ final class EmbeddedUpload: TransferSession {
             guard let known = state.known, files.contains(known.file), let staging = try restored(known, attempt) else {
                 return attempt.answer(.forgotten(.lostStaging(upload.reference)))
             }
-            hold(staging, &state)
+            use(staging, &state)
             attempt.answer(.received(upTo: staging.offset))
         } catch {
             attempt.answer(.failed(error))

@@ -141,12 +141,12 @@ extension MetadataChange {
         guard let now else { throw .objectNotFound(reference) }
         guard now.generation == before.generation else { throw .overtaken(reference, by: now.version) }
         if now.metageneration == before.metageneration { return .pending(now.version) }
-        if isHeld(by: now.settable) { return .done(now) }
+        if isMet(by: now.settable) { return .done(now) }
         guard now.metageneration == before.metageneration + 1 else { throw .overtaken(reference, by: now.version) }
         return .pending(now.version)
     }
 
-    private func isHeld(by settable: SettableMetadata) -> Bool {
+    private func isMet(by settable: SettableMetadata) -> Bool {
         guard content.allSatisfy({ settable.content[$0.key] ?? "" == $0.value ?? "" }) else { return false }
         switch custom {
         case .keep: return true

@@ -88,11 +88,11 @@ public struct SettableMetadata: Sendable {
 extension SettableMetadata: Equatable {
     /// By bytes, as it is stored.
     public static func == (a: SettableMetadata, b: SettableMetadata) -> Bool {
-        a.content.count == b.content.count && a.isHeld(by: b)
+        a.content.count == b.content.count && a.isMet(by: b)
     }
 
     /// Whether stored metadata fulfils this: servers add content properties of their own.
-    public func isHeld(by other: SettableMetadata) -> Bool {
+    public func isMet(by other: SettableMetadata) -> Bool {
         custom.count == other.custom.count && isContained(in: other)
     }
 

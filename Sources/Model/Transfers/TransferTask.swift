@@ -111,7 +111,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         case .ended(.failed(let error)): snapshot.error = error.orAbout(reference)
         case .ended(.cancelled): snapshot.error = .cancelled(Strategy.kind, of: reference)
         case .ended(.cancelledInDoubt): snapshot.error = .cancelled(Strategy.kind, of: reference).inDoubt
-        case .paused: snapshot.error = machine.hold?.orAbout(reference)
+        case .paused: snapshot.error = machine.pauseReason?.orAbout(reference)
         case .ready, .queued, .working, .stopping, .resting: break
         }
         return snapshot

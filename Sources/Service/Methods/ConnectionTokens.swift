@@ -15,7 +15,7 @@ package final class ConnectionTokens: TokenSource {
     static let margin = 30.0
     static let timeout = Duration.seconds(30)
 
-    private struct Held {
+    private struct OwnToken {
         var token: Token
         var isRefused = false
         /// The client was asked for a fresh token before this one expires, and gave none.
@@ -32,7 +32,7 @@ package final class ConnectionTokens: TokenSource {
     private weak var peer: (any Peer)?
     private var fallback: (any TokenSource)?
     private var now: @Sendable () -> Timestamp
-    private var held: [Token.Kind: Held] = [:]
+    private var own: [Token.Kind: OwnToken] = [:]
     private var refreshes: [Token.Kind: Refresh] = [:]
 
     /// `fallback` gives the kinds of tokens that the client of `peer` has not set.
@@ -55,7 +55,7 @@ package final class ConnectionTokens: TokenSource {
 
     /// Sets or removes the client's token, and ends a pending refresh.
     func set(_ kind: Token.Kind, to token: Token?) {
-        held[kind] = token.map { Held(token: $0) }
+        own[kind] = token.map { OwnToken(token: $0) }
         refreshes[kind]?.asking?.cancel()
         end(refreshes[kind], of: kind)
     }
@@ -70,30 +70,30 @@ package final class ConnectionTokens: TokenSource {
     fileprivate func token(
         _ kind: Token.Kind, insteadOf refused: Token?, for request: Request<ConnectionContext>?
     ) async throws(StorageError) -> Token? {
-        if let refused, let given = held[kind], given.token.secret == refused.secret {
-            held[kind] = Held(token: given.token, isRefused: true)
+        if let refused, let given = own[kind], given.token.secret == refused.secret {
+            own[kind] = OwnToken(token: given.token, isRefused: true)
             // The client was asked for a fresh token before.
             if given.isLast { return nil }
         }
         if let reason = staleness(of: kind) { try await refresh(kind, reason, for: request) }
-        if let held = held[kind] {
-            let isGood = !held.isRefused && held.token.secret != refused?.secret && !isPast(held.token)
-            return isGood ? held.token : nil
+        if let found = own[kind] {
+            let isGood = !found.isRefused && found.token.secret != refused?.secret && !isPast(found.token)
+            return isGood ? found.token : nil
         }
         let own = try await fallback?.token(kind, insteadOf: refused)
         return own?.secret == refused?.secret ? nil : own
     }
 
-    @Loop package func isPersonal() async -> Bool { !held.isEmpty }
+    @Loop package func isPersonal() async -> Bool { !own.isEmpty }
 
     private func isPast(_ token: Token, in seconds: Double = 0) -> Bool {
         token.expires.map { $0 <= moment(in: seconds) } ?? false
     }
 
     private func staleness(of kind: Token.Kind) -> Reason? {
-        guard let held = held[kind] else { return nil }
-        if held.isRefused { return .refused }
-        return isPast(held.token, in: Self.margin) ? .expired : nil
+        guard let found = own[kind] else { return nil }
+        if found.isRefused { return .refused }
+        return isPast(found.token, in: Self.margin) ? .expired : nil
     }
 }
 
@@ -121,7 +121,7 @@ extension ConnectionTokens {
         refresh.asking = Task {
             let fresh = await ask(kind, reason)
             guard refreshes[kind] === refresh else { return }
-            if let fresh { take(fresh) } else if reason == .expired { held[kind]?.isLast = true }
+            if let fresh { take(fresh) } else if reason == .expired { own[kind]?.isLast = true }
             end(refresh, of: kind)
         }
         return refresh
@@ -129,8 +129,8 @@ extension ConnectionTokens {
 
     /// A client that repeats the refused token has no other one.
     private func take(_ fresh: Token) {
-        if let held = held[fresh.kind], held.isRefused, held.token.secret == fresh.secret { return }
-        held[fresh.kind] = Held(token: fresh)
+        if let found = own[fresh.kind], found.isRefused, found.token.secret == fresh.secret { return }
+        own[fresh.kind] = OwnToken(token: fresh)
     }
 
     private func end(_ refresh: Refresh?, of kind: Token.Kind) {

@@ -64,8 +64,8 @@ package final class ServiceContext {
     }
 
     /// While this is true no message of a connection begins.
-    package var isHeld = false {
-        didSet { for connection in connections.values { connection.hold(isHeld) } }
+    package var isPaused = false {
+        didSet { for connection in connections.values { connection.pause(isPaused) } }
     }
 
     package var methods: MethodTable<ConnectionContext> { harness == nil ? allMethods : allMethodsAndHarness }
@@ -120,7 +120,7 @@ package final class ConnectionContext: MethodContext {
         tokens = ConnectionTokens(of: peer, fallback: service.tokens, now: service.time.now)
         observers = Self.observers(of: service, peer)
         service.add(self)
-        hold(service.isHeld)
+        pause(service.isPaused)
     }
 
     private static func observers(of service: ServiceContext, _ peer: any Peer) -> ConnectionObservers {
@@ -133,14 +133,14 @@ package final class ConnectionContext: MethodContext {
         }
     }
 
-    private var isHeld = false
+    private var isPaused = false
 
-    fileprivate func hold(_ holds: Bool) {
-        guard holds != isHeld else { return }
-        isHeld = holds
-        // No message is read while the connection is held, so no answer either.
-        if holds { tokens.giveUp() }
-        if holds { peer?.pauseMessages() } else { peer?.resumeMessages() }
+    fileprivate func pause(_ pauses: Bool) {
+        guard pauses != isPaused else { return }
+        isPaused = pauses
+        // No message is read while the connection is paused, so no answer either.
+        if pauses { tokens.giveUp() }
+        if pauses { peer?.pauseMessages() } else { peer?.resumeMessages() }
     }
 
     /// Messages behind a request begin when it has been carried out.
@@ -156,7 +156,7 @@ package final class ConnectionContext: MethodContext {
     /// Moves to another space, whose settings it gets. Its tokens stay.
     package func move(to other: ServiceContext) {
         guard let peer, other !== service else { return }
-        defer { hold(other.isHeld) }
+        defer { pause(other.isPaused) }
         let left = service
         left.transfers.removeObservers(of: observers)
         (service, settings, hasBegunTasks) = (other, other.transfers.settings, false)

@@ -25,8 +25,8 @@ import Transfers
     private let opened = Waiters()
 
     /// While this is true, no request begins.
-    package var isHeld = false {
-        didSet { if !isHeld { opened.wakeAll() } }
+    package var isPaused = false {
+        didSet { if !isPaused { opened.wakeAll() } }
     }
     private let reset: Reset?
     package let metrics = HTTPServerMetrics()
@@ -111,7 +111,7 @@ import Transfers
         // A stored service worker would control all URLs of this origin.
         guard http.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
         if let page = metricsPage?.answer(to: http) { return page }
-        while isHeld { do { try await opened.wait() } catch { return .dropped } }
+        while isPaused { do { try await opened.wait() } catch { return .dropped } }
         requests += 1
         defer { requests -= 1 }
         let elapsed = time.clock.stopwatch()

@@ -88,9 +88,9 @@ import Transfers
     }
 
     /// While this is true, no request of the gateway begins.
-    var isHeld: Bool {
-        get { gateway?.isHeld ?? false }
-        set { gateway?.isHeld = newValue }
+    var isPaused: Bool {
+        get { gateway?.isPaused ?? false }
+        set { gateway?.isPaused = newValue }
     }
 
     /// Somebody takes an object by a download URL right now.

@@ -140,12 +140,12 @@ extension TestSpace: HarnessSpace {
         try await changing { () async throws(StorageError) in
             let saved = try snapshot.map { name throws(StorageError) in try directory(of: name) }
             // Nothing begins until the space is another one, and what has begun ends before.
-            let held = space.service
-            held.isHeld = true
-            space.servers?.isHeld = true
+            let paused = space.service
+            paused.isPaused = true
+            space.servers?.isPaused = true
             defer {
-                held.isHeld = false
-                space.servers?.isHeld = false
+                paused.isPaused = false
+                space.servers?.isPaused = false
             }
             await space.transfers.cancelAll()
             engine.harness.end()

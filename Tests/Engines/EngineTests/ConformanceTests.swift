@@ -114,13 +114,13 @@ import Testing
             metadata.custom = [composed: "1", decomposed: "2"]
             #expect(try await place.backend.run(.data([1], to: ref("a"), metadata)).settable.custom.count == 2)
             let again = try await place.reopened()
-            #expect(metadata.isHeld(by: try await again.backend.metadata(of: ref("a")).settable))
+            #expect(metadata.isMet(by: try await again.backend.metadata(of: ref("a")).settable))
             var change = MetadataChange()
             change.custom = .merge([composed: nil, decomposed: composed, "\u{212B}": "3", "\u{C5}": "4"])
             let updated = try await place.backend.updateMetadata(of: ref("a"), change).settable
             metadata.custom = [decomposed: composed, "\u{212B}": "3", "\u{C5}": "4"]
-            #expect(metadata.isHeld(by: updated))
-            #expect(metadata.isHeld(by: try await place.backend.metadata(of: ref("a")).settable))
+            #expect(metadata.isMet(by: updated))
+            #expect(metadata.isMet(by: try await place.backend.metadata(of: ref("a")).settable))
         }
     }
 

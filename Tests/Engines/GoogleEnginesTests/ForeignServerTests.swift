@@ -42,7 +42,7 @@ struct ForeignServerTests {
         metadata.content = [.contentType: "text/plain", .cacheControl: "no-store"]
         metadata.custom = ["k": "v"]
         let stored = try await server.backend.run(.data([1], to: ref("m", in: "box"), metadata))
-        #expect(metadata.isHeld(by: stored.settable))
+        #expect(metadata.isMet(by: stored.settable))
         var change = MetadataChange()
         change.content = [.contentLanguage: "it"]
         let updated = try await server.backend.updateMetadata(of: ref("m", in: "box"), change)

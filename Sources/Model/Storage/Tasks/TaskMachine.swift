@@ -34,7 +34,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
     private(set) var strategy: Strategy
     private var retryBudget: RetryBudget
     /// Why the task was paused without a request of a client.
-    public private(set) var hold: StorageError?
+    public private(set) var pauseReason: StorageError?
     /// When the step in flight last made progress, measured from its start.
     private var lastProgress = Duration.zero
 
@@ -95,7 +95,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
     }
 
     private mutating func queueAgain() -> [Effect] {
-        hold = nil
+        pauseReason = nil
         return turn(to: .queued, [.acquire])
     }
 
@@ -158,8 +158,8 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
             retryBudget.note(error, took: took - lastProgress, at: time, completed: progress.completedUnitCount)
         }
         let effects = apply(answer, to: step, outcome, took)
-        if case .held(let error) = outcome, stopping != .resume {
-            hold = error
+        if case .paused(let error) = outcome, stopping != .resume {
+            pauseReason = error
             return effects + turn(to: .paused, [.release, .publish(.pause)])
         }
         if stopping == .pause { return effects + turn(to: .paused, [.release, .publish(.pause)]) }
@@ -210,7 +210,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
     /// Keeps no more than the snapshot of an ended task shows.
     private mutating func finish(_ outcome: Outcome, _ effects: [Effect]) -> [Effect] {
         retryBudget.renew()
-        hold = nil
+        pauseReason = nil
         return turn(to: .ended(outcome.bounded), effects)
     }
 

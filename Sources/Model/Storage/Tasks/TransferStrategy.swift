@@ -51,13 +51,13 @@ public enum StepOutcome: Equatable, Sendable {
     /// The task fails without a retry.
     case fatal(StorageError)
     /// The task pauses until a client resumes it.
-    case held(StorageError)
+    case paused(StorageError)
 
     /// Why the step had no effect.
     var error: StorageError? {
         switch self {
         case .failed(let error), .lost(let error), .fatal(let error): error
-        case .completed, .advanced, .held: nil
+        case .completed, .advanced, .paused: nil
         }
     }
 
@@ -65,7 +65,7 @@ public enum StepOutcome: Equatable, Sendable {
         switch self {
         case .fatal(let error): error
         case .failed(let error): error.retryable ? nil : error
-        case .completed, .advanced, .lost, .held: nil
+        case .completed, .advanced, .lost, .paused: nil
         }
     }
 }

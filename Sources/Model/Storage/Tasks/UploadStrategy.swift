@@ -99,7 +99,7 @@ public struct UploadStrategy: TransferStrategy {
         case (.completed(let metadata), _): .completed(metadata)
         case (.failed(let error), _): .failed(error)
         case (.unsettled(let error), _): wasStopped ? .advanced : .failed(error)
-        case (.superseded(let error), _): .held(error)
+        case (.superseded(let error), _): .paused(error)
         case (.opened, .open): .advanced
         // A session that is lost twice without progress is not opened again.
         case (.forgotten(let error), .query), (.forgotten(let error), .send):
@@ -132,7 +132,7 @@ public struct UploadStrategy: TransferStrategy {
         case (.lost, _):
             (isOpen, offset, acknowledgedBeforeForgotten) = (false, 0, acknowledged)
             doubt()
-        case (.advanced, _), (.failed, _), (.fatal, _), (.held, _), (.completed, _): doubt()
+        case (.advanced, _), (.failed, _), (.fatal, _), (.paused, _), (.completed, _): doubt()
         }
         return false
     }
