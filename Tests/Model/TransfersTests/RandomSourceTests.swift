@@ -1,5 +1,6 @@
 import Platform
 import Storage
+import Synchronization
 import TestSupport
 import Testing
 import Transfers
@@ -23,5 +24,29 @@ import Transfers
         let (first, second) = (try await upload(), try await upload())
         #expect(first == second && first.delay != nil)
         #expect(first.id == "01020304-0506-4708-8102-030405060708")
+    }
+
+    @Test func `A new task gets no id that a task of an earlier process has`() async throws {
+        var (store, ids) = (InMemoryTaskStore(), [String]())
+        for _ in 0..<3 {
+            let (backend, clock) = (ScriptedBackend(), ManualClock())
+            let last = Mutex<UInt64>(0)
+            // A harness draws the same numbers in each process.
+            let random = RandomSource {
+                last.withLock { last in
+                    last += 1
+                    return last
+                }
+            }
+            let transfers = Transfers(
+                backend: backend, persistence: TaskPersistence(store, isEngines: false), time: TimeSource(clock: clock),
+                random: random)
+            try await transfers.restore(.pause)
+            let task = try await transfers.upload(
+                [UInt8](repeating: 1, count: 20), to: TransfersFixture.reference(), .init())
+            ids.append(task.id)
+            store = store.afterCrash()
+        }
+        #expect(Set(ids).count == 3)
     }
 }
