@@ -163,7 +163,7 @@ private func checkWrites(_ database: Database) {
             }
             _ = trying {
                 try database.transaction {
-                    try database.setDownloadTokens(of: reference, ["t"], at: TimeSource.system.now())
+                    try database.settingDownloadTokens(of: reference, ["t"], at: TimeSource.system.now())
                 }
             }
         }

@@ -77,7 +77,7 @@ private let place: GatewayPlace = onLoop {
             for bucket in try await engine.buckets() {
                 for object in try await engine.list(ObjectQuery(bucket: bucket)).objects {
                     let (reference, caller) = (object.reference, Caller(retryTime: .zero))
-                    let bytes = try await engine.data(of: reference, known: nil, maxSize: .max, for: caller)
+                    let bytes = try await engine.data(of: reference, part: nil, known: nil, maxSize: .max, for: caller)
                     expect(bytes.count == object.size, "the size of \(reference.url) is that of its bytes")
                     expect(
                         Checksum(of: bytes).md5 == object.md5,
