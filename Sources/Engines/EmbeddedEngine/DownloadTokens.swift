@@ -19,20 +19,17 @@ extension Database {
     func settingDownloadTokens(
         of reference: Reference, _ tokens: [String], at now: Timestamp
     ) throws -> (ObjectMetadata, [ObjectChange]) {
-        try setDownloadTokens(of: reference, tokens, at: now)
-        let object = try metadata(of: reference)
-        return (object, [ObjectChange(.updated, object)])
-    }
-
-    private func setDownloadTokens(of reference: Reference, _ tokens: [String], at now: Timestamp) throws {
-        let old = try metadata(of: reference)
+        var object = try metadata(of: reference)
+        object.downloadTokens = tokens
+        object.metageneration = try next(after: object.metageneration)
+        object.updated = max(now, object.updated)
         let values: Values = [
-            "downloadTokens": .text(tokens.joined(separator: ",")),
-            "metageneration": .integer(try next(after: old.metageneration)),
-            "updated": .integer(max(now, old.updated).microseconds),
+            "downloadTokens": object.tokensValue, "metageneration": .integer(object.metageneration),
+            "updated": .integer(object.updated.microseconds),
         ]
         let columns: Columns = ["downloadTokens", "metageneration", "updated"]
         try run("UPDATE objects SET \(columns.assignments) WHERE \(Self.isObject)", values + reference.key)
+        return (object, [ObjectChange(.updated, object)])
     }
 }
 

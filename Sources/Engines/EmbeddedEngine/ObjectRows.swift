@@ -111,9 +111,8 @@ extension Database {
     /// Returns the file that is no longer needed.
     func delete(_ reference: Reference) throws -> (garbage: Int64?, change: ObjectChange) {
         guard let old = try pieces(of: reference) else { throw StorageError.objectNotFound(reference) }
-        let version = try version(of: reference)
         try run("DELETE FROM objects WHERE \(Self.isObject)", reference.key)
-        return (try remove(old), ObjectChange(.deleted, reference, version))
+        return (try remove(old), ObjectChange(.deleted, reference, old.version))
     }
 
     /// Stores a copy of an object, and replaces an existing one. Of a file no byte is copied. The source of a move is
@@ -158,10 +157,9 @@ extension Database {
     }
 
     private func version(of reference: Reference) throws -> ObjectVersion {
-        let found = try first("SELECT generation, metageneration FROM objects WHERE \(Self.isObject)", reference.key) {
-            ObjectVersion(generation: try $0.integer("generation"), metageneration: try $0.integer("metageneration"))
-        }
-        return found ?? .none
+        try first("SELECT generation, metageneration FROM objects WHERE \(Self.isObject)", reference.key) {
+            try $0.version
+        } ?? .none
     }
 
     /// Whether an object was stored there after the task was created.
@@ -237,8 +235,8 @@ extension Database {
     /// Returns the parts of an object in other tables.
     private func pieces(of reference: Reference) throws -> StoredParts? {
         try first(
-            "SELECT generation, file FROM objects WHERE \(Self.isObject)", reference.key
-        ) { StoredParts(generation: try $0.integer("generation"), file: try $0.integerOrNil("file")) }
+            "SELECT generation, metageneration, file FROM objects WHERE \(Self.isObject)", reference.key
+        ) { StoredParts(version: try $0.version, file: try $0.integerOrNil("file")) }
     }
 
     /// Deletes the parts, and returns the file, which must stay until the transaction is durable.
@@ -325,12 +323,22 @@ enum StoredBody: Sendable {
 
 /// The parts of an object in other tables.
 struct StoredParts: Sendable {
-    var generation: Int64
+    var version: ObjectVersion
     var file: Int64?
+
+    var generation: Int64 { version.generation }
+}
+
+extension Row {
+    fileprivate var version: ObjectVersion {
+        get throws {
+            ObjectVersion(generation: try integer("generation"), metageneration: try integer("metageneration"))
+        }
+    }
 }
 
 extension ObjectMetadata {
-    fileprivate var tokensValue: Value { .text((downloadTokens ?? []).joined(separator: ",")) }
+    var tokensValue: Value { .text((downloadTokens ?? []).joined(separator: ",")) }
 }
 
 extension Reference {

@@ -17,7 +17,7 @@ extension RemoteBackend {
     package func data(
         of reference: Reference, part: BytePart?, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
-        if let part { return try await bytes(part, of: reference, maxSize, caller) }
+        if let part { return try await bytes(part, of: reference, known: known, maxSize, caller) }
         var known = known
         return try await retrying(caller) { () async throws(StorageError) in
             let object = known
@@ -41,10 +41,13 @@ extension RemoteBackend {
     }
 
     private func bytes(
-        _ part: BytePart, of reference: Reference, _ maxSize: Int64, _ caller: Caller
+        _ part: BytePart, of reference: Reference, known: ObjectMetadata?, _ maxSize: Int64, _ caller: Caller
     ) async throws(StorageError) -> [UInt8] {
-        try await retrying(caller) { () async throws(StorageError) in
-            try await self.settled(reference, caller) { object async throws(StorageError) in
+        var known = known
+        return try await retrying(caller) { () async throws(StorageError) in
+            let object = known
+            known = nil
+            return try await self.settled(reference, caller, known: object) { object async throws(StorageError) in
                 let range = try part.range(in: object.size)
                 guard range.count <= maxSize else { throw .sizeExceeded(reference, Int64(range.count), maxSize) }
                 if range.count == object.size { return try await self.bytes(of: StoredContent(object), caller) }

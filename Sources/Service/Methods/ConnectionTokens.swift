@@ -80,8 +80,8 @@ package final class ConnectionTokens: TokenSource {
             let isGood = !found.isRefused && found.token.secret != refused?.secret && !isPast(found.token)
             return isGood ? found.token : nil
         }
-        let own = try await fallback?.token(kind, insteadOf: refused)
-        return own?.secret == refused?.secret ? nil : own
+        let other = try await fallback?.token(kind, insteadOf: refused)
+        return other?.secret == refused?.secret ? nil : other
     }
 
     @Loop package func isPersonal() async -> Bool { !own.isEmpty }

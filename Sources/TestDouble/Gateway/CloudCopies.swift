@@ -116,9 +116,8 @@ extension GatewayService {
         let task = try await transfers.copy(
             source, to: target, change, isMove: isMove, if: conditions, ifSource: sourceConditions, for: .gateway,
             isAwaited: true)
-        task.start()
         do {
-            return try await task.result().stored
+            return try await stored(by: task)
         } catch {
             _ = try? await task.cancel()
             throw error
@@ -142,18 +141,6 @@ extension GatewayService {
         } catch {
             _ = try? await upload.task?.cancel()
             throw error
-        }
-    }
-}
-
-extension TaskSnapshot {
-    /// The metadata of an upload that has succeeded.
-    fileprivate var stored: ObjectMetadata {
-        get throws {
-            guard case .stored(let metadata)? = metadata else {
-                throw StorageError(.internalError, "A copy has ended without an object.")
-            }
-            return metadata
         }
     }
 }

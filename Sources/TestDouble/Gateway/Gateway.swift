@@ -223,11 +223,7 @@ import Transfers
             try expected.check(bytes, of: reference)
             let task = try await transfers.upload(
                 bytes, to: reference, change, if: conditions, for: .gateway, isAwaited: true)
-            task.start()
-            transfers.clientWaits.count += 1
-            defer { transfers.clientWaits.count -= 1 }
-            if case .stored(let metadata)? = try await task.result().metadata { return metadata }
-            throw StorageError(.internalError, "The upload has no metadata.")
+            return try await stored(by: task)
         }
         let size = (source as? HTTPRequestBody)?.length
         let upload = try await transfers.upload(
@@ -238,6 +234,15 @@ import Transfers
             _ = try? await upload.task?.cancel()
             throw error
         }
+    }
+
+    /// Starts the task, and waits for it as its client does.
+    func stored(by task: UploadTask) async throws -> ObjectMetadata {
+        task.start()
+        transfers.clientWaits.count += 1
+        defer { transfers.clientWaits.count -= 1 }
+        if case .stored(let metadata)? = try await task.result().metadata { return metadata }
+        throw StorageError(.internalError, "The task has ended without an object.")
     }
 }
 
