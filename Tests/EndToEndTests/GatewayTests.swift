@@ -157,6 +157,19 @@ import Testing
         #expect(try service.waitForExit() == 0)
     }
 
+    @Test func `A held copy counts as settled`() async throws {
+        let (service, base) = try service()
+        let uploads = "\(base)/upload/storage/v1/b/b/o?uploadType=media&name=a"
+        #expect(try await send("POST", uploads, noise(10)).status == 200)
+        try await call("harness/arm", #"{"on":"copy","do":{"hold":true}}"#)
+        async let copied = send("POST", "\(base)/storage/v1/b/b/o/a/copyTo/b/b/o/c")
+        while try await call("harness/settled")["held"]?.array?.isEmpty != false {}
+        try await call("harness/release")
+        #expect(try await copied.status == 200)
+        service.signal(SIGTERM)
+        #expect(try service.waitForExit() == 0)
+    }
+
     @Test func `Rules of the harness apply to uploads of SDKs`() async throws {
         let bytes = noise(4 * Self.chunk)
         let (service, base) = try service()
