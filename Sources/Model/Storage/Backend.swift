@@ -23,6 +23,8 @@ public protocol Backend: Sendable {
     /// Inspects a local file before its upload. Throws `unknown` that names path and reason.
     func inspect(file path: String) async throws(StorageError) -> FileIdentity
     func beginUpload(_ upload: Upload) -> any UploadSession
+    /// A local directory, an absolute path, that a task over a folder reads, or writes.
+    func localTree(_ directory: String, isWritten: Bool) -> any LocalTree
 
     /// Throws `objectNotFound`, or the reason why the engine could not look.
     func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata

@@ -1,0 +1,102 @@
+/// The plan of one task over a folder: what it was asked, its items and how far they are. It outlives the process, and the
+/// memory that it takes does not grow with the number of items.
+///
+/// Errors are those of the disk. A plan is used by one task, and by one call at a time; pages of items may be read at
+/// any time.
+public protocol FolderPlan: AnyObject, Sendable {
+    var id: String { get }
+
+    /// Adds files, and directories that are still to be read. A path that is there is not added again.
+    func add(_ items: [FolderItem], directories: [String]) async throws(StorageError)
+    /// A directory that is still to be read; nil where there is none.
+    func nextDirectory() async throws(StorageError) -> String?
+    /// The directory was read.
+    func didRead(_ directory: String) async throws(StorageError)
+    /// Notes what is at the targets, and returns the paths among these that no item has.
+    func note(_ objects: [(path: String, object: FolderObject)]) async throws(StorageError) -> Set<String>
+    /// The paths among these that no item has.
+    func unknown(_ paths: [String]) async throws(StorageError) -> Set<String>
+    /// Whether an item is below this path: then the path is a folder.
+    func hasItems(below path: String) async throws(StorageError) -> Bool
+    /// Removes all items and directories.
+    func clear() async throws(StorageError)
+
+    /// The next pending items of an action, after a number, in the order of their numbers.
+    func pending(_ action: FolderItem.Action, after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
+    /// Stores the state, size and error of items.
+    func update(_ items: [FolderItem]) async throws(StorageError)
+    /// Turns failed items into pending ones.
+    func renew() async throws(StorageError)
+    /// Items after a number, in the order of their numbers; those of these states.
+    func items(_ states: [FolderItem.State], after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
+    func counts() async throws(StorageError) -> FolderCounts
+
+    /// Stores how far the task is.
+    func keep(_ stage: FolderStage) async throws(StorageError)
+    /// Removes the plan with its file. Later calls fail.
+    func remove() async
+    func close() async
+}
+
+/// How far a task over a folder is.
+public enum FolderStage: Equatable, Sendable {
+    case planning
+    /// All items are known.
+    case working
+    case ended(FolderOutcome, at: Timestamp)
+}
+
+public enum FolderOutcome: Equatable, Sendable {
+    case succeeded
+    case cancelled
+    case failed(StorageError)
+}
+
+/// How many items there are, and their bytes.
+public struct FolderCounts: Equatable, Sendable {
+    /// Transfers, whatever their state, and their bytes, without those that are refused.
+    public var total: Int64 = 0
+    public var totalBytes: Int64 = 0
+    /// Transfers that are done, and their bytes with those of unchanged ones.
+    public var completed: Int64 = 0
+    public var completedBytes: Int64 = 0
+    public var unchanged: Int64 = 0
+    /// Deletions that are to be done, and those that are done.
+    public var toDelete: Int64 = 0
+    public var deleted: Int64 = 0
+    /// Of either action.
+    public var refused: Int64 = 0
+    public var failed: Int64 = 0
+
+    public init() {}
+}
+
+/// A plan as an earlier process has left it.
+public struct StoredFolder: Sendable {
+    public var plan: any FolderPlan
+    public var request: FolderRequest
+    public var stage: FolderStage
+    /// Orders tasks by their creation.
+    public var number: Int64
+    public var began: Timestamp
+    /// The endpoint that the task belongs to, where it is not the service's own.
+    public var endpoint: String?
+
+    public init(
+        plan: any FolderPlan, request: FolderRequest, stage: FolderStage, number: Int64, began: Timestamp,
+        endpoint: String? = nil
+    ) {
+        (self.plan, self.request, self.stage) = (plan, request, stage)
+        (self.number, self.began, self.endpoint) = (number, began, endpoint)
+    }
+}
+
+/// The plans of all tasks over folders.
+public protocol FolderStore: Sendable {
+    /// Returns when the plan survives the process.
+    func begin(
+        _ id: String, _ request: FolderRequest, number: Int64, began: Timestamp
+    ) async throws(StorageError) -> any FolderPlan
+    /// All plans of earlier processes, those of other endpoints too; an unreadable one is the reason why, and is kept.
+    func stored() async throws(StorageError) -> [Result<StoredFolder, StorageError>]
+}

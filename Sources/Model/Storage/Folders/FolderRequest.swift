@@ -1,0 +1,111 @@
+/// What a task over a folder was asked to do. Stored with its plan.
+public struct FolderRequest: Codable, Equatable, Sendable {
+    public enum Kind: String, Codable, CaseIterable, Sendable {
+        /// Uploads a directory below a reference.
+        case put
+        /// Downloads what is below a reference to a directory.
+        case write
+        /// Deletes what is below a reference.
+        case delete
+    }
+
+    public var kind: Kind
+    /// The folder, or the root of a bucket.
+    public var reference: Reference
+    /// The local directory, an absolute path; nil where objects are deleted.
+    public var directory: String?
+    /// The files to take; all where that is empty. Each is a pattern of `FolderFilter`.
+    public var include: [String] = []
+    /// The files and folders to leave out.
+    public var exclude: [String] = []
+    /// Skips files whose target has the same size and checksum.
+    public var onlyChanged = false
+    /// Removes from the target what the source does not have, after everything else has succeeded.
+    public var deletesOthers = false
+    /// Replaces nothing.
+    public var keepsExisting = false
+    /// Plans, and changes nothing.
+    public var isDryRun = false
+    /// Of the new objects.
+    public var metadata = SettableMetadata()
+    public var client = FolderClient()
+
+    public init(_ kind: Kind, _ reference: Reference, directory: String? = nil) {
+        (self.kind, self.reference, self.directory) = (kind, reference, directory)
+    }
+}
+
+/// The settings of the client that began a task over a folder.
+public struct FolderClient: Codable, Equatable, Sendable {
+    /// How long failures of one file, and of one request, may be retried, in seconds.
+    public var retryTime: Double = 600
+    public var operationRetryTime: Double = 120
+    /// In bytes; nil without a fixed size.
+    public var chunkSize: Int64?
+    public var userProject: String?
+    /// The umask of the client, if it is known.
+    public var newFilesMask: UInt32?
+    /// The client used its own tokens: only a client with tokens may resume the task.
+    public var hasOwnTokens = false
+
+    public init() {}
+}
+
+/// One file of a task over a folder.
+public struct FolderItem: Equatable, Sendable {
+    public enum Action: String, CaseIterable, Sendable {
+        /// Upload or download, as the task does.
+        case transfer
+        /// Of the target, or of the folder that is deleted.
+        case delete
+    }
+
+    public enum State: String, CaseIterable, Sendable {
+        /// Still to do; with `dryRun`, what would be done.
+        case pending
+        case done
+        /// There was nothing to do: the target is the same, or is there and must not be replaced.
+        case unchanged
+        /// It cannot be an object, or a file: a link, a socket, a name.
+        case refused
+        case failed
+    }
+
+    /// Orders the items of a task by when they were found. 0 before the plan has it.
+    public var number: Int64 = 0
+    /// Below the folder and the directory: segments without slashes at their ends. Bytes that are no UTF-8 are replaced.
+    public var path: String
+    public var action: Action
+    public var state: State
+    /// In bytes, of the source or of what is deleted.
+    public var size: Int64
+    /// What is at the target, or the object that is downloaded or deleted.
+    public var object: FolderObject?
+    /// Why it is refused or has failed.
+    public var error: StorageError?
+
+    public init(
+        _ path: String, _ action: Action = .transfer, _ state: State = .pending, size: Int64 = 0,
+        object: FolderObject? = nil, error: StorageError? = nil
+    ) {
+        (self.path, self.action, self.state, self.size) = (path, action, state, size)
+        (self.object, self.error) = (object, error)
+    }
+}
+
+/// What a plan knows of an object.
+public struct FolderObject: Equatable, Sendable {
+    public var generation: Int64
+    public var size: Int64
+    public var md5: [UInt8]?
+    public var crc32c: UInt32?
+
+    public init(generation: Int64, size: Int64, md5: [UInt8]?, crc32c: UInt32?) {
+        (self.generation, self.size, self.md5, self.crc32c) = (generation, size, md5, crc32c)
+    }
+
+    public init(_ metadata: ObjectMetadata) {
+        self.init(
+            generation: metadata.generation, size: metadata.size, md5: metadata.md5, crc32c: metadata.crc32c)
+    }
+}

@@ -1,0 +1,43 @@
+/// A local directory with all that is below it, as tasks over folders read and change it. No link below the directory is
+/// followed. Paths are relative to it, with slashes between their segments. Errors name the file.
+public protocol LocalTree: Sendable {
+    /// Reads a directory; an empty path is the tree's own. Throws where it cannot be read.
+    func read(_ directory: String) async throws(StorageError) -> any LocalDirectoryReader
+    /// The status of a file; nil where there is nothing. A link is not followed.
+    func entry(_ path: String) async throws(StorageError) -> LocalEntry?
+    /// The MD5 or the CRC32C of a file, the one that the object has, equals that of the object. False for another size.
+    func hasBytes(_ path: String, of object: FolderObject) async throws(StorageError) -> Bool
+    /// Creates the directories that a file needs, the tree's own too. Throws where something else than a directory has
+    /// the name of one.
+    func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError)
+    /// Removes a file, and returns false where there is none. Throws for a directory.
+    func remove(_ path: String) async throws(StorageError) -> Bool
+    /// The absolute path of a file.
+    func absolute(_ path: String) -> String
+}
+
+/// Reads one directory in pieces: the memory does not grow with it.
+public protocol LocalDirectoryReader: Sendable {
+    /// At most so many entries; none at the end. In the order of the file system.
+    func next(_ most: Int) async throws(StorageError) -> [LocalEntry]
+}
+
+/// What is in a directory.
+public struct LocalEntry: Equatable, Sendable {
+    public enum Kind: Equatable, Sendable {
+        case file
+        case directory
+        /// It is no file that could be an object, or may not be read: why, as a sentence without its subject.
+        case other(String)
+    }
+
+    /// Below the tree. Bytes that are no UTF-8 are replaced: its kind is `other` then.
+    public var path: String
+    public var kind: Kind
+    /// In bytes; 0 unless it is a file.
+    public var size: Int64
+
+    public init(_ path: String, _ kind: Kind, size: Int64 = 0) {
+        (self.path, self.kind, self.size) = (path, kind, size)
+    }
+}
