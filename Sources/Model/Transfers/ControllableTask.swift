@@ -2,7 +2,7 @@ import Platform
 import Storage
 
 /// A task, as the methods that control it see it.
-@Loop public protocol ControllableTask: AnyObject {
+@Loop public protocol ControllableTask: AnyObject, Sendable {
     associatedtype Snapshot: Sendable
 
     /// What the names of its methods begin with.

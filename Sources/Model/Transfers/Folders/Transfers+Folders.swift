@@ -149,3 +149,12 @@ extension MetadataChange {
         }
     }
 }
+
+extension Transfers {
+    /// The waits of files after failures, with the tasks over folders that they belong to.
+    public var restingFolders: [(String, Retry)] { resting(folderUploads) + resting(folderDownloads) }
+
+    private func resting<Strategy>(_ list: TaskList<Strategy>) -> [(String, Retry)] {
+        list.all.compactMap { task in task.machine.retry.flatMap { retry in task.folder.map { ($0, retry) } } }
+    }
+}
