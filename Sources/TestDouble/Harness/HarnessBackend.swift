@@ -31,6 +31,10 @@ package final class HarnessBackend: Backend {
         try await engine.inspect(file: path)
     }
 
+    package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree {
+        engine.localTree(directory, isWritten: isWritten)
+    }
+
     package func beginUpload(_ upload: Upload) -> any UploadSession {
         let session = SpaceUpload(engine.beginUpload(upload), upload.reference, upload.source, ledger)
         guard let harness else { return session }
