@@ -44,6 +44,18 @@ struct Resume<Strategy: ListedStrategy>: TaskMethod {
     }
 }
 
+/// `…Task/retry`: ends the wait after a failure; a task that has failed begins anew.
+struct RetryTask<Strategy: ListedStrategy>: TaskMethod {
+    static var name: String { "\(Strategy.kind)Task/retry" }
+    let task: String
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let task: TransferTask<Strategy> = try await request.task(task)
+        let running = try await request.context.transfers.retry(task, tokens: request.context.tokens)
+        return accepted(running != nil, running ?? task)
+    }
+}
+
 /// `…Task/cancel`: answers once the task has stopped for good.
 struct Cancel<Strategy: ListedStrategy>: TaskMethod {
     static var name: String { "\(Strategy.kind)Task/cancel" }
