@@ -65,6 +65,37 @@ import Testing
         }
     }
 
+    @Test func `A retried upload to the embedded engine continues after a kill, and replaces an older object`()
+        async throws
+    {
+        try await RestartableService.run(.embedded) { program in
+            let bytes = noise(1000, seed: 5)
+            try program.start("--harness")
+            try program.call("reference/putData", ["reference": "gs://default-bucket/a", "text": "old", "wait": true])
+            try program.call("storage/updateSettings", ["maxUploadRetryTime": 0])
+            try program.call("harness/arm", ["on": "whole", "do": ["fail": ["httpStatus": 503]]])
+            let file = try program.write(bytes, to: "source")
+            // It is recorded only now that it has ended.
+            let error = try program.refused {
+                try program.call(
+                    "reference/putFile",
+                    ["reference": "gs://default-bucket/a", "file": .string(file), "wait": true])
+            }
+            #expect(error["data"]?["name"] == "retryLimitExceeded")
+            let id = try program.tasks().last?.id ?? ""
+            try program.kill()
+            try program.start("--harness")
+            try program.call("harness/arm", ["on": "whole", "do": ["hold": true]])
+            #expect(try program.call("uploadTask/retry", ["task": .string(id)])["accepted"] == true)
+            #expect(try program.call("harness/settled")["held"]?.array?.count == 1)
+            try program.kill()
+            try program.start("--tasks", "resume")
+            #expect(try program.call("uploadTask/wait", ["task": .string(id)]).state == "success")
+            _ = try program.expectObject("a", bytes)
+            try program.terminate()
+        }
+    }
+
     @Test func `A file that was changed since is not uploaded by a retry`() async throws {
         try await RestartableService.run(.gcs) { program in
             try program.start()

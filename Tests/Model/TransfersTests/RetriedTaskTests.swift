@@ -251,6 +251,120 @@ import Testing
     }
 }
 
+/// Random sequences of failures, retries, forgets and crashes.
+@Loop @Suite(.watchdog(minutes: 10)) struct RetryWalkTests {
+    @Test(arguments: UInt64(0)..<10)
+    func `Random sequences with retries and crashes neither lose nor resurrect a task`(block: UInt64) async throws {
+        var retries = 0
+        for seed in block * 10..<(block + 1) * 10 {
+            let walk = Walk(seed: seed)
+            for _ in 0..<60 { try await walk.step() }
+            try await walk.crash()
+            retries += walk.retries
+        }
+        #expect(retries > 50)
+    }
+}
+
+/// Uploads of files that fail at their first failure, and whether each one has failed.
+@Loop private final class Walk {
+    private let seed: UInt64
+    private var random: SeededGenerator
+    private var stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
+    private var hasFailed: [String: Bool] = [:]
+    private var sessions: [String: ScriptedSession] = [:]
+    private(set) var retries = 0
+
+    init(seed: UInt64) {
+        self.seed = seed
+        random = SeededGenerator(state: seed)
+    }
+
+    func step() async throws {
+        let id = hasFailed.keys.sorted().randomElement(using: &random)
+        switch (Int.random(in: 0..<12, using: &random), id) {
+        case (0, _), (1, _), (_, nil): try await make()
+        case (2, _): try await crash()
+        case (3, let id?): try await crash(retrying: id)
+        case (4, let id?): try await forget(id)
+        case (5..<8, let id?): try await fail(id)
+        case (_, let id?): try await retry(id)
+        }
+        try check()
+    }
+
+    private func task(_ id: String) throws -> UploadTask { try stage.transfers.uploads.task(id) }
+
+    private func make() async throws {
+        guard hasFailed.count < 2 else { return }
+        try stage.transfers.settings.set(.maxUploadRetryTime, to: 0)
+        let task = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init())
+        task.start()
+        hasFailed[task.id] = false
+        try await follow(task.id)
+    }
+
+    /// The task runs now.
+    private func follow(_ id: String) async throws {
+        let session = try await stage.backend.nextSession()
+        try #require(session.upload.task == id && session.upload.bookmark == nil, "seed \(seed)")
+        try #require(try await session.nextStep() == .open)
+        sessions[id] = session
+    }
+
+    private func fail(_ id: String) async throws {
+        guard hasFailed[id] == false else { return }
+        sessions.removeValue(forKey: id)?.answer(.failed(.busy))
+        _ = try? await task(id).result()
+        hasFailed[id] = true
+    }
+
+    private func retry(_ id: String) async throws {
+        let again = try await stage.transfers.retry(task(id))
+        try #require((again != nil) == hasFailed[id], "seed \(seed)")
+        guard again != nil else { return }
+        retries += 1
+        hasFailed[id] = false
+        try await follow(id)
+    }
+
+    private func forget(_ id: String) async throws {
+        let task = try task(id), isForgotten = await stage.transfers.uploads.forget(task)
+        try #require(isForgotten == hasFailed[id], "seed \(seed)")
+        guard isForgotten else { return }
+        hasFailed[id] = nil
+        try #require(try await stage.transfers.retry(task) == nil, "seed \(seed)")
+    }
+
+    /// A retry that is not recorded has not happened.
+    private func crash(retrying id: String) async throws {
+        guard hasFailed[id] == true else { return }
+        let (transfers, task) = (stage.transfers, try task(id))
+        stage.store?.stall()
+        let retry = Task { try await transfers.retry(task) }
+        try await stage.store?.stalled.next()
+        try await crash()
+        try #require(try await retry.value == nil, "seed \(seed)")
+    }
+
+    func crash() async throws {
+        stage = try await stage.afterCrash()
+        sessions = [:]
+        try check()
+        for task in stage.transfers.uploads.all where hasFailed[task.id] == false {
+            try #require(task.state == .paused && task.resume(), "seed \(seed)")
+            try await follow(task.id)
+        }
+    }
+
+    private func check() throws {
+        let all = stage.transfers.uploads.all
+        try #require(all.map(\.id).sorted() == hasFailed.keys.sorted(), "seed \(seed)")
+        for task in all { try #require((task.state == .failed) == hasFailed[task.id], "seed \(seed): \(task.state)") }
+        try #require(Set(stage.store?.kept.keys.map { $0 } ?? []) == Set(hasFailed.keys), "seed \(seed)")
+    }
+}
+
 extension TransferLimits {
     fileprivate static func tasks(_ count: Int) -> TransferLimits {
         var limits = TransferLimits()
