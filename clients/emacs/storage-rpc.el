@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; `M-x storage-rpc-put-file' uploads a file, `M-x storage-rpc-get-file' downloads one,
-;; `M-x storage-rpc-pause', `storage-rpc-resume' and `storage-rpc-cancel' control transfers, and
+;; `M-x storage-rpc-pause', `storage-rpc-resume', `storage-rpc-retry' and `storage-rpc-cancel' control transfers, and
 ;; `M-x storage-rpc-get-metadata' shows the metadata of an object.  The first command connects to the service that
 ;; all clients of the root share, and starts it if there is none.  Transfers continue when Emacs ends.
 
@@ -334,6 +334,12 @@ Say DONE where no event does."
   "Let TRANSFER go on where it was paused."
   (interactive (list (storage-rpc--choose "Resume " "paused")))
   (storage-rpc--control transfer "resume" "goes on"))
+
+;;;###autoload
+(defun storage-rpc-retry (transfer)
+  "Let TRANSFER, which waits after a failure, try again now."
+  (interactive (list (storage-rpc--choose "Retry " "running")))
+  (storage-rpc--control transfer "retry" "tries again"))
 
 ;;;###autoload
 (defun storage-rpc-cancel (transfer)

@@ -237,6 +237,11 @@ declare class Task extends TaskMethods {
   pause(): Promise<boolean>;
   /** Continues the task. False if its state does not allow it. */
   resume(): Promise<boolean>;
+  /**
+   * Ends the wait after a failure at once. A task that has failed with an error that may pass runs again, from its
+   * beginning: its listeners hear of it again, and `wait` is for its new end. False if the task cannot be retried.
+   */
+  retry(): Promise<boolean>;
   /** Resolves once the task has ended. False if it had ended before, or completes at that moment. */
   cancel(): Promise<boolean>;
   snapshot(): Promise<Snapshot>;

@@ -11,7 +11,8 @@ BY_HAND = {  # What these do happens in the client as well.
     "Storage": ("initialize", "shutdown", "exit", "reference", "updateSettings", "observe", "removeObserver"),
     "Reference": ("child", "parent", "root", "putData", "putFile", "copy", "move", "writeToFile"),
     "Task": (
-        "pause", "resume", "cancel", "snapshot", "wait", "list", "observe", "removeObserver", "removeAllObservers",
+        "pause", "resume", "retry", "cancel", "snapshot", "wait", "list", "observe", "removeObserver",
+        "removeAllObservers",
     ),
 }  # fmt: skip
 CLASSES = ("Storage", "Reference", "Task")

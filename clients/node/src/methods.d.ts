@@ -335,7 +335,7 @@ export interface Metric {
 /** The number of tasks in each state. */
 export type ServiceTasks = { [name in State]?: number };
 
-/** The result of pausing, resuming or cancelling a task. */
+/** The result of a control of a task. */
 export interface TaskControl {
   /** False, without an event, if the state of the task does not allow the change. */
   accepted: boolean;
@@ -720,6 +720,12 @@ export interface Methods {
     };
     result: TaskControl;
   };
+  "uploadTask/retry": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
+  };
   "uploadTask/cancel": {
     params: {
       task: Task;
@@ -788,6 +794,12 @@ export interface Methods {
     result: TaskControl;
   };
   "downloadTask/resume": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
+  };
+  "downloadTask/retry": {
     params: {
       task: Task;
     };

@@ -6,6 +6,7 @@ import { onAbort } from "./signals.js";
 import { Snapshots, tell } from "./snapshots.js";
 
 const NOTHING = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
+const ENDED = new Set(["success", "failed", "cancelled"]);
 const ignore = () => {};
 
 /** The same promise. The end of a task may come before its caller awaits it: then it is no unhandled rejection. */
@@ -36,9 +37,13 @@ class Task extends TaskMethods {
     this.#id = id;
     this.#last = { task: this, status: "resume", state: "queued", progress: NOTHING };
     this.#started = Promise.resolve(id);
+    this.#awaitEnd();
+    if (id !== undefined) this.on("newListener", (event) => STATUSES.includes(event) && this.#listen());
+  }
+
+  #awaitEnd() {
     this.#end.promise = new Promise((resolve, reject) => Object.assign(this.#end, { resolve, reject }));
     this.#end.promise.catch(ignore);
-    if (id !== undefined) this.on("newListener", (event) => STATUSES.includes(event) && this.#listen());
   }
 
   get id() {
@@ -57,6 +62,10 @@ class Task extends TaskMethods {
 
   resume() {
     return this.#control("resume");
+  }
+
+  retry() {
+    return this.#control("retry");
   }
 
   cancel() {
@@ -202,6 +211,13 @@ class Task extends TaskMethods {
     Promise.all(STATUSES.map((status) => this.#observe(status))).catch((error) => this._fail(error));
   }
 
+  /** A task that has failed runs again: it has another end, of which its listeners hear. */
+  #renew() {
+    this.#isOver = this.#isListening = false;
+    this.#awaitEnd();
+    this.#listen();
+  }
+
   #observe(status, callback) {
     const then = ({ handle }) => {
       const isLate = this.#isOver && status !== this.#last.status;
@@ -230,6 +246,7 @@ class Task extends TaskMethods {
       return false;
     }
     const then = ({ accepted, snapshot }) => {
+      if (this.#isOver && !ENDED.has(snapshot.state)) this.#renew();
       this.#keepGoing({ isPaused: snapshot.state === "paused" });
       return accepted;
     };

@@ -54,6 +54,7 @@ Method = Literal[
     "reference/writeToFile",
     "uploadTask/pause",
     "uploadTask/resume",
+    "uploadTask/retry",
     "uploadTask/cancel",
     "uploadTask/snapshot",
     "uploadTask/wait",
@@ -64,6 +65,7 @@ Method = Literal[
     "uploadTask/removeAllObservers",
     "downloadTask/pause",
     "downloadTask/resume",
+    "downloadTask/retry",
     "downloadTask/cancel",
     "downloadTask/snapshot",
     "downloadTask/wait",
@@ -76,6 +78,7 @@ Method = Literal[
 TaskVerb = Literal[
     "pause",
     "resume",
+    "retry",
     "cancel",
     "snapshot",
     "wait",
@@ -735,6 +738,21 @@ class TaskMethods(Asking):
         """
         return self._ask("resume", {}, lambda result: bool(result["accepted"]), timeout)
 
+    def retry(self, *, timeout: float | None = None) -> bool:
+        """Tries an upload again at once: the network is back.
+
+        An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
+        one that was due. An upload that has failed with an error that is `retryable`, or with -13030, begins anew
+        under the same id, with the same request and a new retry time: it is queued, listed as unfinished, and
+        survives restarts, as one that was just created. Its observers have received `failure` and are gone: observe
+        it again. It continues with the tokens of this connection. A copy or a move first finds out whether its object
+        is stored. `accepted` is false for an upload that runs without a wait, is paused, succeeded, was cancelled or
+        failed for good, for one of `reference/putData` whose bytes are gone, for one of the gateway or of another
+        endpoint, and for one that a release before this method recorded. With --max-tasks unfinished tasks, and if
+        the disk is full, it is -13013, and the task stays as it is.
+        """
+        return self._ask("retry", {}, lambda result: bool(result["accepted"]), timeout)
+
     def cancel(self, *, timeout: float | None = None) -> bool:
         """Ends an upload; nothing is stored.
 
@@ -1283,6 +1301,21 @@ class AsyncTaskMethods(AsyncAsking):
         In the SDK: `StorageUploadTask.resume()`.
         """
         return await self._ask("resume", {}, lambda result: bool(result["accepted"]))
+
+    async def retry(self) -> bool:
+        """Tries an upload again at once: the network is back.
+
+        An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
+        one that was due. An upload that has failed with an error that is `retryable`, or with -13030, begins anew
+        under the same id, with the same request and a new retry time: it is queued, listed as unfinished, and
+        survives restarts, as one that was just created. Its observers have received `failure` and are gone: observe
+        it again. It continues with the tokens of this connection. A copy or a move first finds out whether its object
+        is stored. `accepted` is false for an upload that runs without a wait, is paused, succeeded, was cancelled or
+        failed for good, for one of `reference/putData` whose bytes are gone, for one of the gateway or of another
+        endpoint, and for one that a release before this method recorded. With --max-tasks unfinished tasks, and if
+        the disk is full, it is -13013, and the task stays as it is.
+        """
+        return await self._ask("retry", {}, lambda result: bool(result["accepted"]))
 
     async def cancel(self) -> bool:
         """Ends an upload; nothing is stored.

@@ -14,6 +14,7 @@ from ._types import Metadata, SnapshotOf, Status
 from .errors import ServiceGone
 from .wire import decode
 
+T = TypeVar("T")
 S = TypeVar("S", bound=SnapshotOf[Any, Any])
 
 
@@ -32,9 +33,13 @@ class TaskBase(Generic[S]):
         self.id = id
         self.observers = {}
         self._storage = storage
-        self._end, self._done = storage._promise(), storage._promise()
-        self._events: Events[S] = Events(self._end, self._done, storage._dispatcher.post)
         self._kept = ENDS
+        self._renew()
+
+    def _renew(self) -> None:
+        """Waits for an end: of a new task, and of one that has failed and runs again."""
+        self._end, self._done = self._storage._promise(), self._storage._promise()
+        self._events: Events[S] = Events(self._end, self._done, self._storage._dispatcher.post)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
@@ -60,6 +65,16 @@ class TaskBase(Generic[S]):
             return id
 
         return then
+
+    def _understood(self, verb: TaskVerb, then: Callable[[Any], T]) -> Callable[[Any], T]:
+        """Converts an answer. That to `retry` may tell of a task that has ended here that it runs again."""
+
+        def retried(result: Any) -> T:
+            if self._events.over and result["snapshot"]["state"] in ("queued", "running", "paused"):
+                self._renew()
+            return then(result)
+
+        return retried if verb == "retry" else then
 
     def _observing(self, status: Status, callback: Callable[[S], object] | None) -> Callable[[Any], str]:
         """Converts the answer to `observe` into the handle, and registers the observer before its first event."""

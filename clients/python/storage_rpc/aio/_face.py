@@ -76,14 +76,18 @@ class Waiting(AsyncTaskMethods, TaskBase[S]):
     id: str | None
     """Unique across restarts of the service; None until the task has started."""
     _storage: Session[S]
+    _listening: asyncio.Future[Any] | None
 
     def __init__(self, storage: Session[S], id: str | None = None) -> None:
         super().__init__(storage, id)
         self._kept = STATUSES
-        self._listening: asyncio.Future[Any] | None = None
         self._started: asyncio.Future[str] = storage._promise()
         if id is not None:
             self._started.set_result(id)
+
+    def _renew(self) -> None:
+        super()._renew()
+        self._listening = None
 
     async def started(self) -> str:
         """The id, once the service has created the task."""
@@ -132,6 +136,7 @@ class Waiting(AsyncTaskMethods, TaskBase[S]):
             self._events.lose(error)
 
     async def _ask(self, verb: TaskVerb, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
+        then = self._understood(verb, then)
         return await self._storage._ask(self._method(verb), {"task": await self.started(), **params}, then)
 
 
