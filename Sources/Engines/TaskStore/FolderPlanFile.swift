@@ -36,6 +36,7 @@ final class FolderPlanFile: FolderPlan {
     ) async throws(StorageError) {
         try await use { state in
             guard Self.isName(self.id) else { throw StorageError(.internalError, "\(self.id) names no file.") }
+            try self.directory.check()
             let directory = try self.makeFile()
             do {
                 let database = try self.opened(&state, isNew: true)
