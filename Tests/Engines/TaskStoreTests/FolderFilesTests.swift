@@ -6,6 +6,7 @@ import Storage
 import TestSupport
 import Testing
 
+@testable import EmbeddedEngine
 @testable import LocalFiles
 @testable import Roots
 @testable import TaskStore
@@ -417,6 +418,26 @@ import Testing
         ] { #expect(error.message.contains("is closed")) }
         await plan.remove()
         #expect(try names(in: folder) == ["task.sqlite"])
+    }
+
+    @Test func `Copies of a root have no plans, and a replaced root gives its own away`() async throws {
+        let root = try root()
+        do {
+            let backend = try EmbeddedBackend(root, time: .system)
+            try await backend.open()
+            try await (backend.folders.begin("task", request(), number: 1, began: began)).close()
+            _ = try await backend.save(into: scratch.path + "/copy")
+            await backend.close()
+            #expect(try names(in: folder) == ["task.sqlite"])
+        }
+        #expect(try !names(in: scratch.path + "/copy").contains("folders"))
+        let backend = try EmbeddedBackend(root, time: .system)
+        try await backend.open()
+        #expect(try await stored(backend.folders).map(\.plan.id) == ["task"])
+        await backend.close()
+        try StorageRoot.replace(root.path, by: scratch.path + "/copy", former: scratch.path + "/former")
+        #expect(try names(in: scratch.path + "/former/folders") == ["task.sqlite"])
+        #expect(try !names(in: root.path).contains("folders"))
     }
 
     // MARK: - Resources
