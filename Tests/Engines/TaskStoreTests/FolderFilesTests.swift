@@ -187,7 +187,7 @@ import Testing
         // One pending, two done, three unchanged, four refused and five failed ones of either action.
         var expected = FolderCounts()
         (expected.total, expected.totalBytes) = (11, 1 + 2 * 2 + 3 * 4 + 5 * 16)
-        (expected.completed, expected.toDelete, expected.deleted) = (2, 1, 2)
+        (expected.completed, expected.toDelete, expected.deleted) = (2, 11, 2)
         (expected.refused, expected.failed) = (8, 10)
         let counts = try await plan.counts()
         (expected.unchanged, expected.completedBytes) = (counts.unchanged, counts.completedBytes)
