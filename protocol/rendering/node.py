@@ -9,7 +9,10 @@ FIRST = "// Rendered from protocol/openrpc.json by protocol/render.py: edit that
 WIDTH = 120
 BY_HAND = {  # What these do happens in the client as well.
     "Storage": ("initialize", "shutdown", "exit", "reference", "updateSettings", "observe", "removeObserver"),
-    "Reference": ("child", "parent", "root", "putData", "putFile", "copy", "move", "writeToFile", "putStream", "getStream"),
+    "Reference": (
+        "child", "parent", "root", "putData", "putFile", "copy", "move", "writeToFile", "putStream", "getStream",
+        "putDirectory", "writeToDirectory", "deleteAll",
+    ),
     "Task": (
         "pause", "resume", "cancel", "snapshot", "wait", "list", "observe", "removeObserver", "removeAllObservers",
     ),
