@@ -134,14 +134,20 @@ class UploadStreamOf(Sink, Generic[T]):
         self.offset, self.durable = taken.offset, taken.durable
 
     def _feed(self, source: Any) -> None:
+        trouble = self._copied(source)
+        if trouble is not None and not self._is_closed:
+            self._trouble = trouble
+            quietly(self._task.cancel)
+
+    def _copied(self, source: Any) -> BaseException | None:
+        """Stores the bytes of the source; returns what has prevented that."""
         try:
             for chunk in chunks(source, self._bytes.size):
                 self._write(chunk)
             self.finish()
         except BaseException as error:
-            if not self._is_closed:
-                self._trouble = error
-                quietly(self._task.cancel)
+            return error
+        return None
 
 
 class DownloadStreamOf(Source, Generic[T]):

@@ -133,14 +133,20 @@ class AsyncUploadStreamOf(Sink, Generic[T]):
         self.offset, self.durable = taken.offset, taken.durable
 
     async def _feed(self, source: Any) -> None:
+        trouble = await self._copied(source)
+        if trouble is not None and not self._is_closed:
+            self._trouble = trouble
+            await quietly(self._task.cancel)
+
+    async def _copied(self, source: Any) -> BaseException | None:
+        """Stores the bytes of the source; returns what has prevented that."""
         try:
             async for chunk in chunks(source, self._bytes.size):
                 await self._write(chunk)
             await self.finish()
         except BaseException as error:
-            if not self._is_closed:
-                self._trouble = error
-                await quietly(self._task.cancel)
+            return error
+        return None
 
 
 class AsyncDownloadStreamOf(Source, Generic[T]):
