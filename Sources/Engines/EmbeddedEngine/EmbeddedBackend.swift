@@ -109,6 +109,10 @@ package final class EmbeddedBackend: Backend {
         }.get()
     }
 
+    package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree {
+        DirectoryTree(directory, in: allowed, isWritten: isWritten, on: files)
+    }
+
     package func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }
 
     package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
