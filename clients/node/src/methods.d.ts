@@ -382,6 +382,8 @@ export interface FolderCounts {
   completed: number;
   /** Files that needed no transfer. */
   unchanged: number;
+  /** Objects or files to delete, whatever their state. */
+  toDelete: number;
   /** Objects or files that were deleted. */
   deleted: number;
   /** What cannot be an object or a file. */
@@ -832,14 +834,6 @@ export interface Methods {
     };
     result: Snapshot;
   };
-  "reference/getStream": {
-    params: {
-      reference: ReferenceParam;
-      offset?: number;
-      observe?: Status[] | boolean;
-    };
-    result: Snapshot;
-  };
   "reference/putDirectory": {
     params: {
       reference: ReferenceParam;
@@ -882,6 +876,14 @@ export interface Methods {
       wait?: boolean;
     };
     result: FolderSnapshot;
+  };
+  "reference/getStream": {
+    params: {
+      reference: ReferenceParam;
+      offset?: number;
+      observe?: Status[] | boolean;
+    };
+    result: Snapshot;
   };
   "uploadTask/pause": {
     params: {
@@ -1145,6 +1147,7 @@ export interface Methods {
 export const METHODS: readonly (keyof Methods)[];
 export const STATUSES: readonly Status[];
 export const METADATA: readonly (keyof MetadataWrite)[];
+export const COUNTS: readonly (keyof FolderCounts)[];
 export const RPC_NAMES: { readonly [code: number]: string };
 
 export class StorageMethods {

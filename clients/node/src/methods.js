@@ -36,10 +36,10 @@ export const METHODS = Object.freeze([
   "reference/listAll",
   "reference/getData",
   "reference/writeToFile",
-  "reference/getStream",
   "reference/putDirectory",
   "reference/writeToDirectory",
   "reference/deleteAll",
+  "reference/getStream",
   "uploadTask/pause",
   "uploadTask/resume",
   "uploadTask/cancel",
@@ -81,6 +81,9 @@ export const STATUSES = Object.freeze(["resume", "progress", "pause", "success",
 
 /** The properties of metadata that a write takes. */
 export const METADATA = Object.freeze(["cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customMetadata", "md5Hash", "bucket", "fullPath", "name", "object", "generation", "metageneration", "size", "timeCreated", "updated", "crc32c"]);
+
+/** What the snapshot of a folder counts. */
+export const COUNTS = Object.freeze(["total", "completed", "unchanged", "toDelete", "deleted", "refused", "failed"]);
 
 /** The names of JSON-RPC's own errors. */
 export const RPC_NAMES = Object.freeze({

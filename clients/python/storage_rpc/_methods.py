@@ -58,10 +58,10 @@ Method = Literal[
     "reference/listAll",
     "reference/getData",
     "reference/writeToFile",
-    "reference/getStream",
     "reference/putDirectory",
     "reference/writeToDirectory",
     "reference/deleteAll",
+    "reference/getStream",
     "uploadTask/pause",
     "uploadTask/resume",
     "uploadTask/cancel",
@@ -831,27 +831,6 @@ class ReferenceMethods(
             timeout,
         )
 
-    def get_stream(
-        self,
-        *,
-        offset: int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
-        timeout: float | None = None,
-    ) -> DownloadStreamT:
-        """Begins a download whose bytes the client fetches piece by piece.
-
-        `downloadTask/read` answers the next piece. All pieces are of one generation of the object: if it is replaced
-        or deleted meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most,
-        can be paused and observed, waits for its client without a limit of time, and ends with the connection that
-        began it, with -13040. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the
-        downloads that run at the same time, and is not recorded.
-
-        `offset`: The first byte that is read: at most the size of the object, else the task fails with -13050. 0 by
-        default.
-        """
-        return self._start_download_stream("reference/getStream", given(offset=offset), on_progress, observe, timeout)
-
     def put_directory(
         self,
         directory: str | os.PathLike[str],
@@ -890,7 +869,7 @@ class ReferenceMethods(
         that.
 
         `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
-        everything else has succeeded, and nothing that has changed since it was listed.
+        everything else has succeeded, and no object that has changed since it was listed.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 
@@ -953,7 +932,7 @@ class ReferenceMethods(
         that.
 
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
-        Nothing is removed before everything else has succeeded, and nothing that has changed since it was listed.
+        Nothing is removed before everything else has succeeded, and no object that has changed since it was listed.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 
@@ -1018,6 +997,27 @@ class ReferenceMethods(
             observe,
             timeout,
         )
+
+    def get_stream(
+        self,
+        *,
+        offset: int | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        timeout: float | None = None,
+    ) -> DownloadStreamT:
+        """Begins a download whose bytes the client fetches piece by piece.
+
+        `downloadTask/read` answers the next piece. All pieces are of one generation of the object: if it is replaced
+        or deleted meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most,
+        can be paused and observed, waits for its client without a limit of time, and ends with the connection that
+        began it, with -13040. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the
+        downloads that run at the same time, and is not recorded.
+
+        `offset`: The first byte that is read: at most the size of the object, else the task fails with -13050. 0 by
+        default.
+        """
+        return self._start_download_stream("reference/getStream", given(offset=offset), on_progress, observe, timeout)
 
 
 class TaskMethods(Asking):
@@ -1665,26 +1665,6 @@ class AsyncReferenceMethods(
         """
         return self._start_download_task("reference/writeToFile", {"file": local_path(file)}, on_progress, observe)
 
-    def get_stream(
-        self,
-        *,
-        offset: int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
-    ) -> DownloadStreamT:
-        """Begins a download whose bytes the client fetches piece by piece.
-
-        `downloadTask/read` answers the next piece. All pieces are of one generation of the object: if it is replaced
-        or deleted meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most,
-        can be paused and observed, waits for its client without a limit of time, and ends with the connection that
-        began it, with -13040. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the
-        downloads that run at the same time, and is not recorded.
-
-        `offset`: The first byte that is read: at most the size of the object, else the task fails with -13050. 0 by
-        default.
-        """
-        return self._start_download_stream("reference/getStream", given(offset=offset), on_progress, observe)
-
     def put_directory(
         self,
         directory: str | os.PathLike[str],
@@ -1722,7 +1702,7 @@ class AsyncReferenceMethods(
         that.
 
         `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
-        everything else has succeeded, and nothing that has changed since it was listed.
+        everything else has succeeded, and no object that has changed since it was listed.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 
@@ -1783,7 +1763,7 @@ class AsyncReferenceMethods(
         that.
 
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
-        Nothing is removed before everything else has succeeded, and nothing that has changed since it was listed.
+        Nothing is removed before everything else has succeeded, and no object that has changed since it was listed.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 
@@ -1845,6 +1825,26 @@ class AsyncReferenceMethods(
             on_progress,
             observe,
         )
+
+    def get_stream(
+        self,
+        *,
+        offset: int | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+    ) -> DownloadStreamT:
+        """Begins a download whose bytes the client fetches piece by piece.
+
+        `downloadTask/read` answers the next piece. All pieces are of one generation of the object: if it is replaced
+        or deleted meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most,
+        can be paused and observed, waits for its client without a limit of time, and ends with the connection that
+        began it, with -13040. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the
+        downloads that run at the same time, and is not recorded.
+
+        `offset`: The first byte that is read: at most the size of the object, else the task fails with -13050. 0 by
+        default.
+        """
+        return self._start_download_stream("reference/getStream", given(offset=offset), on_progress, observe)
 
 
 class AsyncTaskMethods(AsyncAsking):

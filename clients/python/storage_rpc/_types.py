@@ -151,6 +151,8 @@ class FolderCounts:
     """Files that were transferred."""
     unchanged: int
     """Files that needed no transfer."""
+    to_delete: int
+    """Objects or files to delete, whatever their state."""
     deleted: int
     """Objects or files that were deleted."""
     refused: int
