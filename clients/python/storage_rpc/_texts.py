@@ -41,5 +41,6 @@ class FolderText:
 def counted(files: Any) -> str:
     """The files of a task over a folder."""
     parts = [f"{files.completed + files.unchanged} of {files.total} files"] if files.total else []
-    others = (f"{getattr(files, kind)} {kind}" for kind in ("deleted", "refused", "failed") if getattr(files, kind))
-    return ", ".join([*parts, *others]) or "no files"
+    parts += [f"{files.deleted} of {files.to_delete} deleted"] if files.to_delete else []
+    parts += [f"{getattr(files, kind)} {kind}" for kind in ("refused", "failed") if getattr(files, kind)]
+    return ", ".join(parts) or "no files"

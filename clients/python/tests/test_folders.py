@@ -79,6 +79,8 @@ class FolderTests(StorageTestCase):
         self.assertEqual({one.status for one in heard}, {"progress", "success"})
         self.assertEqual(heard[-1], task.snapshot())
         self.assertEqual(str(heard[-1]), "photos: success, 6 of 6 bytes (100 %), 3 of 3 files")
+        deleted = self.folder.delete_all(exclude=["a.jpg"]).wait(PATIENCE)
+        self.assertRegex(str(deleted), r"^photos: success, .*, 2 of 2 deleted$")
 
     def test_paused_resumed_and_cancelled(self) -> None:
         self.storage.harness.arm("whole", times=None, rule="held", hold=True)
