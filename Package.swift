@@ -179,7 +179,7 @@ let package = Package(
             name: "LocalFilesTests",
             dependencies: [
                 "EmbeddedEngine", "GoogleEngines", "Roots", "LocalFiles", "Storage", "HTTPClient", "Checksums",
-                "TestSupport",
+                "Platform", "TestSupport",
             ]),
         .testTarget(
             name: "EngineTests",
