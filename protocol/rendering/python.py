@@ -58,13 +58,6 @@ class AsyncAsking:
         raise NotImplementedError
 
 
-class Retrying:
-    """Notes that a task that had ended goes on."""
-
-    def _retried(self, result: Any) -> bool:
-        raise NotImplementedError
-
-
 class Referring(
     Generic[
         %s,
@@ -107,8 +100,6 @@ def calls(document):
     for prefix in ("", "Async"):
         for receiver in BY_HAND:
             bases = f"({prefix}Asking)"
-            if receiver == "FolderTask":
-                bases = f"({prefix}Asking, Retrying)"
             if receiver == "Reference":
                 bases = f"(\n    {prefix}Asking,\n    Referring[\n        {own},\n    ],\n)"
             body += f"\n\nclass {prefix}{receiver}Methods{bases}:\n"
@@ -148,7 +139,7 @@ def call(verb, method, receiver, prefix):
         start = f"return self._start_{snake(started[:1].lower() + started[1:])}"
         begin = statement(start, [*first, f'"{method["name"]}"', params, *passed])
         return signature("", name, required + own, GENERICS[started]) + doc + begin
-    kind, convert = ("bool", "self._retried") if verb == "retry" else outcome(method)
+    kind, convert = outcome(method)
     own = required + optional + ([] if prefix else ["*", "timeout: float | None = None"])
     asked = verb if receiver.endswith("Task") else method["name"]
     passed = [f'"{asked}"', params, convert] + ([] if prefix else ["timeout"])

@@ -112,6 +112,7 @@ class Waiting(TaskBase[S, R]):
     def _ask(
         self, verb: TaskVerb, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
     ) -> T:
+        then = self._understood(verb, then)
         return self._storage._ask(self._method(verb), {"task": self.id, **params}, then, timeout)
 
 

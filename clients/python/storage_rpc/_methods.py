@@ -133,13 +133,6 @@ class AsyncAsking:
         raise NotImplementedError
 
 
-class Retrying:
-    """Notes that a task that had ended goes on."""
-
-    def _retried(self, result: Any) -> bool:
-        raise NotImplementedError
-
-
 class Referring(
     Generic[
         ReferenceT,
@@ -1062,7 +1055,7 @@ class TaskMethods(Asking):
         return self._ask("forget", {}, lambda result: bool(result["accepted"]), timeout)
 
 
-class FolderTaskMethods(Asking, Retrying):
+class FolderTaskMethods(Asking):
     def pause(self, *, timeout: float | None = None) -> bool:
         """Stops a task over a folder until it is resumed.
 
@@ -1090,7 +1083,7 @@ class FolderTaskMethods(Asking, Retrying):
         A wait after a failure ends now. A task that has failed goes on with the items that failed and those that are
         still to do, under the same id; observers are added anew.
         """
-        return self._ask("retry", {}, self._retried, timeout)
+        return self._ask("retry", {}, lambda result: bool(result["accepted"]), timeout)
 
     def forget(self, *, timeout: float | None = None) -> bool:
         """Removes an ended task from the list.
@@ -1889,7 +1882,7 @@ class AsyncTaskMethods(AsyncAsking):
         return await self._ask("forget", {}, lambda result: bool(result["accepted"]))
 
 
-class AsyncFolderTaskMethods(AsyncAsking, Retrying):
+class AsyncFolderTaskMethods(AsyncAsking):
     async def pause(self) -> bool:
         """Stops a task over a folder until it is resumed.
 
@@ -1917,7 +1910,7 @@ class AsyncFolderTaskMethods(AsyncAsking, Retrying):
         A wait after a failure ends now. A task that has failed goes on with the items that failed and those that are
         still to do, under the same id; observers are added anew.
         """
-        return await self._ask("retry", {}, self._retried)
+        return await self._ask("retry", {}, lambda result: bool(result["accepted"]))
 
     async def forget(self) -> bool:
         """Removes an ended task from the list.

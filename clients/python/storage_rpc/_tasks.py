@@ -14,6 +14,7 @@ from ._types import Status
 from .errors import ServiceGone
 from .wire import decode
 
+T = TypeVar("T")
 R = TypeVar("R")
 
 
@@ -30,14 +31,15 @@ class TaskBase(Generic[S, R]):
 
     def __init__(self, storage: Any, id: str | None = None) -> None:
         self.id = id
-        self._storage = storage
-        self._begin()
-
-    def _begin(self) -> None:
         self.observers = {}
+        self._storage = storage
+        self._kept = ENDS
+        self._renew()
+
+    def _renew(self) -> None:
+        """Waits for an end: of a new task, and of one that has failed and runs again."""
         self._end, self._done = self._storage._promise(), self._storage._promise()
         self._events: Events[S] = Events(self._end, self._done, self._storage._dispatcher.post)
-        self._kept = ENDS
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
@@ -64,11 +66,15 @@ class TaskBase(Generic[S, R]):
 
         return then
 
-    def _retried(self, result: Any) -> bool:
-        """Converts the answer to `retry`: what has ended and goes on is observed anew."""
-        if result["accepted"] and self._events.over:
-            self._begin()
-        return bool(result["accepted"])
+    def _understood(self, verb: TaskVerb, then: Callable[[Any], T]) -> Callable[[Any], T]:
+        """Converts an answer. That to `retry` may tell of a task that has ended here that it runs again."""
+
+        def retried(result: Any) -> T:
+            if self._events.over and result["snapshot"]["state"] in ("queued", "running", "paused"):
+                self._renew()
+            return then(result)
+
+        return retried if verb == "retry" else then
 
     def _outcome(self, snapshot: S) -> R:
         """The result of a task that has ended. Raises its error."""

@@ -77,17 +77,18 @@ class Waiting(TaskBase[S, R]):
     id: str | None
     """Unique across restarts of the service; None until the task has started."""
     _storage: Session
+    _listening: asyncio.Future[Any] | None
 
     def __init__(self, storage: Session, id: str | None = None) -> None:
         super().__init__(storage, id)
+        self._kept = STATUSES
         self._started: asyncio.Future[str] = storage._promise()
         if id is not None:
             self._started.set_result(id)
 
-    def _begin(self) -> None:
-        super()._begin()
-        self._kept = STATUSES
-        self._listening: asyncio.Future[Any] | None = None
+    def _renew(self) -> None:
+        super()._renew()
+        self._listening = None
 
     async def started(self) -> str:
         """The id, once the service has created the task."""
@@ -129,6 +130,7 @@ class Waiting(TaskBase[S, R]):
             self._events.lose(error)
 
     async def _ask(self, verb: TaskVerb, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
+        then = self._understood(verb, then)
         return await self._storage._ask(self._method(verb), {"task": await self.started(), **params}, then)
 
 
