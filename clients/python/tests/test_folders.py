@@ -65,10 +65,11 @@ class FolderTests(StorageTestCase):
         self.assertEqual(self.names(), [])
 
     def test_all_of_a_bucket_goes_only_where_that_is_said(self) -> None:
-        self.storage.reference("x").put_data(b"x").wait()
+        bucket = self.storage.reference()
+        self.assertEqual(bucket.put_directory(self.photos).wait(PATIENCE).files.completed, 3)
         with self.assertRaises(InvalidArgument):
-            self.storage.reference().delete_all()
-        self.assertEqual(self.storage.reference().delete_all(everything=True).wait(PATIENCE).files.deleted, 1)
+            bucket.delete_all()
+        self.assertEqual(bucket.delete_all(everything=True).wait(PATIENCE).files.deleted, 3)
 
     def test_events_come_as_with_any_task(self) -> None:
         heard: list[FolderSnapshot] = []
