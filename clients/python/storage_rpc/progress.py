@@ -39,11 +39,14 @@ class ProgressBar:
         fraction = progress.fraction_completed
         rate = progress.completed_unit_count / max(time.monotonic() - self._start, 0.001)
         text = size(progress.completed_unit_count)
-        if progress.total_unit_count:  # Else it is a stream, or a folder whose files are being found.
+        if progress.total_unit_count:  # Else it is a stream.
             text += f" of {size(progress.total_unit_count)}  {int(fraction * 100)} %"
         text += f"  {size(rate)}/s"
         if isinstance(snapshot, FolderSnapshotOf):
             text += f"  {counted(snapshot.files)}"
+            if not snapshot.is_planned:
+                fraction = 0  # It would be that of the files that were found.
+                text = f"{size(progress.total_unit_count)} in {snapshot.files.total} files found"
         if self._is_terminal:
             self._is_within_line = True
             self._write(f"\r[{'#' * int(fraction * self.WIDTH):<{self.WIDTH}}] {text}\x1b[K")
