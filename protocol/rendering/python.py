@@ -36,7 +36,7 @@ from . import _types
 from ._files import local_path
 from ._streams import AsyncSource, Source
 from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
-from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, patterns, place, source
+from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, several, source
 
 T = TypeVar("T")
 '''
@@ -165,7 +165,7 @@ def argument(param):
     if name in ("file", "directory"):
         return name, "str | os.PathLike[str]", f"local_path({name})"
     if schema.get("type") == "array":
-        return name, "Iterable[str]", f'patterns("{name}", {name})'
+        return name, "Iterable[str]", f'several("{name}", {name})'
     if target(schema) == "MetadataWrite":
         return name, "MetadataChange", f"metadata_to_wire({name})"
     if target(schema) == "ReferenceParam":

@@ -12,7 +12,7 @@ from . import _types
 from ._files import local_path
 from ._streams import AsyncSource, Source
 from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
-from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, patterns, place, source
+from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, several, source
 
 T = TypeVar("T")
 ListingT = TypeVar("ListingT")
@@ -876,8 +876,8 @@ class ReferenceMethods(
             {
                 "directory": local_path(directory),
                 **given(
-                    include=patterns("include", include),
-                    exclude=patterns("exclude", exclude),
+                    include=several("include", include),
+                    exclude=several("exclude", exclude),
                     changed=changed,
                     delete=delete,
                     dryRun=dry_run,
@@ -937,8 +937,8 @@ class ReferenceMethods(
             {
                 "directory": local_path(directory),
                 **given(
-                    include=patterns("include", include),
-                    exclude=patterns("exclude", exclude),
+                    include=several("include", include),
+                    exclude=several("exclude", exclude),
                     changed=changed,
                     delete=delete,
                     dryRun=dry_run,
@@ -981,8 +981,8 @@ class ReferenceMethods(
         return self._start_folder_task(
             "reference/deleteAll",
             given(
-                include=patterns("include", include),
-                exclude=patterns("exclude", exclude),
+                include=several("include", include),
+                exclude=several("exclude", exclude),
                 everything=everything,
                 dryRun=dry_run,
             ),
@@ -1709,8 +1709,8 @@ class AsyncReferenceMethods(
             {
                 "directory": local_path(directory),
                 **given(
-                    include=patterns("include", include),
-                    exclude=patterns("exclude", exclude),
+                    include=several("include", include),
+                    exclude=several("exclude", exclude),
                     changed=changed,
                     delete=delete,
                     dryRun=dry_run,
@@ -1768,8 +1768,8 @@ class AsyncReferenceMethods(
             {
                 "directory": local_path(directory),
                 **given(
-                    include=patterns("include", include),
-                    exclude=patterns("exclude", exclude),
+                    include=several("include", include),
+                    exclude=several("exclude", exclude),
                     changed=changed,
                     delete=delete,
                     dryRun=dry_run,
@@ -1810,8 +1810,8 @@ class AsyncReferenceMethods(
         return self._start_folder_task(
             "reference/deleteAll",
             given(
-                include=patterns("include", include),
-                exclude=patterns("exclude", exclude),
+                include=several("include", include),
+                exclude=several("exclude", exclude),
                 everything=everything,
                 dryRun=dry_run,
             ),

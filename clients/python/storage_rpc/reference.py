@@ -13,7 +13,7 @@ from ._methods import FolderTaskMethods, ReferenceMethods, TaskMethods
 from ._streams import Source, checked
 from ._types import FolderItemOf, FolderItemState, FolderSnapshotOf, ListingOf, Metadata, SnapshotOf
 from .errors import ServiceGone
-from .wire import decode, given, patterns
+from .wire import decode, given, several
 from ._face import READS, CallbackOf, Place, happened
 from .streams import DownloadStreamOf, UploadStreamOf
 from .tasks import TaskOf
@@ -196,7 +196,7 @@ class FolderTask(TaskOf["FolderSnapshot", "FolderSnapshot"], FolderTaskMethods):
     def items(self, states: Iterable[FolderItemState] | None = None, *, timeout: float | None = None) -> Iterator[FolderItem]:
         """All files of the task, or those in these states, and why something was not done with them."""
         token: str | None = None
-        wanted = patterns("states", states)
+        wanted = several("states", states)
         while True:
             page, token = self._ask("items", given(states=wanted, pageToken=token), self._to_items, timeout)
             for item in page:

@@ -64,11 +64,11 @@ def source(data: bytes | bytearray | memoryview | str) -> dict[str, Any]:
         raise TypeError(f"An upload from memory is a text or a bytes-like object, not {type(data).__name__}.") from None
 
 
-def patterns(name: str, patterns: Iterable[str] | None) -> list[str] | None:
-    """Several patterns. Raises `TypeError` for a single one, which is an iterable of its characters."""
-    if isinstance(patterns, str):
-        raise TypeError(f"{name} takes several patterns, as in {name}=[{patterns!r}].")
-    return None if patterns is None else list(patterns)
+def several(name: str, values: Iterable[str] | None) -> list[str] | None:
+    """Texts as a list. Raises `TypeError` for a single one, which is an iterable of its characters."""
+    if isinstance(values, str):
+        raise TypeError(f"{name} takes several texts, as in {name}=[{values!r}].")
+    return None if values is None else list(values)
 
 
 def metadata_to_wire(change: MetadataChange | None) -> dict[str, Any] | None:

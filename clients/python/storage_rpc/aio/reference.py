@@ -12,7 +12,7 @@ from .._methods import AsyncFolderTaskMethods, AsyncReferenceMethods, AsyncTaskM
 from .._streams import AsyncSource, checked
 from .._types import FolderItemOf, FolderItemState, FolderSnapshotOf, ListingOf, Metadata, SnapshotOf
 from ..errors import ServiceGone
-from ..wire import decode, given, patterns
+from ..wire import decode, given, several
 from ._face import READS, CallbackOf, Place, happened
 from .streams import AsyncDownloadStreamOf, AsyncUploadStreamOf
 from .tasks import AsyncTaskOf
@@ -195,7 +195,7 @@ class AsyncFolderTask(AsyncTaskOf["AsyncFolderSnapshot", "AsyncFolderSnapshot"],
     async def items(self, states: Iterable[FolderItemState] | None = None) -> AsyncIterator[AsyncFolderItem]:
         """All files of the task, or those in these states, and why something was not done with them."""
         token: str | None = None
-        wanted = patterns("states", states)
+        wanted = several("states", states)
         while True:
             page, token = await self._ask("items", given(states=wanted, pageToken=token), self._to_items)
             for item in page:
