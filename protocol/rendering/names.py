@@ -2,8 +2,11 @@
 
 import re
 
-RECEIVERS = {"reference": "Reference", "uploadTask": "Task", "downloadTask": "Task"}
+RECEIVERS = {"reference": "Reference", "uploadTask": "Task", "downloadTask": "Task", "folderTask": "FolderTask"}
 """The class that a method belongs to, by the first part of its name; else the session's."""
+
+STREAMS = ("append", "finish", "read")
+"""What only the tasks of streams can do: each kind of task has its own, and the clients write them by hand."""
 
 
 def snake(name):
@@ -41,15 +44,22 @@ def shapes(document):
 
 
 def methods(document, receiver):
-    """Those of one class, by the last part of the name; uploads stand for both kinds of tasks."""
+    """Those of one class, by the last part of the name; uploads stand for both kinds of tasks, without streams."""
     for method in document["methods"]:
         first, _, verb = method["name"].rpartition("/")
-        if RECEIVERS.get(first, "Storage") == receiver and first != "downloadTask":
+        is_common = first != "downloadTask" and verb not in STREAMS
+        if RECEIVERS.get(first, "Storage") == receiver and is_common:
             yield verb or method["name"], method
 
 
+def task_verbs(document):
+    """The last parts of the names of the methods of all kinds of tasks."""
+    parts = [method["name"].rpartition("/") for method in document["methods"]]
+    return list(dict.fromkeys(verb for first, _, verb in parts if first.endswith("Task")))
+
+
 def check_tasks(document):
-    """Uploads and downloads must have the same methods."""
+    """Uploads and downloads must have the same methods, except those of streams."""
     names = {method["name"] for method in document["methods"]}
     uploads, downloads = ({n.split("/")[1] for n in names if n.startswith(f"{k}Task/")} for k in ("upload", "download"))
-    assert uploads == downloads, f"Only one kind of task has {uploads ^ downloads}."
+    assert (uploads ^ downloads) == set(STREAMS), f"Only one kind of task has {uploads ^ downloads}."

@@ -7,12 +7,15 @@ from .names import check_tasks, choices, methods, shapes, target
 
 FIRST = "// Rendered from protocol/openrpc.json by protocol/render.py: edit that, not this.\n"
 WIDTH = 120
-BY_HAND = {  # What these do happens in the client as well.
+BY_HAND = {  # What these do happens in the client as well. FolderTask has what Task has; its own are written by hand.
     "Storage": ("initialize", "shutdown", "exit", "reference", "updateSettings", "observe", "removeObserver"),
-    "Reference": ("child", "parent", "root", "putData", "putFile", "copy", "move", "writeToFile"),
+    "Reference": (
+        "child", "parent", "root", "putData", "putFile", "putStream", "copy", "move", "writeToFile", "getStream",
+        "putDirectory", "writeToDirectory", "deleteAll",
+    ),
     "Task": (
-        "pause", "resume", "retry", "cancel", "snapshot", "wait", "list", "observe", "removeObserver",
-        "removeAllObservers",
+        "pause", "resume", "cancel", "retry", "snapshot", "wait", "list",
+        "observe", "removeObserver", "removeAllObservers",
     ),
 }  # fmt: skip
 CLASSES = ("Storage", "Reference", "Task")
@@ -52,6 +55,8 @@ def table(document):
     text += f"export const STATUSES = Object.freeze({json.dumps(statuses)});\n\n"
     text += "/** The properties of metadata that a write takes. */\n"
     text += f"export const METADATA = Object.freeze({json.dumps(writable(document))});\n\n"
+    text += "/** What the snapshot of a folder counts. */\n"
+    text += f"export const COUNTS = Object.freeze({json.dumps(counts(document))});\n\n"
     text += "/** The names of JSON-RPC's own errors. */\nexport const RPC_NAMES = Object.freeze({\n"
     text += "".join(f'  [{code}]: "{name}",\n' for code, name in names.items()) + "});\n"
     for receiver in CLASSES:
@@ -64,6 +69,10 @@ def table(document):
 
 def writable(document):
     return list(document["components"]["schemas"]["MetadataWrite"]["properties"])
+
+
+def counts(document):
+    return list(document["components"]["schemas"]["FolderCounts"]["properties"])
 
 
 def body(verb, method, receiver):
@@ -149,6 +158,7 @@ def declarations(document):
     text += "".join(entry(method) for method in document["methods"]) + "}\n"
     text += "\nexport const METHODS: readonly (keyof Methods)[];\nexport const STATUSES: readonly Status[];\n"
     text += "export const METADATA: readonly (keyof MetadataWrite)[];\n"
+    text += "export const COUNTS: readonly (keyof FolderCounts)[];\n"
     text += "export const RPC_NAMES: { readonly [code: number]: string };\n"
     for receiver in CLASSES:
         text += f"\nexport class {receiver}Methods {{\n"

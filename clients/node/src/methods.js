@@ -23,6 +23,7 @@ export const METHODS = Object.freeze([
   "reference/root",
   "reference/putData",
   "reference/putFile",
+  "reference/putStream",
   "reference/copy",
   "reference/move",
   "reference/exists",
@@ -35,6 +36,10 @@ export const METHODS = Object.freeze([
   "reference/listAll",
   "reference/getData",
   "reference/writeToFile",
+  "reference/putDirectory",
+  "reference/writeToDirectory",
+  "reference/deleteAll",
+  "reference/getStream",
   "uploadTask/pause",
   "uploadTask/resume",
   "uploadTask/retry",
@@ -46,6 +51,8 @@ export const METHODS = Object.freeze([
   "uploadTask/observe",
   "uploadTask/removeObserver",
   "uploadTask/removeAllObservers",
+  "uploadTask/append",
+  "uploadTask/finish",
   "downloadTask/pause",
   "downloadTask/resume",
   "downloadTask/retry",
@@ -57,12 +64,28 @@ export const METHODS = Object.freeze([
   "downloadTask/observe",
   "downloadTask/removeObserver",
   "downloadTask/removeAllObservers",
+  "downloadTask/read",
+  "folderTask/pause",
+  "folderTask/resume",
+  "folderTask/cancel",
+  "folderTask/retry",
+  "folderTask/snapshot",
+  "folderTask/wait",
+  "folderTask/list",
+  "folderTask/items",
+  "folderTask/forget",
+  "folderTask/observe",
+  "folderTask/removeObserver",
+  "folderTask/removeAllObservers",
 ]);
 
 export const STATUSES = Object.freeze(["resume", "progress", "pause", "success", "failure"]);
 
 /** The properties of metadata that a write takes. */
 export const METADATA = Object.freeze(["cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customMetadata", "md5Hash", "bucket", "fullPath", "name", "object", "generation", "metageneration", "size", "timeCreated", "updated", "crc32c"]);
+
+/** What the snapshot of a folder counts. */
+export const COUNTS = Object.freeze(["total", "completed", "unchanged", "toDelete", "deleted", "refused", "failed"]);
 
 /** The names of JSON-RPC's own errors. */
 export const RPC_NAMES = Object.freeze({
