@@ -6,6 +6,10 @@ RECEIVERS = {"reference": "Reference", "uploadTask": "Task", "downloadTask": "Ta
 """The class that a method belongs to, by the first part of its name; else the session's."""
 
 
+STREAMS = ("append", "finish", "read")
+"""What only the tasks of streams can do: each kind of task has its own, and the clients write them by hand."""
+
+
 def snake(name):
     return re.sub("(?<=[a-z0-9])([A-Z]+)", lambda match: "_" + match[1].lower(), name)
 
@@ -41,15 +45,16 @@ def shapes(document):
 
 
 def methods(document, receiver):
-    """Those of one class, by the last part of the name; uploads stand for both kinds of tasks."""
+    """Those of one class, by the last part of the name; uploads stand for both kinds of tasks, without streams."""
     for method in document["methods"]:
         first, _, verb = method["name"].rpartition("/")
-        if RECEIVERS.get(first, "Storage") == receiver and first != "downloadTask":
+        is_common = first != "downloadTask" and verb not in STREAMS
+        if RECEIVERS.get(first, "Storage") == receiver and is_common:
             yield verb or method["name"], method
 
 
 def check_tasks(document):
-    """Uploads and downloads must have the same methods."""
+    """Uploads and downloads must have the same methods, except those of streams."""
     names = {method["name"] for method in document["methods"]}
     uploads, downloads = ({n.split("/")[1] for n in names if n.startswith(f"{k}Task/")} for k in ("upload", "download"))
-    assert uploads == downloads, f"Only one kind of task has {uploads ^ downloads}."
+    assert (uploads ^ downloads) == set(STREAMS), f"Only one kind of task has {uploads ^ downloads}."

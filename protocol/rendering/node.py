@@ -9,7 +9,7 @@ FIRST = "// Rendered from protocol/openrpc.json by protocol/render.py: edit that
 WIDTH = 120
 BY_HAND = {  # What these do happens in the client as well.
     "Storage": ("initialize", "shutdown", "exit", "reference", "updateSettings", "observe", "removeObserver"),
-    "Reference": ("child", "parent", "root", "putData", "putFile", "copy", "move", "writeToFile"),
+    "Reference": ("child", "parent", "root", "putData", "putFile", "copy", "move", "writeToFile", "putStream", "getStream"),
     "Task": (
         "pause", "resume", "cancel", "snapshot", "wait", "list", "observe", "removeObserver", "removeAllObservers",
     ),

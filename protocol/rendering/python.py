@@ -5,7 +5,7 @@ from .python_types import FIRST, VALUES, WIDTH, annotation, docstring, types, wi
 
 BY_HAND = {  # What these do happens in the client as well.
     "Storage": ("initialize", "shutdown", "exit", "reference", "observe", "removeObserver"),
-    "Reference": (),
+    "Reference": ("putStream", "getStream"),
     "Task": ("snapshot", "wait", "list", "observe", "removeObserver", "removeAllObservers"),
 }
 LOCAL = ("child", "parent", "root")  # With asyncio nobody waits for these.

@@ -202,8 +202,16 @@ export interface Snapshot {
    * service of that server: resuming it here is -13050, and cancelling it sends no request to that server.
    */
   endpoint?: string;
-  /** Who sends the bytes of the upload, if that is no client of JSON-RPC. */
-  origin?: "gateway";
+  /**
+   * Where the bytes of the task come from, or go to, if that is neither a file nor memory: a client of the gateway
+   * sends them, or a client of JSON-RPC appends or reads them piece by piece.
+   */
+  origin?: "gateway" | "stream";
+  /**
+   * Of a stream that has not ended: the next byte that `uploadTask/append` takes, or that `downloadTask/read`
+   * answers. Of an upload that an earlier process began, and that is still paused, at most that.
+   */
+  offset?: number;
   observers?: Observers;
   /** The object that a copy or a move is made of. Absent for any other task. */
   source?: Reference;
@@ -383,6 +391,32 @@ export interface Listing {
    * bucket; absent otherwise.
    */
   bucketExists?: boolean;
+}
+
+/** Brings the next bytes of an upload that reference/putStream began. */
+export interface Appended {
+  /** The next byte that the upload takes. */
+  offset: number;
+  /**
+   * The bytes before it survive an end of the process. Equal to offset on the embedded engine; on the others, whose
+   * servers take multiples of 256 KiB, less than a chunk behind it.
+   */
+  durable: number;
+}
+
+/** Answers the next bytes of a download that reference/getStream began. */
+export interface StreamPiece {
+  /** The bytes. None if the object ends where the last piece has ended. */
+  data: string;
+  /** Where in the object they are. */
+  offset: number;
+  /** True if the object ends with them. */
+  isEnd: boolean;
+  /**
+   * With isEnd. True if all bytes of the object were read and match its checksum; false if the stream did not begin
+   * with the first byte, or if the server has no checksum of the object.
+   */
+  verified?: boolean;
 }
 
 /** The params and the result of each method. */
@@ -590,6 +624,17 @@ export interface Methods {
     };
     result: Snapshot;
   };
+  "reference/putStream": {
+    params: {
+      reference: ReferenceParam;
+      metadata?: MetadataWrite;
+      size?: number;
+      ifGenerationMatch?: Precondition;
+      ifMetagenerationMatch?: Precondition;
+      observe?: Status[] | boolean;
+    };
+    result: Snapshot;
+  };
   "reference/copy": {
     params: {
       reference: ReferenceParam;
@@ -708,6 +753,14 @@ export interface Methods {
     };
     result: Snapshot;
   };
+  "reference/getStream": {
+    params: {
+      reference: ReferenceParam;
+      offset?: number;
+      observe?: Status[] | boolean;
+    };
+    result: Snapshot;
+  };
   "uploadTask/pause": {
     params: {
       task: Task;
@@ -781,6 +834,22 @@ export interface Methods {
       removed: number;
     };
   };
+  "uploadTask/append": {
+    params: {
+      task: Task;
+      data?: string;
+      text?: string;
+      offset?: number;
+    };
+    result: Appended;
+  };
+  "uploadTask/finish": {
+    params: {
+      task: Task;
+      md5Hash?: string;
+    };
+    result: Snapshot;
+  };
   "downloadTask/pause": {
     params: {
       task: Task;
@@ -853,6 +922,13 @@ export interface Methods {
     result: {
       removed: number;
     };
+  };
+  "downloadTask/read": {
+    params: {
+      task: Task;
+      length?: number;
+    };
+    result: StreamPiece;
   };
 }
 

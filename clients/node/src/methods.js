@@ -23,6 +23,7 @@ export const METHODS = Object.freeze([
   "reference/root",
   "reference/putData",
   "reference/putFile",
+  "reference/putStream",
   "reference/copy",
   "reference/move",
   "reference/exists",
@@ -35,6 +36,7 @@ export const METHODS = Object.freeze([
   "reference/listAll",
   "reference/getData",
   "reference/writeToFile",
+  "reference/getStream",
   "uploadTask/pause",
   "uploadTask/resume",
   "uploadTask/cancel",
@@ -45,6 +47,8 @@ export const METHODS = Object.freeze([
   "uploadTask/observe",
   "uploadTask/removeObserver",
   "uploadTask/removeAllObservers",
+  "uploadTask/append",
+  "uploadTask/finish",
   "downloadTask/pause",
   "downloadTask/resume",
   "downloadTask/cancel",
@@ -55,6 +59,7 @@ export const METHODS = Object.freeze([
   "downloadTask/observe",
   "downloadTask/removeObserver",
   "downloadTask/removeAllObservers",
+  "downloadTask/read",
 ]);
 
 export const STATUSES = Object.freeze(["resume", "progress", "pause", "success", "failure"]);

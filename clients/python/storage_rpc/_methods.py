@@ -40,6 +40,7 @@ Method = Literal[
     "reference/root",
     "reference/putData",
     "reference/putFile",
+    "reference/putStream",
     "reference/copy",
     "reference/move",
     "reference/exists",
@@ -52,6 +53,7 @@ Method = Literal[
     "reference/listAll",
     "reference/getData",
     "reference/writeToFile",
+    "reference/getStream",
     "uploadTask/pause",
     "uploadTask/resume",
     "uploadTask/cancel",
@@ -62,6 +64,8 @@ Method = Literal[
     "uploadTask/observe",
     "uploadTask/removeObserver",
     "uploadTask/removeAllObservers",
+    "uploadTask/append",
+    "uploadTask/finish",
     "downloadTask/pause",
     "downloadTask/resume",
     "downloadTask/cancel",
@@ -72,6 +76,7 @@ Method = Literal[
     "downloadTask/observe",
     "downloadTask/removeObserver",
     "downloadTask/removeAllObservers",
+    "downloadTask/read",
 ]
 TaskVerb = Literal[
     "pause",

@@ -159,8 +159,14 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     """The server of the task, if it is not the server of this service (`--endpoint`). The task can continue only on a
     service of that server: resuming it here is -13050, and cancelling it sends no request to that server.
     """
-    origin: Literal["gateway"] | None = None
-    """Who sends the bytes of the upload, if that is no client of JSON-RPC."""
+    origin: Literal["gateway", "stream"] | None = None
+    """Where the bytes of the task come from, or go to, if that is neither a file nor memory: a client of the gateway
+    sends them, or a client of JSON-RPC appends or reads them piece by piece.
+    """
+    offset: int | None = None
+    """Of a stream that has not ended: the next byte that `uploadTask/append` takes, or that `downloadTask/read`
+    answers. Of an upload that an earlier process began, and that is still paused, at most that.
+    """
     source: ReferenceT | None = None
     """The object that a copy or a move is made of. Absent for any other task."""
     is_move: bool | None = None
