@@ -2,7 +2,7 @@
 
 import re
 
-RECEIVERS = {"reference": "Reference", "uploadTask": "Task", "downloadTask": "Task"}
+RECEIVERS = {"reference": "Reference", "uploadTask": "Task", "downloadTask": "Task", "folderTask": "FolderTask"}
 """The class that a method belongs to, by the first part of its name; else the session's."""
 
 

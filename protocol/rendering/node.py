@@ -7,11 +7,15 @@ from .names import check_tasks, choices, methods, shapes, target
 
 FIRST = "// Rendered from protocol/openrpc.json by protocol/render.py: edit that, not this.\n"
 WIDTH = 120
-BY_HAND = {  # What these do happens in the client as well.
+BY_HAND = {  # What these do happens in the client as well. FolderTask has what Task has; its own are written by hand.
     "Storage": ("initialize", "shutdown", "exit", "reference", "updateSettings", "observe", "removeObserver"),
-    "Reference": ("child", "parent", "root", "putData", "putFile", "copy", "move", "writeToFile", "putStream", "getStream"),
+    "Reference": (
+        "child", "parent", "root", "putData", "putFile", "putStream", "copy", "move", "writeToFile", "getStream",
+        "putDirectory", "writeToDirectory", "deleteAll",
+    ),
     "Task": (
-        "pause", "resume", "cancel", "snapshot", "wait", "list", "observe", "removeObserver", "removeAllObservers",
+        "pause", "resume", "cancel", "retry", "snapshot", "wait", "list",
+        "observe", "removeObserver", "removeAllObservers",
     ),
 }  # fmt: skip
 CLASSES = ("Storage", "Reference", "Task")

@@ -343,6 +343,71 @@ export interface Metric {
 /** The number of tasks in each state. */
 export type ServiceTasks = { [name in State]?: number };
 
+/** The state of a task over a folder at one time. */
+export interface FolderSnapshot {
+  task: Task;
+  /** The method that began the task: `reference/putDirectory`, `reference/writeToDirectory` or `reference/deleteAll`. */
+  kind: "put" | "write" | "delete";
+  status: Status;
+  state: State;
+  /**
+   * Of all files together. Bytes of files that need no transfer count as transferred. The total grows while the
+   * files are being found.
+   */
+  progress: Progress;
+  files: FolderCounts;
+  /** All files are known: the totals are final. */
+  isPlanned: boolean;
+  reference: Reference;
+  /** The local directory. Absent where objects are deleted. */
+  directory?: string;
+  /** True for a task that changes nothing; otherwise absent. */
+  dryRun?: boolean;
+  /**
+   * The first 20 items that have failed or are refused, and why; absent if there are none. `folderTask/items` lists
+   * all.
+   */
+  failures?: FolderItem[];
+  error?: StorageError;
+  /** The server of the task, if it is not the server of this service, as in Snapshot. */
+  endpoint?: string;
+  observers?: Observers;
+}
+
+/** The number of files of a task over a folder. */
+export interface FolderCounts {
+  /** Files to transfer, whatever their state, without refused ones. */
+  total: number;
+  /** Files that were transferred. */
+  completed: number;
+  /** Files that needed no transfer. */
+  unchanged: number;
+  /** Objects or files that were deleted. */
+  deleted: number;
+  /** What cannot be an object or a file. */
+  refused: number;
+  /** Files that could not be transferred or deleted. */
+  failed: number;
+}
+
+/** The state of one file of a task over a folder; `pending` is still to do. */
+export type FolderItemState = "pending" | "done" | "unchanged" | "refused" | "failed";
+
+/** One file of a task over a folder. */
+export interface FolderItem {
+  /** Below the folder and the directory. Bytes that are no UTF-8 are replaced. */
+  path: string;
+  /** What is or would be done. */
+  action: "put" | "write" | "delete";
+  state: FolderItemState;
+  /** In bytes. */
+  size: number;
+  /** The object; absent where there can be none. */
+  reference?: Reference;
+  /** Why it is refused or has failed. */
+  error?: StorageError;
+}
+
 /** The result of pausing, resuming or cancelling a task. */
 export interface TaskControl {
   /** False, without an event, if the state of the task does not allow the change. */
@@ -417,6 +482,20 @@ export interface StreamPiece {
    * with the first byte, or if the server has no checksum of the object.
    */
   verified?: boolean;
+}
+
+/** Stops a task over a folder until it is resumed. */
+export interface FolderTaskControl {
+  /** False, without an event, if the state of the task does not allow the change. */
+  accepted: boolean;
+  snapshot: FolderSnapshot;
+}
+
+/** Lists the files of a task: what is or would be done with each, and why not. */
+export interface FolderItems {
+  items: FolderItem[];
+  /** The pageToken for the next page; absent on the last page. */
+  pageToken?: string;
 }
 
 /** The params and the result of each method. */
@@ -753,6 +832,49 @@ export interface Methods {
     };
     result: Snapshot;
   };
+  "reference/putDirectory": {
+    params: {
+      reference: ReferenceParam;
+      directory: string;
+      include?: string[];
+      exclude?: string[];
+      changed?: boolean;
+      delete?: boolean;
+      dryRun?: boolean;
+      metadata?: MetadataWrite;
+      ifGenerationMatch?: Precondition;
+      observe?: Status[] | boolean;
+      wait?: boolean;
+    };
+    result: FolderSnapshot;
+  };
+  "reference/writeToDirectory": {
+    params: {
+      reference: ReferenceParam;
+      directory: string;
+      include?: string[];
+      exclude?: string[];
+      changed?: boolean;
+      delete?: boolean;
+      dryRun?: boolean;
+      ifGenerationMatch?: Precondition;
+      observe?: Status[] | boolean;
+      wait?: boolean;
+    };
+    result: FolderSnapshot;
+  };
+  "reference/deleteAll": {
+    params: {
+      reference: ReferenceParam;
+      include?: string[];
+      exclude?: string[];
+      everything?: boolean;
+      dryRun?: boolean;
+      observe?: Status[] | boolean;
+      wait?: boolean;
+    };
+    result: FolderSnapshot;
+  };
   "reference/getStream": {
     params: {
       reference: ReferenceParam;
@@ -929,6 +1051,94 @@ export interface Methods {
       length?: number;
     };
     result: StreamPiece;
+  };
+  "folderTask/pause": {
+    params: {
+      task: Task;
+    };
+    result: FolderTaskControl;
+  };
+  "folderTask/resume": {
+    params: {
+      task: Task;
+    };
+    result: FolderTaskControl;
+  };
+  "folderTask/cancel": {
+    params: {
+      task: Task;
+    };
+    result: FolderTaskControl;
+  };
+  "folderTask/retry": {
+    params: {
+      task: Task;
+    };
+    result: FolderTaskControl;
+  };
+  "folderTask/snapshot": {
+    params: {
+      task: Task;
+    };
+    result: FolderSnapshot;
+  };
+  "folderTask/wait": {
+    params: {
+      task: Task;
+    };
+    result: FolderSnapshot;
+  };
+  "folderTask/list": {
+    params: {
+      maxResults?: number;
+      pageToken?: string;
+    };
+    result: {
+      tasks: FolderSnapshot[];
+      /** The pageToken for the next page; absent on the last page. */
+      pageToken?: string;
+    };
+  };
+  "folderTask/items": {
+    params: {
+      task: Task;
+      states?: FolderItemState[];
+      maxResults?: number;
+      pageToken?: string;
+    };
+    result: FolderItems;
+  };
+  "folderTask/forget": {
+    params: {
+      task: Task;
+    };
+    result: FolderTaskControl;
+  };
+  "folderTask/observe": {
+    params: {
+      task: Task;
+      status: Status;
+    };
+    result: {
+      handle: Handle;
+    };
+  };
+  "folderTask/removeObserver": {
+    params: {
+      handle: Handle;
+    };
+    result: {
+      removed: boolean;
+    };
+  };
+  "folderTask/removeAllObservers": {
+    params: {
+      task: Task;
+      status?: Status;
+    };
+    result: {
+      removed: number;
+    };
   };
 }
 

@@ -36,6 +36,9 @@ export const METHODS = Object.freeze([
   "reference/listAll",
   "reference/getData",
   "reference/writeToFile",
+  "reference/putDirectory",
+  "reference/writeToDirectory",
+  "reference/deleteAll",
   "reference/getStream",
   "uploadTask/pause",
   "uploadTask/resume",
@@ -60,6 +63,18 @@ export const METHODS = Object.freeze([
   "downloadTask/removeObserver",
   "downloadTask/removeAllObservers",
   "downloadTask/read",
+  "folderTask/pause",
+  "folderTask/resume",
+  "folderTask/cancel",
+  "folderTask/retry",
+  "folderTask/snapshot",
+  "folderTask/wait",
+  "folderTask/list",
+  "folderTask/items",
+  "folderTask/forget",
+  "folderTask/observe",
+  "folderTask/removeObserver",
+  "folderTask/removeAllObservers",
 ]);
 
 export const STATUSES = Object.freeze(["resume", "progress", "pause", "success", "failure"]);

@@ -1,4 +1,5 @@
-/** Uploads and downloads. */
+/** Uploads, downloads, and tasks over folders. */
+import { contentOf } from "./bytes.js";
 import { ServiceGoneError, StorageError } from "./errors.js";
 import { STATUSES, TaskMethods } from "./methods.js";
 import { optionsOf } from "./options.js";
@@ -8,14 +9,22 @@ import { Snapshots, tell } from "./snapshots.js";
 const NOTHING = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
 const ignore = () => {};
 
+/** The end of a task: a promise with its two functions. */
+function newEnd() {
+  const end = {};
+  end.promise = quiet(new Promise((resolve, reject) => Object.assign(end, { resolve, reject })));
+  return end;
+}
+
 /** The same promise. The end of a task may come before its caller awaits it: then it is no unhandled rejection. */
 function quiet(promise) {
   promise.catch(ignore);
   return promise;
 }
 
-/** The common part of uploads and downloads. It emits no "error" event, so it needs no listener. */
+/** The common part of all tasks. It emits no "error" event, so it needs no listener. */
 class Task extends TaskMethods {
+  static outcome = ({ metadata }) => metadata;
   #session;
   #id;
   #started;
@@ -25,9 +34,11 @@ class Task extends TaskMethods {
   #isOver = false;
   #isPaused = false;
   #isHolding = false;
+  #isStream = false;
   #waiters = 0;
-  #end = {};
+  #end = newEnd();
   #signal;
+  #reason;
   #forgetSignal = ignore;
 
   constructor(session, id) {
@@ -36,8 +47,6 @@ class Task extends TaskMethods {
     this.#id = id;
     this.#last = { task: this, status: "resume", state: "queued", progress: NOTHING };
     this.#started = Promise.resolve(id);
-    this.#end.promise = new Promise((resolve, reject) => Object.assign(this.#end, { resolve, reject }));
-    this.#end.promise.catch(ignore);
     if (id !== undefined) this.on("newListener", (event) => STATUSES.includes(event) && this.#listen());
   }
 
@@ -69,7 +78,7 @@ class Task extends TaskMethods {
     return this.#call("snapshot", (result) => this.#session.snapshot(this.constructor, result));
   }
 
-  /** Resolves to the metadata of the object, or rejects with the error of the task. */
+  /** Resolves to the outcome of the task, or rejects with its error. */
   wait(options) {
     return quiet(this.#wait(options));
   }
@@ -82,7 +91,7 @@ class Task extends TaskMethods {
     const aborted = new Promise((_, reject) => (forget = onAbort(signal, () => reject(signal.reason))));
     this.#keepGoing({ waiters: 1 });
     try {
-      return (await Promise.race([this.#end.promise, aborted])).metadata;
+      return this.constructor.outcome(await Promise.race([this.#end.promise, aborted]));
     } finally {
       forget();
       this.#keepGoing({ waiters: -1 });
@@ -132,11 +141,12 @@ class Task extends TaskMethods {
 
   // Used by the other modules
 
-  /** Requests the task, and observes all its events. */
-  _begin(reference, method, params, { signal, observe, onProgress }) {
+  /** Requests the task, and observes all its events. `beginning` is what is known of its first snapshot. */
+  _begin(beginning, method, params, { signal, observe, onProgress, isStream = false }) {
     for (const [status, callback] of Object.entries(observe)) this.on(status, callback);
     if (onProgress) this.on("progress", onProgress);
-    if (typeof reference === "object") this.#last.reference = reference;
+    Object.assign(this.#last, beginning);
+    this.#isStream = isStream;
     this.#signal = signal;
     this.#enter();
     const then = (result) => this.#adopt(result);
@@ -153,7 +163,8 @@ class Task extends TaskMethods {
     this.#last = snapshot;
     this.#isOver = snapshot.status === "success" || snapshot.status === "failure";
     this.#keepGoing({ isPaused: snapshot.state === "paused" });
-    if (snapshot.error?.reason === "cancelled" && this.#signal?.aborted) snapshot.error._causedBy(this.#signal.reason);
+    const reason = this.#signal?.aborted ? this.#signal.reason : this.#reason;
+    if (snapshot.error?.reason === "cancelled" && reason !== undefined) snapshot.error._causedBy(reason);
     tell(() => this.emit(snapshot.status, snapshot));
     for (const iteration of this.#iterations) iteration.push(snapshot);
     if (!this.#isOver) return;
@@ -167,6 +178,26 @@ class Task extends TaskMethods {
   _fail(error) {
     const state = error.reason === "cancelled" ? "cancelled" : "failed";
     this._hear({ ...this.#last, status: "failure", state, error });
+  }
+
+  /** Cancels the task, whose error then has the reason as its `cause`. */
+  _abandon(reason) {
+    if (this.#isOver) return;
+    this.#reason = reason;
+    void this.cancel().catch(ignore);
+  }
+
+  /** Tries again what failed: a task that has ended is then under way again. */
+  _retry() {
+    return this.#control("retry", (snapshot) => this.#isOver && this.#reopen(snapshot));
+  }
+
+  #reopen(snapshot) {
+    this.#last = this.#session.snapshot(this.constructor, snapshot);
+    this.#end = newEnd();
+    this.#signal = this.#reason = undefined;
+    this.#isOver = this.#isListening = false;
+    this.#listen();
   }
 
   #adopt(result) {
@@ -183,11 +214,15 @@ class Task extends TaskMethods {
     this.#keepGoing();
   }
 
-  /** Holds the event loop for a running task, and for a paused one that is awaited and that other clients can resume. */
+  /**
+   * Holds the event loop for a running task, and for a paused one that is awaited and that other clients can resume; for
+   * a stream, which waits for this program, only while it is awaited.
+   */
   #keepGoing({ isPaused = this.#isPaused, waiters = 0 } = {}) {
     this.#isPaused = isPaused;
     this.#waiters += waiters;
-    const canMove = !isPaused || (this.#session.isShared && this.#waiters > 0);
+    const isAwaited = this.#waiters > 0;
+    const canMove = (!isPaused && !this.#isStream) || (isAwaited && (!isPaused || this.#session.isShared));
     const mayMove = this.#isListening && !this.#isOver && canMove;
     if (mayMove === this.#isHolding) return;
     this.#isHolding = mayMove;
@@ -217,12 +252,17 @@ class Task extends TaskMethods {
     return this.#call(verb, then, { ...params, ...more }, signal);
   }
 
+  /** A page of the items of a folder. */
+  _toItems({ items, ...rest }) {
+    return { items: items.map((item) => this.#session.item(item)), ...rest };
+  }
+
   #call(verb, then, params = {}, signal = undefined) {
     const method = `${this.constructor.kind}Task/${verb}`;
     return this.#session.request(method, { task: this.#id, ...params }, { signal, then });
   }
 
-  async #control(verb) {
+  async #control(verb, accept = ignore) {
     try {
       await this.#started;
     } catch (error) {
@@ -230,6 +270,7 @@ class Task extends TaskMethods {
       return false;
     }
     const then = ({ accepted, snapshot }) => {
+      if (accepted) accept(snapshot);
       this.#keepGoing({ isPaused: snapshot.state === "paused" });
       return accepted;
     };
@@ -239,8 +280,43 @@ class Task extends TaskMethods {
 
 export class UploadTask extends Task {
   static kind = "upload";
+
+  // Of an upload that putStream began
+
+  append(data, options) {
+    return this._ask("append", contentOf(data), ["offset"], options);
+  }
+
+  finish(options) {
+    return this._ask("finish", {}, ["md5Hash"], options, ({ metadata }) => metadata);
+  }
 }
 
 export class DownloadTask extends Task {
   static kind = "download";
+
+  /** The next piece of a download that getStream began. */
+  _read() {
+    const then = ({ data, ...rest }) => ({ data: Buffer.from(data, "base64"), ...rest });
+    return this._ask("read", {}, [], {}, then);
+  }
+}
+
+export class FolderTask extends Task {
+  static kind = "folder";
+  static outcome = (snapshot) => snapshot;
+
+  retry() {
+    return this._retry();
+  }
+
+  async *items(options) {
+    const { states, signal } = optionsOf("items", options, ["states", "signal"]);
+    let pageToken;
+    do {
+      const page = await this._ask("items", { states, pageToken }, [], { signal }, (result) => this._toItems(result));
+      yield* page.items;
+      ({ pageToken } = page);
+    } while (pageToken !== undefined);
+  }
 }
