@@ -25,7 +25,7 @@ extension Database {
             "bucket": .text(record.reference.bucket), "name": .name(record.reference), "md5Hash": .text(record.md5Hash),
             "completed": .integer(record.progress.completedUnitCount),
             "total": .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil),
-            "request": .text(request), "bookmark": .text(bookmark), "copy": .text(try record.copy?.text),
+            "request": .text(request), "bookmark": .text(bookmark), "copy": .text(try record.copy?.text), "folder": .text(record.folder),
             "customMetadata": .text(settable.custom.isEmpty ? nil : JSON(members: settable.custom).text),
             "ended": .integer(ended?.microseconds), "outcome": .text(outcome), "error": .text(error),
             "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
@@ -41,7 +41,7 @@ extension Database {
 
     /// The columns that never change.
     private static let identity: Columns = [
-        "id", "place", "kind", "number", "began", "bucket", "name", "md5Hash", "copy",
+        "id", "place", "kind", "number", "began", "bucket", "name", "md5Hash", "copy", "folder",
     ]
     private static let state: Columns =
         [
@@ -115,6 +115,7 @@ extension TaskRecord {
             stage: .ended(.cancelled, at: began))
         stage = try stage(row)
         copy = try row.textOrNil("copy").map(CopyRequest.init(text:))
+        folder = try row.textOrNil("folder")
     }
 
     private func stage(_ row: borrowing Row) throws -> Stage {

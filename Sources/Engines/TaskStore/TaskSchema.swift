@@ -21,6 +21,8 @@ extension Schema {
                     """), Migration(version: 4, sql: "ALTER TABLE tasks ADD COLUMN began INTEGER NOT NULL DEFAULT 0;"),
             // What a copy is made of, as JSON.
             Migration(version: 5, sql: "ALTER TABLE tasks ADD COLUMN copy TEXT;"),
+            // The task over a folder that a task belongs to.
+            Migration(version: 6, sql: "ALTER TABLE tasks ADD COLUMN folder TEXT;"),
         ])
 }
 

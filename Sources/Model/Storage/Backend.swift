@@ -119,6 +119,8 @@ public struct Upload: Sendable {
     public var caller: Caller
     /// The id of its task.
     public var task: String?
+    /// That of the task over a folder that it belongs to.
+    public var folder: String?
     /// The record of its task, if it has one. An engine with its own task store writes the task's success in the
     /// transaction that stores the object.
     public var record: TaskRecord?

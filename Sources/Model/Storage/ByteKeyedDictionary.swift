@@ -28,6 +28,23 @@ public struct ByteKeyedDictionary<Value> {
 extension ByteKeyedDictionary: Sendable where Value: Sendable {}
 extension ByteKeyedDictionary: Equatable where Value: Equatable {}
 
+/// Keys and values in turn, for a JSON object of Foundation would have one value for canonically equivalent keys.
+extension ByteKeyedDictionary: Codable where Value: Codable {
+    public init(from decoder: any Decoder) throws {
+        self.init()
+        var elements = try decoder.unkeyedContainer()
+        while !elements.isAtEnd { self[try elements.decode(String.self)] = try elements.decode(Value.self) }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var elements = encoder.unkeyedContainer()
+        for (key, value) in self {
+            try elements.encode(key)
+            try elements.encode(value)
+        }
+    }
+}
+
 extension ByteKeyedDictionary: ExpressibleByDictionaryLiteral {
     /// The last of several values for one key wins.
     public init(dictionaryLiteral elements: (String, Value)...) {

@@ -8,6 +8,8 @@ public struct Download: Sendable {
     public var newFilesMask: UInt32?
     /// Unique and hard to guess: names the partial download.
     public var task: String
+    /// The task over a folder that it belongs to.
+    public var folder: String?
     /// An earlier process began the download, and may have left a partial file.
     public var isRestored = false
     /// Records the task, durably: called before the download leaves a file that only the record finds. Nil where that

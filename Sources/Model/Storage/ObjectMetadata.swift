@@ -85,6 +85,9 @@ public struct SettableMetadata: Sendable {
     }
 }
 
+extension ContentProperty: Codable, CodingKeyRepresentable {}
+extension SettableMetadata: Codable {}
+
 extension SettableMetadata: Equatable {
     /// By bytes, as it is stored.
     public static func == (a: SettableMetadata, b: SettableMetadata) -> Bool {

@@ -5,10 +5,13 @@ import Storage
 @Loop public final class ConnectionObservers {
     public typealias Notify = @Loop (_ handle: String, _ snapshot: TaskSnapshot) -> Void
 
+    public typealias NotifyFolder = @Loop (_ handle: String, _ snapshot: FolderSnapshot) -> Void
+
     /// `observed` is what the observer was added for.
     public typealias Tell = @Loop (_ handle: String, _ observed: Reference, _ change: ObjectChange) -> Void
 
     let notify: Notify
+    let notifyFolder: NotifyFolder
     let tell: Tell
     let registry: ObserverRegistry
     /// The observed tasks by handle; nil where the handle is reserved.
@@ -17,22 +20,22 @@ import Storage
 
     public init(
         of registry: ObserverRegistry = ObserverRegistry(), tell: @escaping Tell = { _, _, _ in },
-        _ notify: @escaping Notify
+        folder: @escaping NotifyFolder = { _, _ in }, _ notify: @escaping Notify
     ) {
-        (self.registry, self.tell, self.notify) = (registry, tell, notify)
+        (self.registry, self.tell, self.notifyFolder, self.notify) = (registry, tell, folder, notify)
     }
 
     public var isEmpty: Bool { observing.isEmpty }
 
     /// False where this connection has no such observer of such a task, or has it no more.
-    public func removeObserver<Strategy: TransferStrategy>(_ handle: String, of kind: Strategy.Type) -> Bool {
-        guard let task = observing[handle] as? TransferTask<Strategy> else { return false }
-        return task.forget { $0.handle == handle } > 0
+    public func removeObserver<Task: ControllableTask>(_ handle: String, of kind: Task.Type) -> Bool {
+        guard let task = observing[handle] as? Task else { return false }
+        return (task as? any Observed)?.forget { $0.handle == handle } ?? 0 > 0
     }
 
     /// Removes this connection's observers of a task. Returns how many there were.
-    public func removeAllObservers<Strategy>(of task: TransferTask<Strategy>, for status: Status? = nil) -> Int {
-        task.forget { $0.connection === self && (status == nil || $0.status == status) }
+    public func removeAllObservers(of task: any ControllableTask, for status: Status? = nil) -> Int {
+        (task as? any Observed)?.forget { $0.connection === self && (status == nil || $0.status == status) } ?? 0
     }
 
     public func leave() {

@@ -17,6 +17,13 @@ public struct Settings: Equatable, Sendable {
 
     public init() {}
 
+    /// Those of a task over a folder.
+    init(_ client: FolderClient, _ kind: FolderRequest.Kind) {
+        (maxUploadRetryTime, maxDownloadRetryTime) = (client.retryTime, client.retryTime)
+        maxOperationRetryTime = client.operationRetryTime
+        (uploadChunkSizeBytes, userProject) = (client.chunkSize, client.userProject)
+    }
+
     /// A failure is final at once.
     static var withoutRetries: Settings {
         var settings = Settings()

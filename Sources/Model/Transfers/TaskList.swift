@@ -19,7 +19,9 @@ public struct TransferLog: Sendable {
     let time: TimeSource
     let log: TransferLog
     private let finishedKept: Int
-    var metrics = TransferMetrics()
+    private var ownMetrics = TransferMetrics()
+    /// The list whose metrics count these tasks, too; nil for a list of its own.
+    private let parent: TaskList?
     private(set) var tasks: [String: TransferTask<Strategy>] = [:]
     private var finished = Queue<String>()
     /// The number of unfinished tasks of other endpoints.
@@ -37,10 +39,16 @@ public struct TransferLog: Sendable {
     /// `ended` is called when a task has ended, and `released` then, and when a task holds no bytes any more.
     init(
         _ time: TimeSource, _ log: TransferLog, finishedKept: Int, _ ends: OutcomeRecorder?,
-        ended: @escaping @Loop (_ id: String) -> Void, released: @escaping @Loop () -> Void
+        within parent: TaskList? = nil, ended: @escaping @Loop (_ id: String) -> Void = { _ in },
+        released: @escaping @Loop () -> Void
     ) {
-        (self.time, self.log, self.ended) = (time, log, ended)
+        (self.time, self.log, self.parent, self.ended) = (time, log, parent, ended)
         (self.finishedKept, self.ends, self.released) = (finishedKept, ends, released)
+    }
+
+    var metrics: TransferMetrics {
+        get { parent?.metrics ?? ownMetrics }
+        set { if let parent { parent.metrics = newValue } else { ownMetrics = newValue } }
     }
 
     /// The number of unfinished tasks of this endpoint.

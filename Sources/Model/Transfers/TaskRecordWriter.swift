@@ -86,12 +86,16 @@ public struct TaskPersistence: Sendable {
         hasEnded = true
         await settled()
         record.progress = progress
-        if !isKeptByEngine(outcome) { await ends.end(record.ended(outcome, at: time), isKept: mayBeKept) }
+        // The plan of a folder says how its files ended.
+        let isNews = record.folder == nil || mayBeKept
+        if isNews, !isKeptByEngine(outcome) { await ends.end(record.ended(outcome, at: time), isKept: mayBeKept) }
         if isSpooled { persistence.store.unspool(record.id) }
     }
 
     /// Whether nothing is left to record.
-    func isDone(after outcome: TaskOutcome) -> Bool { isKeptByEngine(outcome) && !isKept && !isWriting && !isSpooled }
+    func isDone(after outcome: TaskOutcome) -> Bool {
+        (isKeptByEngine(outcome) || record.folder != nil) && !mayBeKept && !isWriting && !isSpooled
+    }
 
     private func isKeptByEngine(_ outcome: TaskOutcome) -> Bool {
         if case .succeeded = outcome { persistence.isEngines && record.kind == .upload } else { false }

@@ -20,7 +20,9 @@ struct TransferMetrics {
 extension Transfers {
     public var metrics: [MetricFamily] {
         let kinds = [("upload", uploads.metrics), ("download", downloads.metrics)]
-        let states = [("upload", uploads.countsByState), ("download", downloads.countsByState)]
+        let states = [
+            ("upload", uploads.countsByState), ("download", downloads.countsByState), ("folder", folders.countsByState),
+        ]
         let retries = kinds.map { (value: $0.0, count: $0.1.retries) }
         return [
             .gauges(

@@ -22,6 +22,7 @@ extension TransferTask {
         guard bytes > countedBytes else { return }
         list?.metrics.add(bytes - countedBytes)
         countedBytes = bytes
+        didProgress?()
     }
 
     /// Discards the session of a task that has no record, and so ends with the process.

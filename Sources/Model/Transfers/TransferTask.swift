@@ -24,6 +24,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// The endpoint of the task where it is not the service's own: the task cannot be resumed here.
     let endpoint: String?
     let origin: TaskRequest.Origin?
+    /// The task over a folder that this one belongs to.
+    let folder: String?
     private let copy: CopyRequest?
     /// Of an upload; nil once its success is published.
     private var metadata: TaskSnapshot.Metadata?
@@ -38,6 +40,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// The acknowledged bytes that the metrics have.
     var countedBytes: Int64
     var isTold: Bool
+    /// It had a record when it ended.
+    private(set) var wasRecorded = false
     /// The task was paused when it ended.
     var wasPaused = false
     /// A client of this process started or resumed the task: it may replace an object that is newer than the task.
@@ -47,6 +51,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// Since this process has the task. Nil where no metric needs it.
     let elapsed: (@Sendable () -> Duration)?
     private(set) weak var list: TaskList<Strategy>?
+    /// Called when there are more bytes than before.
+    var didProgress: (@Loop () -> Void)?
     var events: [Machine.Event] = []
     var isHandling = false
     var observers: [Observer] = []
@@ -63,6 +69,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     ) {
         (id, number, reference, endpoint) = (record.id, record.number, record.reference, record.endpoint)
         (began, origin, copy) = (record.began, record.request?.origin, record.copy)
+        folder = record.folder
         let isUpload = Strategy.kind == .upload && record.copy == nil
         metadata = isUpload ? .uploading(record.metadata, md5Hash: record.md5Hash) : nil
         (self.machine, self.sessionState, self.limiter, self.held) = (machine, sessionState, limiter, held)
@@ -77,6 +84,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
 
     /// Keeps no more of an ended task than its snapshot shows.
     func dropWorkingState() {
+        wasRecorded = recordWriter?.isKept ?? false
         (recordWriter, timer) = (nil, nil)
         switch (machine.state, metadata) {
         case (.ended(.succeeded), _): metadata = nil
@@ -212,6 +220,9 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         while machine.progress.completedUnitCount < offset, !isAtRest { await Loop.nextIteration() }
         await recordWriter?.settled()
     }
+
+    /// Returns when the task is paused or has ended.
+    func rested() async { while !isAtRest { do { try await settled.wait() } catch { return } } }
 
     /// The answer to a control that the state does not allow; waits for the end where that is being recorded.
     private func refusal() async throws -> Bool {

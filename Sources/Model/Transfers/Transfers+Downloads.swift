@@ -7,24 +7,28 @@ extension Transfers {
     /// - Parameter isAwaited: the client learns of the task when it has ended. A short one is then recorded only when it
     ///   has to wait.
     public func download(
-        _ reference: Reference, to file: String, for client: TransferClient? = nil, isAwaited: Bool = false
+        _ reference: Reference, to file: String, for client: TransferClient? = nil, isAwaited: Bool = false,
+        folder: String? = nil
     ) async throws -> DownloadTask {
         let reference = try reference.checkedAsObject("has no bytes")
         let client = orDefault(client)
         try await ready()
-        try reservePlace()
+        if folder == nil { try reservePlace() } else { tasksBegun += 1 }
         defer { tasksBegun -= 1 }
+        let list = folder == nil ? downloads : folderDownloads
         let caller = client.caller(\.maxDownloadRetryTime)
         let retryTime = client.settings.maxDownloadRetryTime
         var request = TaskRequest(
             file: file, retryTime: retryTime, userProject: caller.userProject,
             hasOwnTokens: await caller.tokens?.isPersonal() ?? false)
         request.newFilesMask = client.newFilesMask
-        let record = TaskRecord(
-            id: newTaskID(), kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
+        var record = TaskRecord(
+            id: newTaskID(), kind: .download, number: list.newNumber(), began: time.now(), reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
+        record.folder = folder
         let recordWriter = ends.map { TaskRecordWriter($0, record) }
         var download = Download(reference: reference, file: file, task: record.id, caller: caller)
+        download.folder = folder
         download.newFilesMask = request.newFilesMask
         let session: any DownloadSession
         do throws(StorageError) {
@@ -39,7 +43,7 @@ extension Transfers {
         }
         let machine = DownloadMachine(
             DownloadStrategy(), retryTime: .seconds(retryTime), seed: random.next())
-        return downloads.make(record, machine, .open(session), arriving, recordWriter)
+        return list.make(record, machine, .open(session), arriving, recordWriter)
     }
 
     func restore(
@@ -47,6 +51,7 @@ extension Transfers {
     ) -> DownloadTask {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))
+        download.folder = record.folder
         download.isRestored = true
         download.newFilesMask = request.newFilesMask
         download.bookmark = bookmark
@@ -58,6 +63,7 @@ extension Transfers {
             return backend.beginDownload(download)
         }
         let recordWriter = TaskRecordWriter(ends, record, isKept: true)
-        return downloads.make(record, machine, sessionState, arriving, recordWriter)
+        let list = record.folder == nil ? downloads : folderDownloads
+        return list.make(record, machine, sessionState, arriving, recordWriter)
     }
 }

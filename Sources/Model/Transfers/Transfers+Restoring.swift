@@ -16,7 +16,18 @@ extension Transfers {
 
     /// Restores the recorded tasks, once, before any task is made. `tokens` are for `.resume`.
     public func restore(_ unfinished: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
-        guard let ends else { return }
+        let transfers = try await restoreTransfers(unfinished, tokens)
+        try await restoreFolders(unfinished, transfers, tokens)
+        isReady = true
+        readiness.wakeAll()
+    }
+
+    /// Returns the records of transfers that belong to folders.
+    private func restoreTransfers(
+        _ unfinished: UnfinishedTasks, _ tokens: (any TokenSource)?
+    ) async throws -> [TaskRecord] {
+        guard let ends else { return [] }
+        var ofFolders: [TaskRecord] = []
         var ended: [(TaskRecord, TaskOutcome, at: Timestamp)] = []
         var records: [TaskRecord] = []
         for result in try await ends.persistence.store.records() {
@@ -27,8 +38,10 @@ extension Transfers {
         }
         for record in records.sorted(by: { $0.number < $1.number }) {
             switch record.stage {
+            case .ended where record.folder != nil: ofFolders.append(record)
             case .ended(let outcome, let time): ended.append((record, outcome, time))
             case .unfinished(let request, let bookmark):
+                if record.folder != nil { ofFolders.append(record) }
                 switch record.kind {
                 case .upload:
                     let task: UploadTask? = restore(record, request, bookmark, in: ends)
@@ -49,15 +62,14 @@ extension Transfers {
         // The oldest are dropped first.
         for (record, outcome, _) in ended where record.endpoint != nil { remember(record, outcome) }
         for (record, outcome, _) in ended where record.endpoint == nil { remember(record, outcome) }
-        isReady = true
-        readiness.wakeAll()
+        return ofFolders
     }
 
     private func settle<Strategy>(
         _ task: TransferTask<Strategy>, _ unfinished: UnfinishedTasks, _ request: TaskRequest,
         _ tokens: (any TokenSource)?, in list: TaskList<Strategy>
     ) async throws {
-        guard task.endpoint == nil else { return }
+        guard task.endpoint == nil, task.folder == nil else { return }
         switch unfinished {
         case .pause: return
         case .resume: if !request.hasOwnTokens { _ = task.resume(tokens: tokens, replacesNewer: false) }

@@ -24,7 +24,8 @@ extension Transfers {
     ///   only when it has to wait.
     public func upload(
         file path: String, to reference: Reference, _ change: MetadataChange,
-        if conditions: Preconditions = Preconditions(), for client: TransferClient? = nil, isAwaited: Bool = false
+        if conditions: Preconditions = Preconditions(), for client: TransferClient? = nil, isAwaited: Bool = false,
+        folder: String? = nil
     ) async throws -> UploadTask {
         try change.check()
         let client = orDefault(client)
@@ -36,9 +37,15 @@ extension Transfers {
             (source, failure) = (.file(path: path, .unknown), error)
         }
         try Task.checkCancellation()
+        let names = [path, reference.name]
+        guard folder == nil else {
+            return try await make(
+                source, reference, change, conditions, client, contentTypeFrom: names, isAwaited: isAwaited,
+                folder: folder, failing: failure)
+        }
         return try await create(
-            source, reference, change, conditions, client, contentTypeFrom: [path, reference.name],
-            isAwaited: isAwaited, failing: failure)
+            source, reference, change, conditions, client, contentTypeFrom: names, isAwaited: isAwaited,
+            failing: failure)
     }
 
     /// Creates a task that copies or moves an object; it waits for `start`. Without a change the copy has the metadata of
@@ -79,8 +86,10 @@ extension Transfers {
     /// The same, whatever the number of tasks is.
     func make(
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
-        _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, failing error: StorageError? = nil
+        _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, folder: String? = nil,
+        failing error: StorageError? = nil
     ) async throws(StorageError) -> UploadTask {
+        let list = folder == nil ? uploads : folderUploads
         let metadata = try source.metadata(change, named: names)
         var upload = Upload(
             reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
@@ -103,11 +112,13 @@ extension Transfers {
         case .object: strategy.sizeIsKnown = false
         }
         var record = TaskRecord(
-            id: newTaskID(), kind: .upload, number: uploads.newNumber(), began: time.now(), reference: reference,
+            id: newTaskID(), kind: .upload, number: list.newNumber(), began: time.now(), reference: reference,
             progress: strategy.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
-        record.copy = source.copy?.request
-        upload.task = record.id
+        (record.copy, record.folder) = (source.copy?.request, folder)
+        (upload.task, upload.folder) = (record.id, folder)
         var failure = error
+        // Small files of a folder are in its plan.
+        let ends = folder != nil && strategy.isWhole ? nil : ends
         let recordWriter = ends.map { TaskRecordWriter($0, record, bytes: source.bytes) }
         if let recordWriter {
             upload.record = record
@@ -120,7 +131,7 @@ extension Transfers {
             strategy, retryTime: .seconds(request.retryTime), seed: random.next())
         let session: any UploadSession =
             if let failure { FailingSession(error: failure) } else { self.session(of: upload) }
-        let task = uploads.make(
+        let task = list.make(
             record, machine, .open(session), limiter(of: upload, strategy), recordWriter, holding: heldBytes(of: upload)
         )
         task.incoming?.task = task
@@ -189,7 +200,7 @@ extension Transfers {
         var upload = Upload(
             reference: record.reference, source: source, metadata: record.metadata,
             expectedMD5: record.md5Hash, if: request.preconditions ?? Preconditions(), caller: caller(request))
-        (upload.task, upload.record) = (record.id, record)
+        (upload.task, upload.record, upload.folder) = (record.id, record, record.folder)
         upload.expectedCRC32C = request.crc32c
         upload.isRestored = true
         upload.isSpooled = request.isSpooled
@@ -212,7 +223,8 @@ extension Transfers {
             return session(of: upload)
         }
         let recordWriter = TaskRecordWriter(ends, record, isKept: true)
-        let task = uploads.make(record, machine, sessionState, limiter(of: upload, strategy), recordWriter)
+        let list = record.folder == nil ? uploads : folderUploads
+        let task = list.make(record, machine, sessionState, limiter(of: upload, strategy), recordWriter)
         // A client that has sent a part in one request and got no answer may be gone: that upload expires, too.
         if source.isIncoming, task.endpoint == nil { uploadSessions[task.id] = task }
         return task

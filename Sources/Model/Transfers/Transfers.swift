@@ -15,11 +15,17 @@ import Storage
     }
     public private(set) lazy var uploads: TaskList<UploadStrategy> = newList()
     public private(set) lazy var downloads: TaskList<DownloadStrategy> = newList()
+    public private(set) lazy var folders = FolderList(time, log)
+    /// The transfers of tasks over folders.
+    private(set) lazy var folderUploads: TaskList<UploadStrategy> = newFolderList(within: uploads)
+    private(set) lazy var folderDownloads: TaskList<DownloadStrategy> = newFolderList(within: downloads)
     public let registry: ObserverRegistry
     private(set) lazy var objects = ObjectObservers(of: backend)
     let limits: TransferLimits
     public let backend: any Backend
     let ends: OutcomeRecorder?
+    /// Nil where there can be no tasks over folders.
+    let folderStore: (any FolderStore)?
     let time: TimeSource
     let random: RandomSource
     private let log: TransferLog
@@ -45,15 +51,20 @@ import Storage
 
     /// Without `persistence`, tasks end with the process.
     public init(
-        backend: any Backend, persistence: TaskPersistence? = nil, limits: TransferLimits = .init(),
-        time: TimeSource, random: RandomSource = .secure, log: TransferLog = TransferLog()
+        backend: any Backend, persistence: TaskPersistence? = nil, folders: (any FolderStore)? = nil,
+        limits: TransferLimits = .init(), time: TimeSource, random: RandomSource = .secure, log: TransferLog = TransferLog()
     ) {
         self.backend = backend
         ends = persistence.map { OutcomeRecorder($0, clock: time.clock) }
         self.limits = limits
         registry = ObserverRegistry(limits)
         (self.time, self.random, self.log) = (time, random, log)
-        isReady = persistence == nil
+        folderStore = folders
+        isReady = persistence == nil && folders == nil
+    }
+
+    private func newFolderList<Strategy>(within list: TaskList<Strategy>) -> TaskList<Strategy> {
+        TaskList(time, log, finishedKept: 0, nil, within: list) { [weak self] in self?.released() }
     }
 
     private func newList<Strategy>() -> TaskList<Strategy> {
@@ -66,7 +77,7 @@ import Storage
 
     /// Counts a task against `--max-tasks` while it is being created. Throws `quotaExceeded` beyond that.
     func reservePlace() throws(StorageError) {
-        let unfinished = uploads.unfinished - uploadSessions.count + downloads.unfinished
+        let unfinished = uploads.unfinished - uploadSessions.count + downloads.unfinished + folders.unfinished
         guard unfinished + (ends?.count ?? 0) + tasksBegun < limits.tasks else {
             throw .noRoom(for: "tasks that have not ended", "--max-tasks", is: limits.tasks)
         }
@@ -83,7 +94,9 @@ import Storage
         return try await body()
     }
 
-    public func count(of state: TaskState) -> Int { uploads.count(of: state) + downloads.count(of: state) }
+    public func count(of state: TaskState) -> Int {
+        uploads.count(of: state) + downloads.count(of: state) + folders.count(of: state)
+    }
 
     /// Returns when all tasks are paused or have ended.
     public func restsOnly() async throws {
@@ -91,13 +104,17 @@ import Storage
         while areRunning { try await rest.wait() }
     }
 
-    public var areRunning: Bool { !uploads.areAtRest || !downloads.areAtRest }
+    public var areRunning: Bool { !uploads.areAtRest || !downloads.areAtRest || !folders.areAtRest }
 
     /// Removes partial downloads that no later process can continue.
-    public func discardUnrecordedDownloads() { downloads.discardUnrecordedSessions() }
+    public func discardUnrecordedDownloads() {
+        downloads.discardUnrecordedSessions()
+        folderDownloads.discardUnrecordedSessions()
+    }
 
     /// Ends all tasks with `cancelled`.
     public func cancelAll() async {
+        await folders.cancelAll()
         await uploads.cancelAll()
         await downloads.cancelAll()
     }
@@ -105,16 +122,17 @@ import Storage
     /// An id that no task has: a harness draws the same ids in each process, and a root may have tasks of an earlier one.
     func newTaskID() -> String {
         var id = random.uuid()
-        while uploads.tasks[id] != nil || downloads.tasks[id] != nil { id = random.uuid() }
+        while uploads.tasks[id] != nil || downloads.tasks[id] != nil || folders.tasks[id] != nil { id = random.uuid() }
         return id
     }
 
     /// Throws `invalidArgument` for an id that is no task's.
     public func checkTask(_ id: String) throws(StorageError) {
-        if uploads.tasks[id] == nil { _ = try downloads.task(id) }
+        if uploads.tasks[id] == nil, folders.tasks[id] == nil { _ = try downloads.task(id) }
     }
 
     public func suspend() async throws {
+        try await folders.suspend()
         async let up: Void = uploads.suspend()
         async let down: Void = downloads.suspend()
         _ = try await (up, down)
@@ -131,7 +149,7 @@ import Storage
     }
 
     /// Wakes waiters for memory only once half of it is free, and not for each byte.
-    private func released() {
+    func released() {
         if bytesInMemory <= Self.memoryLimit / 2 { room.wakeAll() }
         rest.wakeAll()
     }

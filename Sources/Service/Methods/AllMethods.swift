@@ -1,5 +1,6 @@
 import JSONRPC
 import Storage
+import Transfers
 
 /// All methods, in the order of `protocol/openrpc.json`.
 package let allMethods = MethodTable(methods)
@@ -54,27 +55,44 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
     ListAll.self,
     GetData.self,
     WriteToFile.self,
-    Pause<UploadStrategy>.self,
-    Resume<UploadStrategy>.self,
-    Cancel<UploadStrategy>.self,
-    TakeSnapshot<UploadStrategy>.self,
-    WaitForEnd<UploadStrategy>.self,
+    PutDirectory.self,
+    WriteToDirectory.self,
+    DeleteAll.self,
+    Pause<UploadTask>.self,
+    Resume<UploadTask>.self,
+    Cancel<UploadTask>.self,
+    TakeSnapshot<UploadTask>.self,
+    WaitForEnd<UploadTask>.self,
     ListTasks<UploadStrategy>.self,
-    Forget<UploadStrategy>.self,
-    Observe<UploadStrategy>.self,
-    RemoveObserver<UploadStrategy>.self,
-    RemoveAllObservers<UploadStrategy>.self,
-    Pause<DownloadStrategy>.self,
-    Resume<DownloadStrategy>.self,
-    Cancel<DownloadStrategy>.self,
-    TakeSnapshot<DownloadStrategy>.self,
-    WaitForEnd<DownloadStrategy>.self,
+    Forget<UploadTask>.self,
+    Observe<UploadTask>.self,
+    RemoveObserver<UploadTask>.self,
+    RemoveAllObservers<UploadTask>.self,
+    Pause<DownloadTask>.self,
+    Resume<DownloadTask>.self,
+    Cancel<DownloadTask>.self,
+    TakeSnapshot<DownloadTask>.self,
+    WaitForEnd<DownloadTask>.self,
     ListTasks<DownloadStrategy>.self,
-    Forget<DownloadStrategy>.self,
-    Observe<DownloadStrategy>.self,
-    RemoveObserver<DownloadStrategy>.self,
-    RemoveAllObservers<DownloadStrategy>.self,
+    Forget<DownloadTask>.self,
+    Observe<DownloadTask>.self,
+    RemoveObserver<DownloadTask>.self,
+    RemoveAllObservers<DownloadTask>.self,
+    Pause<FolderTask>.self,
+    Resume<FolderTask>.self,
+    Cancel<FolderTask>.self,
+    RetryFolder.self,
+    TakeSnapshot<FolderTask>.self,
+    WaitForEnd<FolderTask>.self,
+    ListFolderTasks.self,
+    ListFolderItems.self,
+    Forget<FolderTask>.self,
+    Observe<FolderTask>.self,
+    RemoveObserver<FolderTask>.self,
+    RemoveAllObservers<FolderTask>.self,
 ]
 
 /// The notifications of the service.
-let allNotifications = [TaskKind.upload.event, TaskKind.download.event, ObjectChange.event]
+let allNotifications = [
+    TaskKind.upload.event, TaskKind.download.event, FolderSnapshot.event, ObjectChange.event,
+]

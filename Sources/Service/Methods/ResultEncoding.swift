@@ -94,7 +94,7 @@ extension TaskPage {
 
 extension JSONTextWriter {
     /// Writes the page token, which the last page lacks.
-    fileprivate mutating func finishPage(_ pageToken: String?) {
+    mutating func finishPage(_ pageToken: String?) {
         if let pageToken {
             add(verbatim: ",\"pageToken\":")
             add(.string(pageToken))
@@ -103,8 +103,8 @@ extension JSONTextWriter {
     }
 }
 
-extension TaskSnapshot {
-    var json: JSON {
+extension TaskSnapshot: JSONConvertible {
+    public var json: JSON {
         .object(
             .init(present: [
                 "task": .string(task), "status": .string(status.rawValue), "state": .string(state.rawValue),
@@ -126,7 +126,7 @@ extension TaskSnapshot {
 }
 
 extension Progress {
-    fileprivate var json: JSON {
+    var json: JSON {
         [
             "completedUnitCount": JSON(completedUnitCount), "totalUnitCount": JSON(totalUnitCount),
             "fractionCompleted": JSON(fractionCompleted),

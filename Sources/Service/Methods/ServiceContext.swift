@@ -54,7 +54,7 @@ package final class ServiceContext {
         self.end = end
         harness?.restIsQuiet = { [weak self] steps, operations in
             guard let self else { return true }
-            return self.transfers.areIdle(waiting: steps) && busyRequests == operations
+            return self.transfers.areIdle(waiting: steps) && busyRequests + transfers.folders.operations == operations
         }
     }
 
@@ -126,6 +126,10 @@ package final class ConnectionContext: MethodContext {
     private static func observers(of service: ServiceContext, _ peer: any Peer) -> ConnectionObservers {
         ConnectionObservers(of: service.transfers.registry) { [weak peer] handle, observed, change in
             peer?.notify(ObjectChange.event, change.json(handle), change.deliveryPolicy(for: handle, observed))
+        } folder: { [weak peer] handle, snapshot in
+            peer?.notify(
+                FolderSnapshot.event, ["handle": .string(handle), "snapshot": snapshot.json],
+                snapshot.deliveryPolicy(for: handle))
         } _: { [weak peer] handle, snapshot in
             peer?.notify(
                 snapshot.kind.event, ["handle": .string(handle), "snapshot": snapshot.json],

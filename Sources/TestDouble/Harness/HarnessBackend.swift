@@ -31,11 +31,15 @@ package final class HarnessBackend: Backend {
         try await engine.inspect(file: path)
     }
 
+    package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree {
+        engine.localTree(directory, isWritten: isWritten)
+    }
+
     package func beginUpload(_ upload: Upload) -> any UploadSession {
         let session = SpaceUpload(engine.beginUpload(upload), upload.reference, upload.source, ledger)
         guard let harness else { return session }
         return HarnessSession(
-            session, harness, of: upload.reference, task: upload.task, size: upload.source.size,
+            session, harness, of: upload.reference, task: upload.folder ?? upload.task, size: upload.source.size,
             copy: upload.source.copy?.request, for: upload.caller)
     }
 
@@ -43,7 +47,7 @@ package final class HarnessBackend: Backend {
         let session = SpaceDownload(engine.beginDownload(download), download.reference, ledger)
         guard let harness else { return session }
         return HarnessSession(
-            session, harness, of: download.reference, task: download.task, size: 0, copy: nil,
+            session, harness, of: download.reference, task: download.folder ?? download.task, size: 0, copy: nil,
             for: download.caller)
     }
 

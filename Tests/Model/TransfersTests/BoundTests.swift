@@ -77,7 +77,7 @@ import Testing
         for handle in handles { task.observe(.progress, handle: handle, connection) }
         #expect(await refusal({ _ = try connection.newHandles(1) }, "--max-connection-observers"))
         _ = try other.newHandles(3)
-        #expect(connection.removeObserver(handles[0], of: UploadStrategy.self))
+        #expect(connection.removeObserver(handles[0], of: UploadTask.self))
         #expect(await refusal({ _ = try connection.newHandles(2) }, "--max-connection-observers"))
         _ = try connection.newHandles(1)
         task.start()

@@ -126,9 +126,9 @@ import Transfers
         #expect(error?.message == "There is no upload task \"\(download.id)\", or it ended long ago.")
         #expect(transfers.downloads.all.map(\.id) == [download.id] && transfers.uploads.all.map(\.id) == [upload.id])
         download.observe(.pause, handle: "h", recorder.connection)
-        #expect(!recorder.connection.removeObserver("h", of: UploadStrategy.self))
-        #expect(recorder.connection.removeObserver("h", of: DownloadStrategy.self))
-        #expect(!recorder.connection.removeObserver("h", of: DownloadStrategy.self))
+        #expect(!recorder.connection.removeObserver("h", of: UploadTask.self))
+        #expect(recorder.connection.removeObserver("h", of: DownloadTask.self))
+        #expect(!recorder.connection.removeObserver("h", of: DownloadTask.self))
     }
 
     @Test func `The root cannot be downloaded`() async throws {

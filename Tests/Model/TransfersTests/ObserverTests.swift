@@ -82,7 +82,7 @@ import Transfers
         await #expect(throws: StorageError.self) { try await other.result() }
         other.observe(.failure, handle: "late", recorder.connection)
         #expect(recorder.events.map(\.snapshot.error?.code) == [.unauthorized])
-        #expect(!recorder.connection.removeObserver("late", of: UploadStrategy.self), "it is gone already")
+        #expect(!recorder.connection.removeObserver("late", of: UploadTask.self), "it is gone already")
     }
 
     @Test func `Observers are removed by handle, by status or all together, and only by their connection`() async throws
@@ -94,10 +94,10 @@ import Transfers
         recorder.observeAll(task, prefix: "2-")
         let before = (recorder.events.count, other.events.count)
         #expect(
-            !other.connection.removeObserver("1-progress", of: UploadStrategy.self), "it belongs to another connection"
+            !other.connection.removeObserver("1-progress", of: UploadTask.self), "it belongs to another connection"
         )
-        #expect(recorder.connection.removeObserver("1-progress", of: UploadStrategy.self))
-        #expect(!recorder.connection.removeObserver("1-progress", of: UploadStrategy.self))
+        #expect(recorder.connection.removeObserver("1-progress", of: UploadTask.self))
+        #expect(!recorder.connection.removeObserver("1-progress", of: UploadTask.self))
         #expect(recorder.connection.removeAllObservers(of: task, for: .pause) == 2)
         #expect(recorder.connection.removeAllObservers(of: task, for: .pause) == 0)
         session.answer(.received(upTo: 2))
@@ -129,7 +129,7 @@ import Transfers
         session.answer(.failed(.refused))
         await #expect(throws: StorageError.self) { try await task.result() }
         for status in Status.allCases {
-            #expect(!recorder.connection.removeObserver("\(status)", of: UploadStrategy.self))
+            #expect(!recorder.connection.removeObserver("\(status)", of: UploadTask.self))
         }
         #expect(recorder.connection.removeAllObservers(of: task) == 0)
         #expect(recorder.events.filter { $0.snapshot.state.isFinished }.count == 1)

@@ -4,7 +4,7 @@
 /// the way to it. A pattern that begins with a slash is compared with the path, too; one that ends with a slash matches
 /// folders alone. What is below a folder that matches, matches.
 public struct FolderFilter: Sendable {
-    private struct Pattern {
+    fileprivate struct Pattern {
         let glob: Glob
         /// Compared with the whole path.
         let isPath: Bool

@@ -15,6 +15,8 @@ public struct TaskRecord: Equatable, Sendable {
     public var stage: Stage
     /// What a copy is made of; nil for any other task.
     public var copy: CopyRequest?
+    /// The task over a folder that this one belongs to: its clients do not know it.
+    public var folder: String?
     /// The endpoint that the task belongs to, where it is not the service's own. Set by the task store.
     public var endpoint: String?
 

@@ -15,13 +15,15 @@ struct Settled: ParameterlessMethod, HarnessMethod {
         try Task.checkCancellation()
         return [
             "tasks": transfers.counts, "held": .array(harness.holds.map { .object($0.members) }),
-            "resting": .array(resting(transfers.uploads) + resting(transfers.downloads)),
+            "resting": .array(resting(transfers.uploads) + resting(transfers.downloads) + transfers.restingFolders.map(json)),
         ]
     }
 
     @Loop private func resting<Strategy>(_ list: TaskList<Strategy>) -> [JSON] {
-        list.all.compactMap { task in
-            task.snapshot().retry.map { ["task": .string(task.id), "at": .string($0.at.rfc3339)] }
-        }
+        list.all.compactMap { task in task.snapshot().retry.map { json(task.id, $0) } }
+    }
+
+    private func json(_ task: String, _ retry: Retry) -> JSON {
+        ["task": .string(task), "at": .string(retry.at.rfc3339)]
     }
 }

@@ -58,7 +58,7 @@ struct WriteToFile: ReferenceMethod {
         start = try StartOptions(&params)
     }
 
-    func run(in request: Request<ConnectionContext>) async throws -> Started<DownloadStrategy> {
+    func run(in request: Request<ConnectionContext>) async throws -> Started<DownloadTask> {
         let context = request.context
         return try await start.start(in: request) {
             try await context.transfers.download(
@@ -66,5 +66,5 @@ struct WriteToFile: ReferenceMethod {
         }
     }
 
-    func didReply(_ started: Started<DownloadStrategy>, in context: ConnectionContext) { started.didReply(in: context) }
+    func didReply(_ started: Started<DownloadTask>, in context: ConnectionContext) { started.didReply(in: context) }
 }

@@ -7,7 +7,7 @@ import Storage
 import Transfers
 
 /// A method that begins an upload. Its reference is the object that is written.
-protocol UploadMethod: ReferenceMethod where Result == Started<UploadStrategy> {
+protocol UploadMethod: ReferenceMethod where Result == Started<UploadTask> {
     var start: StartOptions { get }
     /// Throws where the params do not go together.
     func check() throws(StorageError)
@@ -16,13 +16,13 @@ protocol UploadMethod: ReferenceMethod where Result == Started<UploadStrategy> {
 }
 
 extension UploadMethod {
-    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadStrategy> {
+    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadTask> {
         try check()
         let context = request.context
         return try await start.start(in: request) { try await upload(context.transfers, for: context.client) }
     }
 
-    @Loop func didReply(_ started: Started<UploadStrategy>, in context: ConnectionContext) {
+    @Loop func didReply(_ started: Started<UploadTask>, in context: ConnectionContext) {
         started.didReply(in: context)
     }
 }

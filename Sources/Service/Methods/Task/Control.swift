@@ -6,11 +6,17 @@ import Transfers
 
 extension Request<ConnectionContext> {
     /// Throws `invalidArgument` where there is no such task; those of earlier processes are waited for.
-    @Loop func task<Strategy: ListedStrategy>(_ id: String) async throws -> TransferTask<Strategy> {
+    @Loop func task<Controlled: ControllableTask>(_ id: String) async throws -> Controlled {
         try await context.transfers.ready()
-        return try Strategy.tasks(of: context.transfers).task(id)
+        return try Controlled.task(id, of: context.transfers)
     }
 }
+
+/// A task whose snapshots are results.
+protocol MethodTask: ControllableTask where Snapshot: JSONConvertible {}
+
+extension TransferTask: MethodTask where Strategy: ListedStrategy {}
+extension FolderTask: MethodTask {}
 
 /// A method with a task as its only param.
 protocol TaskMethod: RPCMethod where Context == ConnectionContext {
@@ -22,50 +28,50 @@ extension TaskMethod {
 }
 
 /// `…Task/pause`: answers once the task has stopped moving.
-struct Pause<Strategy: ListedStrategy>: TaskMethod {
-    static var name: String { "\(Strategy.kind)Task/pause" }
+struct Pause<Controlled: MethodTask>: TaskMethod {
+    static var name: String { "\(Controlled.kind)Task/pause" }
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let task: TransferTask<Strategy> = try await request.task(task)
+        let task: Controlled = try await request.task(task)
         return accepted(try await task.pause(), task)
     }
 }
 
 /// `…Task/resume`: continues after the last acknowledged byte.
-struct Resume<Strategy: ListedStrategy>: TaskMethod {
-    static var name: String { "\(Strategy.kind)Task/resume" }
+struct Resume<Controlled: MethodTask>: TaskMethod {
+    static var name: String { "\(Controlled.kind)Task/resume" }
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let task: TransferTask<Strategy> = try await request.task(task)
+        let task: Controlled = try await request.task(task)
         try task.checkEndpoint()
         return accepted(task.resume(tokens: request.context.tokens), task)
     }
 }
 
 /// `…Task/cancel`: answers once the task has stopped for good.
-struct Cancel<Strategy: ListedStrategy>: TaskMethod {
-    static var name: String { "\(Strategy.kind)Task/cancel" }
+struct Cancel<Controlled: MethodTask>: TaskMethod {
+    static var name: String { "\(Controlled.kind)Task/cancel" }
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let task: TransferTask<Strategy> = try await request.task(task)
+        let task: Controlled = try await request.task(task)
         return accepted(try await task.cancel(tokens: request.tokens), task)
     }
 }
 
 /// `…Task/forget`: a task that has ended is not listed any more.
-struct Forget<Strategy: ListedStrategy>: TaskMethod {
-    static var name: String { "\(Strategy.kind)Task/forget" }
+struct Forget<Controlled: MethodTask>: TaskMethod {
+    static var name: String { "\(Controlled.kind)Task/forget" }
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let task: TransferTask<Strategy> = try await request.task(task)
-        return accepted(await Strategy.tasks(of: request.context.transfers).forget(task), task)
+        let task: Controlled = try await request.task(task)
+        return accepted(await Controlled.forget(task, of: request.context.transfers), task)
     }
 }
 
-@Loop private func accepted(_ accepted: Bool, _ task: TransferTask<some ListedStrategy>) -> JSON {
+@Loop func accepted(_ accepted: Bool, _ task: some MethodTask) -> JSON {
     ["accepted": .bool(accepted), "snapshot": task.snapshot().json]
 }

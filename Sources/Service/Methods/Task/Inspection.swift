@@ -4,23 +4,23 @@ import Storage
 import Transfers
 
 /// `…Task/snapshot`: the task as it is now.
-struct TakeSnapshot<Strategy: ListedStrategy>: TaskMethod {
-    static var name: String { "\(Strategy.kind)Task/snapshot" }
+struct TakeSnapshot<Controlled: MethodTask>: TaskMethod {
+    static var name: String { "\(Controlled.kind)Task/snapshot" }
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let task: TransferTask<Strategy> = try await request.task(task)
+        let task: Controlled = try await request.task(task)
         return task.snapshot().json
     }
 }
 
 /// `…Task/wait`: answers when the task has ended.
-struct WaitForEnd<Strategy: ListedStrategy>: TaskMethod {
-    static var name: String { "\(Strategy.kind)Task/wait" }
+struct WaitForEnd<Controlled: MethodTask>: TaskMethod {
+    static var name: String { "\(Controlled.kind)Task/wait" }
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let task: TransferTask<Strategy> = try await request.task(task)
+        let task: Controlled = try await request.task(task)
         try request.checkWait()
         request.beginWaiting()
         return try await task.awaitedEnd().json

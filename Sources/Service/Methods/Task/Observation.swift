@@ -4,14 +4,14 @@ import Storage
 import Transfers
 
 /// `…Task/observe`: registers an observer of this connection for one status.
-struct Observe<Strategy: ListedStrategy>: RPCMethod {
-    static var name: String { "\(Strategy.kind)Task/observe" }
+struct Observe<Controlled: MethodTask>: RPCMethod {
+    static var name: String { "\(Controlled.kind)Task/observe" }
 
     let task: String
     let status: Status
 
     struct Registered: JSONConvertible {
-        let task: TransferTask<Strategy>
+        let task: Controlled
         let handle: String
         var json: JSON { ["handle": .string(handle)] }
     }
@@ -22,7 +22,7 @@ struct Observe<Strategy: ListedStrategy>: RPCMethod {
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> Registered {
-        let task: TransferTask<Strategy> = try await request.task(task)
+        let task: Controlled = try await request.task(task)
         return Registered(task: task, handle: try request.context.observers.newHandles(1)[0])
     }
 
@@ -32,21 +32,21 @@ struct Observe<Strategy: ListedStrategy>: RPCMethod {
 }
 
 /// `…Task/removeObserver`: one of this connection's observers, by its handle.
-struct RemoveObserver<Strategy: ListedStrategy>: PromptMethod {
-    static var name: String { "\(Strategy.kind)Task/removeObserver" }
+struct RemoveObserver<Controlled: MethodTask>: PromptMethod {
+    static var name: String { "\(Controlled.kind)Task/removeObserver" }
 
     let handle: String
 
     init(_ params: inout Params) throws(RPCError) { handle = try params.string("handle") }
 
     func run(in request: Request<ConnectionContext>) throws -> JSON {
-        ["removed": .bool(request.context.observers.removeObserver(handle, of: Strategy.self))]
+        ["removed": .bool(request.context.observers.removeObserver(handle, of: Controlled.self))]
     }
 }
 
 /// `…Task/removeAllObservers`: this connection's observers of a task, or those of one status.
-struct RemoveAllObservers<Strategy: ListedStrategy>: RPCMethod {
-    static var name: String { "\(Strategy.kind)Task/removeAllObservers" }
+struct RemoveAllObservers<Controlled: MethodTask>: RPCMethod {
+    static var name: String { "\(Controlled.kind)Task/removeAllObservers" }
 
     let task: String
     let status: Status?
@@ -57,7 +57,7 @@ struct RemoveAllObservers<Strategy: ListedStrategy>: RPCMethod {
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let task: TransferTask<Strategy> = try await request.task(task)
+        let task: Controlled = try await request.task(task)
         return ["removed": JSON(Int64(request.context.observers.removeAllObservers(of: task, for: status)))]
     }
 }

@@ -19,13 +19,13 @@ struct StartOptions: Sendable {
 
     /// Makes a task if its observers and the wait are within the limits. It starts after the reply, so that events
     /// follow it; with `wait` it starts at once.
-    @Loop func start<Strategy>(
-        in request: Request<ConnectionContext>, _ make: @Loop () async throws -> TransferTask<Strategy>
-    ) async throws -> Started<Strategy> {
+    @Loop func start<Controlled: MethodTask>(
+        in request: Request<ConnectionContext>, _ make: @Loop () async throws -> Controlled
+    ) async throws -> Started<Controlled> {
         let context = request.context
         if wait { try request.checkWait() }
         let observers = Array(zip(observe, try context.observers.newHandles(observe.count)))
-        let task: TransferTask<Strategy>
+        let task: Controlled
         do {
             task = try await make()
         } catch {
@@ -42,10 +42,10 @@ struct StartOptions: Sendable {
 }
 
 /// A new task with its observers, as a result.
-struct Started<Strategy: TransferStrategy>: JSONConvertible {
+struct Started<Controlled: MethodTask>: JSONConvertible {
     /// Nil if it was started already.
-    let task: TransferTask<Strategy>?
-    let snapshot: TaskSnapshot
+    let task: Controlled?
+    let snapshot: Controlled.Snapshot
     let observers: [(Status, handle: String)]
 
     @Loop func didReply(in context: ConnectionContext) {
@@ -62,9 +62,9 @@ struct Started<Strategy: TransferStrategy>: JSONConvertible {
     }
 }
 
-extension TransferTask {
+extension MethodTask {
     /// The error of a cancelled wait names the task, which continues.
-    @Loop func awaitedEnd() async throws -> TaskSnapshot {
+    @Loop func awaitedEnd() async throws -> Snapshot {
         do { return try await result() } catch is CancellationError {
             throw CancelledWait(data: ["task": .string(id)])
         }

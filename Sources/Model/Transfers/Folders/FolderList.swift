@@ -1,0 +1,102 @@
+import Platform
+import Storage
+
+/// The tasks over folders: all unfinished ones, and the newest finished ones.
+@Loop public final class FolderList {
+    /// Their plans are on the disk.
+    static let finishedKept = 100
+
+    let time: TimeSource
+    let log: TransferLog
+    private(set) var tasks: [String: FolderTask] = [:]
+    private var finished = Queue<String>()
+    private var lastNumber: Int64 = 0
+
+    init(_ time: TimeSource, _ log: TransferLog) { (self.time, self.log) = (time, log) }
+
+    /// In the order of their creation.
+    public var all: [FolderTask] { tasks.values.sorted { ($0.number, $0.id) < ($1.number, $1.id) } }
+
+    /// The number of unfinished tasks of this endpoint.
+    var unfinished: Int { tasks.values.count { !$0.state.isFinished && $0.endpoint == nil } }
+
+    var countsByState: [TaskState: Int] { tasks.values.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } }
+
+    func count(of state: TaskState) -> Int { tasks.values.count { $0.state == state } }
+
+    var areAtRest: Bool { tasks.values.allSatisfy { $0.state.isFinished || $0.state == .paused } }
+
+    /// Engine requests that no transfer makes: lists and deletions.
+    public var operations: Int { tasks.values.reduce(0) { $0 + $1.operations } }
+
+    /// Nothing but transfers and requests to the engine happens to any task.
+    var areIdle: Bool { tasks.values.allSatisfy(\.isIdle) }
+
+    func task(_ id: String) throws(StorageError) -> FolderTask {
+        guard let task = tasks[id] else {
+            throw .invalidArgument("task", "There is no folder task \"\(id)\", or it ended long ago.")
+        }
+        return task
+    }
+
+    func newNumber() -> Int64 {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    func add(_ task: FolderTask) {
+        lastNumber = max(lastNumber, task.number)
+        tasks[task.id] = task
+        if task.state.isFinished { finish(task) }
+    }
+
+    func finish(_ task: FolderTask) {
+        finished.append(task.id)
+        guard finished.count > Self.finishedKept, let oldest = finished.popFirst() else { return }
+        guard let task = tasks.removeValue(forKey: oldest) else { return }
+        Loop.task { await task.remove() }
+    }
+
+    /// A failed task goes on.
+    func revive(_ task: FolderTask) { _ = finished.removeFirst(where: { $0 == task.id }) }
+
+    /// Forgets a finished task; returns false for an unfinished one.
+    func forget(_ task: FolderTask) async -> Bool {
+        guard finished.removeFirst(where: { $0 == task.id }) else { return false }
+        tasks[task.id] = nil
+        await task.remove()
+        return true
+    }
+
+    func suspend() async throws {
+        for task in all { _ = try await task.pause() }
+    }
+
+    func cancelAll() async {
+        for task in all { _ = try? await task.cancel(tokens: nil) }
+    }
+
+    /// Tasks in the order of their creation, after those of an earlier page: at most `maxResults`, or all.
+    public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> FolderPage {
+        let most = try maxResults.map { asked throws(StorageError) in try Listing.checked(maxResults: asked) }
+        let after = try pageToken.map { text throws(StorageError) in try Self.number(text) } ?? 0
+        let rest = all.filter { $0.number > after }
+        let tasks = rest.prefix(most ?? .max)
+        let isLast = tasks.count == rest.count
+        return FolderPage(
+            tasks: tasks.map { $0.snapshot(for: nil) }, pageToken: isLast ? nil : tasks.last.map { "folders.\($0.number)" })
+    }
+
+    private static func number(_ text: String) throws(StorageError) -> Int64 {
+        guard let number = Int64(text.dropFirst(8)), number > 0, text.hasSameBytes(as: "folders.\(number)") else {
+            throw .invalidArgument("pageToken", "The page token was not given for a list of folder tasks.")
+        }
+        return number
+    }
+}
+
+/// A page of tasks over folders.
+public struct FolderPage: Sendable {
+    public let tasks: [FolderSnapshot]
+    public let pageToken: String?
+}

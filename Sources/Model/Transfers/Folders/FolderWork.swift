@@ -1,0 +1,526 @@
+import Platform
+import Storage
+
+/// The work of a task over a folder, from its beginning or from where it was stopped, until it ends or is stopped again.
+///
+/// First the plan: all that is to be done. Then the transfers, as many at a time as the window has. Deletions come last,
+/// and only where everything else has succeeded.
+@Loop final class FolderWork {
+    /// Files in flight. The limits of the engine decide how many of them move.
+    private static let window = 48
+    private static let deletionsAtOnce = 16
+    /// Items that are read from the plan at once, and states that are written to it at once.
+    private static let batch = 64
+    /// Entries of a directory, and objects of a list.
+    private static let page = 500
+
+    private let task: FolderTask
+    private let transfers: Transfers
+    private let tokens: (any TokenSource)?
+    private let replacesNewer: Bool
+    private let filter: FolderFilter
+    private let tree: (any LocalTree)?
+    private var request: FolderRequest { task.request }
+    private var plan: any FolderPlan { task.plan }
+
+    private var isStopping = false
+    /// The error that concerns all files.
+    private var fatal: StorageError?
+    private var inFlight: [Int64: any FolderTransfer] = [:]
+    private var changed: [FolderItem] = []
+    /// Recorded transfers whose ends the plan does not know yet.
+    private var recorded: [String] = []
+    private var active = 0
+    private let progressed = Waiters()
+    /// A request to the engine that a stop cancels.
+    private var cancelRequests: [Int: () -> Void] = [:]
+    private var lastRequest = 0
+    /// What the plan, the local tree and the engine are asked, without transfers.
+    private var busy = 0
+
+    init(_ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool) {
+        (self.task, self.transfers, self.tokens, self.replacesNewer) = (task, transfers, tokens, replacesNewer)
+        filter = FolderFilter(task.request)
+        tree = task.request.directory.map {
+            transfers.backend.localTree($0, isWritten: task.request.kind == .write && !task.request.isDryRun)
+        }
+    }
+
+    var operations: Int { cancelRequests.count }
+    var isWaiting: Bool { busy == cancelRequests.count }
+    var bytesInFlight: Int64 { inFlight.values.reduce(0) { $0.addingSaturated($1.completed) } }
+
+    func stop() {
+        isStopping = true
+        for cancel in cancelRequests.values { cancel() }
+        for transfer in inFlight.values { transfer.stop() }
+    }
+
+    /// Ends the waits after failures. False where there is none.
+    func retry() -> Bool { false }
+
+    /// Nil where it was stopped before its end.
+    func run() async -> FolderOutcome? {
+        do throws(StorageError) {
+            if task.stage == .planning { try await makePlan() }
+            if !isStopping { try await transferAll() }
+            if let fatal { throw fatal }
+            if !isStopping, task.counts.failed == 0, !request.isDryRun { try await deleteAll() }
+            if let fatal { throw fatal }
+        } catch {
+            if task.stage == .planning { await forgetPlan() }
+            return isStopping ? nil : .failed(error.orAbout(request.reference))
+        }
+        if isStopping { return nil }
+        return task.counts.failed == 0 ? .succeeded : .failed(summary)
+    }
+
+    private func forgetPlan() async {
+        try? await plan.clear()
+        task.begin(.planning, FolderCounts(), [])
+    }
+
+    private var summary: StorageError {
+        let counts = task.counts
+        let all = counts.total + counts.toDelete
+        guard let first = task.failures.first(where: { $0.state == .failed }), let error = first.error else {
+            return StorageError(.unknown, "\(counts.failed) of \(all) files failed.")
+        }
+        return error.with(\.message, "\(counts.failed) of \(all) files failed, the first of them \(first.path): \(error.message)")
+    }
+
+    // MARK: - Requests
+
+    /// Asks the plan, or the local tree.
+    private func asking<Value: Sendable>(
+        _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        busy += 1
+        defer { busy -= 1 }
+        return try await body()
+    }
+
+    /// A request to the engine, which a stop cancels.
+    private func requesting<Value: Sendable>(
+        _ body: @escaping @Loop (Caller) async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        let client = request.client
+        let caller = Caller(
+            tokens: tokens, retryTime: .seconds(client.operationRetryTime), userProject: client.userProject)
+        let asking = Loop.task { () async -> Result<Value, StorageError> in
+            do throws(StorageError) { return .success(try await body(caller)) } catch { return .failure(error) }
+        }
+        lastRequest += 1
+        let number = lastRequest
+        cancelRequests[number] = { asking.cancel() }
+        busy += 1
+        defer {
+            cancelRequests[number] = nil
+            busy -= 1
+        }
+        return try await asking.value.get()
+    }
+
+    /// Passes all objects below the folder, page by page.
+    private func forEachPage(_ body: ([ObjectMetadata]) async throws(StorageError) -> Void) async throws(StorageError) {
+        var token: String?
+        repeat {
+            let query = ListQuery(
+                request.reference, maxResults: Self.page, pageToken: token, isExact: true, wantsMetadata: true,
+                isRecursive: true)
+            let page = try await requesting { [transfers] caller async throws(StorageError) in
+                try await transfers.backend.list(query, for: caller)
+            }
+            guard !isStopping else { return }
+            try await body(page.metadata ?? [])
+            token = page.pageToken
+        } while token != nil && !isStopping
+    }
+
+    // MARK: - The plan
+
+    private func makePlan() async throws(StorageError) {
+        try await asking { () async throws(StorageError) in try await plan.clear() }
+        task.begin(.planning, FolderCounts(), [])
+        switch request.kind {
+        case .put: try await planUploads()
+        case .write: try await planDownloads()
+        case .delete: try await planDeletions()
+        }
+        guard !isStopping else { return }
+        try await asking { () async throws(StorageError) in try await plan.keep(.working) }
+        task.begin(.working, try await asking { () async throws(StorageError) in try await plan.counts() }, task.failures)
+    }
+
+    private func planUploads() async throws(StorageError) {
+        try await walk { [self] entry in upload(of: entry) }
+        guard request.deletesOthers || request.onlyChanged || request.keepsExisting else { return }
+        try await forEachPage { [self] page async throws(StorageError) in
+            let objects = page.compactMap { metadata -> (path: String, object: FolderObject)? in
+                guard !metadata.reference.isExact, let path = request.path(of: metadata.reference) else { return nil }
+                return filter.takes(path) ? (path, FolderObject(metadata)) : nil
+            }
+            let others = try await asking { () async throws(StorageError) in try await plan.note(objects) }
+            guard request.deletesOthers else { return }
+            try await add(
+                objects.filter { others.contains($0.path) }.map {
+                    FolderItem($0.path, .delete, size: $0.object.size, object: $0.object)
+                })
+        }
+    }
+
+    private func planDownloads() async throws(StorageError) {
+        try await forEachPage { [self] page async throws(StorageError) in
+            try await add(
+                page.compactMap { metadata in
+                    guard let path = request.path(of: metadata.reference), filter.takes(path) else { return nil }
+                    let item = FolderItem(path, size: metadata.size, object: FolderObject(metadata))
+                    return path.isFilePath ? item : item.refused("is no path of a file")
+                })
+        }
+        guard request.deletesOthers, !isStopping, try await hasDirectory() else { return }
+        try await walk { [self] entry in
+            guard entry.kind == .file, filter.takes(entry.path) else { return nil }
+            return FolderItem(entry.path, .delete, size: entry.size)
+        }
+    }
+
+    private func hasDirectory() async throws(StorageError) -> Bool {
+        guard let tree else { return false }
+        return try await asking { () async throws(StorageError) in try await tree.entry("") } != nil
+    }
+
+    private func planDeletions() async throws(StorageError) {
+        try await forEachPage { [self] page async throws(StorageError) in
+            try await add(
+                page.compactMap { metadata in
+                    guard let path = request.path(of: metadata.reference), filter.takes(path) else { return nil }
+                    return FolderItem(path, .delete, size: metadata.size, object: FolderObject(metadata))
+                })
+        }
+    }
+
+    /// Adds an item for each entry of the local tree that `item` has one for, and that no item has the path of.
+    private func walk(_ item: (LocalEntry) -> FolderItem?) async throws(StorageError) {
+        guard let tree else { return }
+        try await asking { () async throws(StorageError) in try await plan.add([], directories: [""]) }
+        while !isStopping {
+            let next = try await asking { () async throws(StorageError) in try await plan.nextDirectory() }
+            guard let directory = next else { return }
+            do throws(StorageError) {
+                try await read(directory, of: tree, item)
+            } catch where !directory.isEmpty {
+                try await add([FolderItem(directory, .transfer, .failed, error: error)])
+            }
+            guard !isStopping else { return }
+            try await asking { () async throws(StorageError) in try await plan.didRead(directory) }
+        }
+    }
+
+    private func read(
+        _ directory: String, of tree: any LocalTree, _ item: (LocalEntry) -> FolderItem?
+    ) async throws(StorageError) {
+        let reader = try await asking { () async throws(StorageError) in try await tree.read(directory) }
+        while !isStopping {
+            let entries = try await asking { () async throws(StorageError) in try await reader.next(Self.page) }
+            if entries.isEmpty { return }
+            let directories = entries.filter { $0.kind == .directory && filter.mayEnter($0.path) }
+            try await add(entries.compactMap(item), directories: directories.map(\.path))
+        }
+    }
+
+    private func upload(of entry: LocalEntry) -> FolderItem? {
+        guard entry.kind != .directory, filter.takes(entry.path) else { return nil }
+        var item = FolderItem(entry.path, size: entry.size)
+        if case .other(let why) = entry.kind { item = item.refused(why) }
+        do throws(StorageError) { _ = try request.object(entry.path) } catch {
+            (item.state, item.error) = (.refused, error)
+        }
+        return item
+    }
+
+    private func add(_ items: [FolderItem], directories: [String] = []) async throws(StorageError) {
+        guard !items.isEmpty || !directories.isEmpty else { return }
+        try await asking { () async throws(StorageError) in try await plan.add(items, directories: directories) }
+        for item in items where item.state == .failed || item.state == .refused { task.note(item) }
+        task.count { counts in for item in items { counts.add(item) } }
+    }
+
+    // MARK: - Items
+
+    /// Begins each pending item of an action, so many at a time, until all have ended or the work is stopped.
+    private func forEach(
+        _ action: FolderItem.Action, atOnce: Int, _ body: @escaping @Loop (FolderItem) async -> FolderItem?
+    ) async throws(StorageError) {
+        do throws(StorageError) {
+            var last: Int64 = 0
+            while !isEnded {
+                let items = try await pending(action, after: last)
+                guard let end = items.last else { break }
+                last = end.number
+                for item in items {
+                    while active >= atOnce { await aChange() }
+                    if isEnded { break }
+                    begin(item, body)
+                }
+                if changed.count >= Self.batch { try await writeChanges() }
+            }
+        } catch {
+            fail(with: error)
+        }
+        while active > 0 { await aChange() }
+        try await writeChanges()
+    }
+
+    private func pending(
+        _ action: FolderItem.Action, after number: Int64
+    ) async throws(StorageError) -> [FolderItem] {
+        try await asking { () async throws(StorageError) in
+            try await plan.pending(action, after: number, most: Self.batch)
+        }
+    }
+
+    /// Returns when an item has ended.
+    private func aChange() async { do { try await progressed.wait() } catch {} }
+
+    private var isEnded: Bool { isStopping || fatal != nil }
+
+    private func begin(_ item: FolderItem, _ body: @escaping @Loop (FolderItem) async -> FolderItem?) {
+        active += 1
+        Loop.immediateTask { [self] in
+            if let end = await body(item) { settle(end) }
+            active -= 1
+            progressed.wakeAll()
+        }
+    }
+
+    /// Takes the state of an item, which the plan gets with the next ones.
+    private func settle(_ item: FolderItem) {
+        changed.append(item)
+        if item.state == .failed || item.state == .refused { task.note(item) }
+    }
+
+    private func writeChanges() async throws(StorageError) {
+        guard !changed.isEmpty else { return }
+        let (items, tasks) = (exchange(&changed, with: []), exchange(&recorded, with: []))
+        try await asking { () async throws(StorageError) in try await plan.update(items) }
+        await transfers.forgetFolderTransfers(tasks)
+    }
+
+    /// Stops the other files, too.
+    private func fail(with error: StorageError) {
+        guard fatal == nil else { return }
+        fatal = error
+        for cancel in cancelRequests.values { cancel() }
+        for transfer in inFlight.values { transfer.stop() }
+    }
+
+    // MARK: - Transfers
+
+    private func transferAll() async throws(StorageError) {
+        try await forEach(.transfer, atOnce: Self.window) { [self] item in
+            do throws(StorageError) {
+                if let end = try await endedBefore(item) { return end }
+                guard !request.isDryRun else { return nil }
+                return try await transfer(item)
+            } catch {
+                return failed(item, error)
+            }
+        }
+    }
+
+    /// The item, where no transfer is needed or possible.
+    private func endedBefore(_ item: FolderItem) async throws(StorageError) -> FolderItem? {
+        if let before = task.endedBefore.removeValue(forKey: item.path) {
+            recorded.append(before.task)
+            return done(item, size: before.size)
+        }
+        if try await isUnchanged(item) {
+            task.count { counts in
+                counts.unchanged += 1
+                counts.completedBytes += item.size
+            }
+            return item.with(.unchanged)
+        }
+        guard request.kind == .write, try await asking({ () async throws(StorageError) in
+            try await plan.hasItems(below: item.path)
+        }) else { return nil }
+        return refuse(item, .file(tree?.absolute(item.path) ?? item.path, "cannot be written: other objects need a directory there"))
+    }
+
+    private func isUnchanged(_ item: FolderItem) async throws(StorageError) -> Bool {
+        guard let tree, request.keepsExisting || request.onlyChanged else { return false }
+        switch request.kind {
+        case .put where request.keepsExisting: if item.object != nil { return true }
+        case .write where request.keepsExisting:
+            if try await asking({ () async throws(StorageError) in try await tree.entry(item.path) }) != nil { return true }
+        case .put, .write, .delete: break
+        }
+        guard request.onlyChanged, let object = item.object, object.size == item.size else { return false }
+        return try await asking { () async throws(StorageError) in try await tree.hasBytes(item.path, of: object) }
+    }
+
+    /// Nil where it was stopped.
+    private func transfer(_ item: FolderItem, again: Bool = false) async throws(StorageError) -> FolderItem? {
+        guard !isEnded else { return nil }
+        let before = task.transfersBefore.removeValue(forKey: item.path)
+        let transfer: any FolderTransfer
+        if let before { transfer = before } else { transfer = try await begun(item) }
+        // It may have been stopped meanwhile.
+        inFlight[item.number] = transfer
+        defer { inFlight[item.number] = nil }
+        transfer.didProgress = { [weak task] in task?.didProgress() }
+        if before == nil { transfer.start() } else { transfer.goOn(tokens, replacesNewer: replacesNewer) }
+        if isEnded { transfer.stop() }
+        await transfer.rested()
+        return try await ended(item, transfer, again: before != nil && !again)
+    }
+
+    private func ended(
+        _ item: FolderItem, _ transfer: any FolderTransfer, again: Bool
+    ) async throws(StorageError) -> FolderItem? {
+        switch transfer.end {
+        case .transferred(let size):
+            if transfer.isRecorded { recorded.append(transfer.id) }
+            return done(item, size: size)
+        case .failed(let error):
+            await transfer.drop()
+            if transfer.isRecorded { recorded.append(transfer.id) }
+            // The file is another one than an earlier process has begun with.
+            if again, !isEnded { return try await self.transfer(item, again: true) }
+            if error.code == .preconditionFailed, request.keepsExisting {
+                task.count { $0.unchanged += 1 }
+                return item.with(.unchanged)
+            }
+            throw error
+        case nil:
+            task.transfersBefore[item.path] = transfer
+            return nil
+        case .stopped: return nil
+        }
+    }
+
+    private func begun(_ item: FolderItem) async throws(StorageError) -> any FolderTransfer {
+        guard let tree else { throw StorageError(.internalError, "A transfer needs a directory.") }
+        let object = try request.object(item.path), path = tree.absolute(item.path)
+        if request.kind == .write {
+            try await asking { () async throws(StorageError) in
+                try await tree.makeParents(of: item.path, newFilesMask: request.client.newFilesMask)
+            }
+        }
+        return try await asking { () async throws(StorageError) in
+            try await transfers.folderTransfer(task, object, path, tokens)
+        }
+    }
+
+    private func done(_ item: FolderItem, size: Int64) -> FolderItem {
+        task.count { counts in
+            counts.completed += 1
+            counts.completedBytes += size
+            counts.totalBytes += size - item.size
+        }
+        var item = item.with(.done)
+        item.size = size
+        return item
+    }
+
+    private func refuse(_ item: FolderItem, _ error: StorageError) -> FolderItem {
+        task.count { counts in
+            counts.refused += 1
+            counts.remove(item)
+        }
+        return item.with(.refused, error)
+    }
+
+    /// Nil where the error concerns all files, or the work is being stopped: the item is still to do.
+    private func failed(_ item: FolderItem, _ error: StorageError) -> FolderItem? {
+        if isEnded { return nil }
+        if error.concernsAll {
+            fail(with: error)
+            return nil
+        }
+        task.count { $0.failed += 1 }
+        return item.with(.failed, error)
+    }
+
+    // MARK: - Deletions
+
+    private func deleteAll() async throws(StorageError) {
+        try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in
+            do throws(StorageError) {
+                try await delete(item)
+                task.count { $0.deleted += 1 }
+                return item.with(.done)
+            } catch {
+                return failed(item, error)
+            }
+        }
+    }
+
+    private func delete(_ item: FolderItem) async throws(StorageError) {
+        if request.kind == .write, let tree {
+            _ = try await asking { () async throws(StorageError) in try await tree.remove(item.path) }
+            return
+        }
+        let object = try request.object(item.path)
+        let conditions = Preconditions(generation: item.object?.generation)
+        do throws(StorageError) {
+            try await requesting { [transfers] caller async throws(StorageError) in
+                try await transfers.backend.delete(object, if: conditions, for: caller)
+            }
+        } catch where error.code == .objectNotFound {
+            // Somebody else was faster.
+        }
+    }
+}
+
+extension FolderItem {
+    fileprivate func with(_ state: State, _ error: StorageError? = nil) -> FolderItem {
+        var item = self
+        (item.state, item.error) = (state, error)
+        return item
+    }
+
+    fileprivate func refused(_ why: String) -> FolderItem {
+        with(.refused, StorageError(.invalidArgument, "\(path) \(why)."))
+    }
+}
+
+extension FolderCounts {
+    fileprivate mutating func add(_ item: FolderItem) {
+        switch (item.action, item.state) {
+        case (_, .refused): refused += 1
+        case (.transfer, let state):
+            total += 1
+            totalBytes = totalBytes.addingSaturated(item.size)
+            if state == .failed { failed += 1 }
+        case (.delete, _): toDelete += 1
+        }
+    }
+
+    fileprivate mutating func remove(_ item: FolderItem) {
+        total -= 1
+        totalBytes -= item.size
+    }
+}
+
+extension StorageError {
+    /// It would be the same for every other file.
+    fileprivate var concernsAll: Bool {
+        switch code {
+        case .unauthenticated, .bucketNotFound, .projectNotFound, .quotaExceeded, .retryLimitExceeded: true
+        default: false
+        }
+    }
+}
+
+extension String {
+    /// Every segment can be the name of a file.
+    fileprivate var isFilePath: Bool {
+        let segments = utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return segments.allSatisfy { segment in
+            !segment.isEmpty && !segment.contains(0) && !segment.elementsEqual(".".utf8)
+                && !segment.elementsEqual("..".utf8)
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Platform
+import Storage
+
+extension Transfers {
+    /// Creates a task over a folder; it waits for `start`. A directory that cannot be read fails the task, not this call.
+    ///
+    /// Throws `invalidArgument` for a pattern, metadata or a reference that cannot be.
+    public func folder(
+        _ request: FolderRequest, for client: TransferClient? = nil
+    ) async throws -> FolderTask {
+        guard let folderStore else {
+            throw StorageError(.invalidArgument, "This service keeps no tasks, so it has none over folders.")
+        }
+        try await ready()
+        try reservePlace()
+        defer { tasksBegun -= 1 }
+        let client = orDefault(client)
+        var request = request
+        request.client = await FolderClient(client, of: request.kind)
+        let (id, number, began) = (newTaskID(), folders.newNumber(), time.now())
+        let plan = try await folderStore.begin(id, request, number: number, began: began)
+        let stored = StoredFolder(plan: plan, request: request, stage: .planning, number: number, began: began)
+        let task = FolderTask(stored, isNew: true, tokens: client.tokens, of: self)
+        folders.add(task)
+        return task
+    }
+
+    /// The transfer of one file. It waits for `start`.
+    func folderTransfer(
+        _ folder: FolderTask, _ object: Reference, _ path: String, _ tokens: (any TokenSource)?
+    ) async throws(StorageError) -> any FolderTransfer {
+        let request = folder.request
+        let client = TransferClient(request.client, request.kind, tokens)
+        do {
+            if request.kind == .write {
+                return try await download(object, to: path, for: client, isAwaited: true, folder: folder.id)
+            }
+            return try await upload(
+                file: path, to: object, MetadataChange(all: request.metadata),
+                if: Preconditions(generation: request.keepsExisting ? 0 : nil), for: client, isAwaited: true,
+                folder: folder.id)
+        } catch {
+            throw error as? StorageError ?? StorageError(.cancelled, "The transfer was stopped.")
+        }
+    }
+
+    /// Removes the records of transfers that the plan knows the ends of.
+    func forgetFolderTransfers(_ tasks: [String]) async { if !tasks.isEmpty { await ends?.forget(tasks) } }
+
+    func folderComplaint(_ what: String, _ error: StorageError) {
+        ends?.persistence.complain("\(what): \(error.message)")
+    }
+
+    // MARK: - Tasks of earlier processes
+
+    /// Restores the tasks over folders. Their transfers were restored before.
+    func restoreFolders(
+        _ unfinished: UnfinishedTasks, _ transfersBefore: [TaskRecord], _ tokens: (any TokenSource)?
+    ) async throws(StorageError) {
+        guard let folderStore else { return }
+        for result in try await folderStore.stored() {
+            switch result {
+            case .success(let stored): try await restore(stored)
+            case .failure(let error): folderComplaint("A task over a folder is left as it is", error)
+            }
+        }
+        var lost: [String] = []
+        for record in transfersBefore where record.endpoint == nil {
+            guard let folder = record.folder.flatMap({ folders.tasks[$0] }), folder.adopt(record, of: self) else {
+                lost.append(record.id)
+                continue
+            }
+        }
+        for id in lost {
+            await folderUploads.tasks[id]?.drop()
+            await folderDownloads.tasks[id]?.drop()
+        }
+        await forgetFolderTransfers(lost)
+        for task in folders.all where task.endpoint == nil { await settle(task, unfinished, tokens) }
+    }
+
+    private func restore(_ stored: StoredFolder) async throws(StorageError) {
+        let task = FolderTask(stored, isNew: false, of: self)
+        do throws(StorageError) { try await task.recall() } catch {
+            return folderComplaint("A task over \(stored.request.reference.url) is left as it is", error)
+        }
+        folders.add(task)
+    }
+
+    private func settle(_ task: FolderTask, _ unfinished: UnfinishedTasks, _ tokens: (any TokenSource)?) async {
+        guard !task.state.isFinished else { return }
+        switch unfinished {
+        case .pause: return
+        case .resume:
+            if !task.request.client.hasOwnTokens { _ = task.resume(tokens: tokens, replacesNewer: false) }
+        case .forget:
+            _ = try? await task.cancel(tokens: tokens)
+            _ = await folders.forget(task)
+        }
+    }
+}
+
+extension FolderTask {
+    /// Takes a transfer of an earlier process. False where that is none of its files.
+    fileprivate func adopt(_ record: TaskRecord, of transfers: Transfers) -> Bool {
+        guard let path = request.path(of: record.reference), !state.isFinished || state == .failed else { return false }
+        switch record.stage {
+        case .ended(.succeeded(let metadata), _):
+            endedBefore[path] = (record.id, metadata.size)
+            return true
+        case .ended: return false
+        case .unfinished:
+            let transfer: (any FolderTransfer)? =
+                record.kind == .upload
+                ? transfers.folderUploads.tasks[record.id] : transfers.folderDownloads.tasks[record.id]
+            transfersBefore[path] = transfer
+            return transfer != nil
+        }
+    }
+}
+
+extension FolderClient {
+    fileprivate init(_ client: TransferClient, of kind: FolderRequest.Kind) async {
+        self.init()
+        let settings = client.settings
+        retryTime = kind == .write ? settings.maxDownloadRetryTime : settings.maxUploadRetryTime
+        operationRetryTime = settings.maxOperationRetryTime
+        (chunkSize, userProject) = (settings.uploadChunkSizeBytes, settings.userProject)
+        newFilesMask = client.newFilesMask
+        hasOwnTokens = await client.tokens?.isPersonal() ?? false
+    }
+}
+
+extension TransferClient {
+    fileprivate init(_ client: FolderClient, _ kind: FolderRequest.Kind, _ tokens: (any TokenSource)?) {
+        self.init(tokens: tokens, settings: Settings(client, kind), newFilesMask: client.newFilesMask)
+    }
+}
+
+extension MetadataChange {
+    /// Sets all that the metadata has.
+    fileprivate init(all metadata: SettableMetadata) {
+        self.init()
+        content = metadata.content.mapValues { .some($0) }
+        if !metadata.custom.isEmpty {
+            var entries = ByteKeyedDictionary<String?>()
+            for (key, value) in metadata.custom { entries[key] = .some(value) }
+            custom = .merge(entries)
+        }
+    }
+}
+
+extension Transfers {
+    /// The waits of files after failures, with the tasks over folders that they belong to.
+    public var restingFolders: [(String, Retry)] { resting(folderUploads) + resting(folderDownloads) }
+
+    private func resting<Strategy>(_ list: TaskList<Strategy>) -> [(String, Retry)] {
+        list.all.compactMap { task in task.machine.retry.flatMap { retry in task.folder.map { ($0, retry) } } }
+    }
+}

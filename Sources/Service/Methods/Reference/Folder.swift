@@ -1,0 +1,130 @@
+import JSONRPC
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// A method that begins a task over a folder.
+protocol FolderMethod: ReferenceMethod where Result == Started<FolderTask> {
+    var folder: FolderOptions { get }
+}
+
+extension FolderMethod {
+    var reference: Reference { folder.request.reference }
+
+    func run(in request: Request<ConnectionContext>) async throws -> Started<FolderTask> {
+        let context = request.context
+        return try await folder.start.start(in: request) {
+            try await context.transfers.folder(folder.request, for: context.client)
+        }
+    }
+
+    @Loop func didReply(_ started: Started<FolderTask>, in context: ConnectionContext) {
+        started.didReply(in: context)
+    }
+}
+
+/// The params of a task over a folder.
+struct FolderOptions: Sendable {
+    fileprivate(set) var request: FolderRequest
+    let start: StartOptions
+
+    init(_ kind: FolderRequest.Kind, _ params: inout Params) throws(RPCError) {
+        let reference = try params.reference("reference")
+        request = FolderRequest(kind, reference.withoutExactName)
+        if kind != .delete { request.directory = try params.localFile("directory").withoutFinalSlashes }
+        request.include = try params.patterns("include")
+        request.exclude = try params.patterns("exclude")
+        request.isDryRun = try params.optionalBool("dryRun") ?? false
+        if kind != .delete {
+            request.onlyChanged = try params.optionalBool("changed") ?? false
+            request.deletesOthers = try params.optionalBool("delete") ?? false
+            request.keepsExisting = try params.noClobber()
+        }
+        if kind == .put { request.metadata = try params.folderMetadata() }
+        start = try StartOptions(&params)
+    }
+}
+
+/// `reference/putDirectory`: uploads a local directory below a reference.
+struct PutDirectory: FolderMethod {
+    static let name = "reference/putDirectory"
+
+    let folder: FolderOptions
+
+    init(_ params: inout Params) throws(RPCError) { folder = try FolderOptions(.put, &params) }
+}
+
+/// `reference/writeToDirectory`: downloads what is below a reference to a local directory.
+struct WriteToDirectory: FolderMethod {
+    static let name = "reference/writeToDirectory"
+
+    let folder: FolderOptions
+
+    init(_ params: inout Params) throws(RPCError) { folder = try FolderOptions(.write, &params) }
+}
+
+/// `reference/deleteAll`: deletes what is below a reference.
+struct DeleteAll: FolderMethod {
+    static let name = "reference/deleteAll"
+
+    let folder: FolderOptions
+
+    init(_ params: inout Params) throws(RPCError) {
+        let isEverything = try params.optionalBool("everything") ?? false
+        folder = try FolderOptions(.delete, &params)
+        guard isEverything || !folder.request.reference.isRoot else {
+            let bucket = folder.request.reference.bucket
+            throw StorageError.invalidArgument(
+                "reference", "The reference is the root of bucket \(bucket): everything must be true to empty it."
+            ).rpcError
+        }
+    }
+}
+
+extension Params {
+    private static var mostPatterns: Int { 100 }
+
+    /// Patterns of files.
+    fileprivate mutating func patterns(_ name: String) throws(RPCError) -> [String] {
+        guard let value = take(name) else { return [] }
+        guard let elements = value.array, elements.count <= Self.mostPatterns else {
+            throw mistyped(name, "an array of at most \(Self.mostPatterns) patterns", value)
+        }
+        var patterns: [String] = []
+        for element in elements {
+            guard let text = element.string, !text.isEmpty, text.utf8.count <= Reference.maxPathBytes else {
+                throw mistyped(name, "an array of patterns of 1 to \(Reference.maxPathBytes) bytes", value)
+            }
+            patterns.append(text)
+        }
+        return patterns
+    }
+
+    /// 0 is the only generation that a folder can ask for.
+    fileprivate mutating func noClobber() throws(RPCError) -> Bool {
+        guard let generation = try preconditions().generation else { return false }
+        guard generation == 0 else { throw .invalidParam("ifGenerationMatch", "must be 0: nothing is replaced then") }
+        return true
+    }
+
+    /// Of each object that is uploaded.
+    fileprivate mutating func folderMetadata() throws(RPCError) -> SettableMetadata {
+        guard let change = try uploadMetadata() else { return SettableMetadata() }
+        guard change.md5Hash == nil else {
+            throw .invalidParam("metadata.md5Hash", "is that of one file, so it cannot be that of all")
+        }
+        var metadata = SettableMetadata()
+        do throws(StorageError) { try metadata.apply(change) } catch { throw error.rpcError }
+        return metadata
+    }
+}
+
+extension String {
+    /// `/` stays.
+    fileprivate var withoutFinalSlashes: String {
+        let slash = UInt8(ascii: "/")
+        guard let end = utf8.lastIndex(where: { $0 != slash }) else { return "/" }
+        return String(decoding: utf8[...end], as: UTF8.self)
+    }
+}

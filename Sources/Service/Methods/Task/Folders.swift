@@ -1,0 +1,106 @@
+import JSONRPC
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// `folderTask/retry`: tries again what failed.
+struct RetryFolder: TaskMethod {
+    static let name = "folderTask/retry"
+    let task: String
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let task: FolderTask = try await request.task(task)
+        return accepted(try await task.retry(tokens: request.context.tokens), task)
+    }
+}
+
+/// `folderTask/list`: all tasks that have not ended, and the newest of those that have, or a page of them.
+struct ListFolderTasks: RPCMethod {
+    static let name = "folderTask/list"
+
+    let maxResults: Int64?
+    let pageToken: String?
+
+    init(_ params: inout Params) throws(RPCError) {
+        maxResults = try params.optionalInteger("maxResults")
+        pageToken = try params.optionalString("pageToken")
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+        let transfers = request.context.transfers
+        try await transfers.ready()
+        try await request.roomToAnswer()
+        let page = try transfers.folders.page(maxResults, after: pageToken)
+        return try await page.encoded(within: request.context.service.configuration.longestAnswer - 1024)
+    }
+}
+
+/// `folderTask/items`: a page of the files of a task.
+struct ListFolderItems: RPCMethod {
+    static let name = "folderTask/items"
+    /// An estimate for a page of long names.
+    private static let pageBytes = 8 << 20
+
+    let task: String
+    let states: [FolderItem.State]
+    let maxResults: Int64?
+    let pageToken: String?
+
+    init(_ params: inout Params) throws(RPCError) {
+        task = try params.string("task")
+        states = try params.itemStates("states")
+        maxResults = try params.optionalInteger("maxResults")
+        pageToken = try params.optionalString("pageToken")
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+        let task: FolderTask = try await request.task(task)
+        try await request.roomToAnswer(expecting: Self.pageBytes)
+        let page = try await task.items(states, maxResults, after: pageToken)
+        let folder = task.snapshot().request
+        return await EncodedJSON.encode { text in
+            text.add(verbatim: "{\"items\":")
+            text.add(page.items) { $0.add($1.json(of: folder)) }
+            text.finishPage(page.pageToken)
+        }
+    }
+}
+
+extension FolderPage {
+    /// Throws `quotaExceeded` if the tasks take more than `bytes`.
+    @Loop fileprivate func encoded(within bytes: Int) async throws(StorageError) -> EncodedJSON {
+        try await EncodedJSON.encode { text throws(StorageError) in
+            var room = bytes
+            text.add(verbatim: "{\"tasks\":")
+            let tasks = tasks.map { snapshot in
+                var task: [UInt8] = []
+                snapshot.json.write(to: &task)
+                room -= task.count + 1
+                return task
+            }
+            guard room >= 0 else {
+                throw StorageError(
+                    .quotaExceeded, "There are more tasks than one answer can tell of: ask for pages, with maxResults.")
+            }
+            text.add(tasks) { $0.add(verbatim: $1) }
+            text.finishPage(pageToken)
+        }
+    }
+}
+
+extension Params {
+    fileprivate mutating func itemStates(_ name: String) throws(RPCError) -> [FolderItem.State] {
+        guard let value = take(name) else { return [] }
+        guard let elements = value.array else { throw mistyped(name, "an array of states", value) }
+        var states: [FolderItem.State] = []
+        for element in elements {
+            guard let state = element.string.flatMap(FolderItem.State.init) else {
+                let known = FolderItem.State.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .invalidParam(name, "must have elements of \(known)")
+            }
+            states.append(state)
+        }
+        return states
+    }
+}
