@@ -382,6 +382,8 @@ export interface FolderCounts {
   completed: number;
   /** Files that needed no transfer. */
   unchanged: number;
+  /** Objects or files to delete, whatever their state. */
+  toDelete: number;
   /** Objects or files that were deleted. */
   deleted: number;
   /** What cannot be an object or a file. */
