@@ -55,6 +55,8 @@ def table(document):
     text += f"export const STATUSES = Object.freeze({json.dumps(statuses)});\n\n"
     text += "/** The properties of metadata that a write takes. */\n"
     text += f"export const METADATA = Object.freeze({json.dumps(writable(document))});\n\n"
+    text += "/** What the snapshot of a folder counts. */\n"
+    text += f"export const COUNTS = Object.freeze({json.dumps(counts(document))});\n\n"
     text += "/** The names of JSON-RPC's own errors. */\nexport const RPC_NAMES = Object.freeze({\n"
     text += "".join(f'  [{code}]: "{name}",\n' for code, name in names.items()) + "});\n"
     for receiver in CLASSES:
@@ -67,6 +69,10 @@ def table(document):
 
 def writable(document):
     return list(document["components"]["schemas"]["MetadataWrite"]["properties"])
+
+
+def counts(document):
+    return list(document["components"]["schemas"]["FolderCounts"]["properties"])
 
 
 def body(verb, method, receiver):
@@ -152,6 +158,7 @@ def declarations(document):
     text += "".join(entry(method) for method in document["methods"]) + "}\n"
     text += "\nexport const METHODS: readonly (keyof Methods)[];\nexport const STATUSES: readonly Status[];\n"
     text += "export const METADATA: readonly (keyof MetadataWrite)[];\n"
+    text += "export const COUNTS: readonly (keyof FolderCounts)[];\n"
     text += "export const RPC_NAMES: { readonly [code: number]: string };\n"
     for receiver in CLASSES:
         text += f"\nexport class {receiver}Methods {{\n"

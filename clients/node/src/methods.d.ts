@@ -1147,6 +1147,7 @@ export interface Methods {
 export const METHODS: readonly (keyof Methods)[];
 export const STATUSES: readonly Status[];
 export const METADATA: readonly (keyof MetadataWrite)[];
+export const COUNTS: readonly (keyof FolderCounts)[];
 export const RPC_NAMES: { readonly [code: number]: string };
 
 export class StorageMethods {

@@ -82,6 +82,9 @@ export const STATUSES = Object.freeze(["resume", "progress", "pause", "success",
 /** The properties of metadata that a write takes. */
 export const METADATA = Object.freeze(["cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customMetadata", "md5Hash", "bucket", "fullPath", "name", "object", "generation", "metageneration", "size", "timeCreated", "updated", "crc32c"]);
 
+/** What the snapshot of a folder counts. */
+export const COUNTS = Object.freeze(["total", "completed", "unchanged", "toDelete", "deleted", "refused", "failed"]);
+
 /** The names of JSON-RPC's own errors. */
 export const RPC_NAMES = Object.freeze({
   [-32700]: "parseError",

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream";
 import { contentOf, pieces, sourceOf } from "./bytes.js";
 import { Changes } from "./changes.js";
 import { localPath } from "./files.js";
-import { ReferenceMethods, STATUSES, METADATA } from "./methods.js";
+import { COUNTS, METADATA, ReferenceMethods, STATUSES } from "./methods.js";
 import { callbackOf, optionsOf } from "./options.js";
 import { DownloadStream, UploadStream } from "./streams.js";
 import { DownloadTask, FolderTask, UploadTask } from "./task.js";
@@ -14,7 +14,7 @@ const COPY_OPTIONS = [...UPLOAD_OPTIONS, "ifSourceGenerationMatch", "ifSourceMet
 const STREAM_OPTIONS = [...UPLOAD_OPTIONS, "size"];
 const FOLDER_OPTIONS = ["include", "exclude", "changed", "delete", "dryRun", "ifGenerationMatch"];
 const DELETE_OPTIONS = ["include", "exclude", "everything", "dryRun"];
-const NO_FILES = { total: 0, completed: 0, unchanged: 0, deleted: 0, refused: 0, failed: 0 };
+const NO_FILES = Object.fromEntries(COUNTS.map((name) => [name, 0]));
 const TASK_OPTIONS = ["observe", "onProgress", "signal"];
 
 export class Reference extends ReferenceMethods {

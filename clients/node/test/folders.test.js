@@ -34,7 +34,7 @@ check("a directory is uploaded as one task", async (room) => {
   const heard = hearing(task);
   const { kind, files, progress, isPlanned, reference, directory } = await task.wait();
   assert.deepEqual([kind, isPlanned, progress.completedUnitCount], ["put", true, 14]);
-  assert.deepEqual(files, { total: 3, completed: 3, unchanged: 0, deleted: 0, refused: 0, failed: 0 });
+  assert.deepEqual(files, { total: 3, completed: 3, unchanged: 0, toDelete: 0, deleted: 0, refused: 0, failed: 0 });
   assert.ok(reference.isEqual(folder) && directory === join(room.directory, "tree"));
   assert.deepEqual([course(heard).at(0), course(heard).at(-1)], ["resume", "success"]);
   assert.ok(heard.every((one) => one.task === task));
@@ -144,7 +144,7 @@ check("what has failed is tried again, by the same task", async (room) => {
   assert.deepEqual(paths(await collected(task.items({ states: ["failed"] }))), ["b.jpg"]);
   assert.equal((await task.snapshot()).files.failed, 1);
   assert.equal(await task.retry(), true);
-  assert.deepEqual((await task.wait()).files, { total: 3, completed: 3, unchanged: 0, deleted: 0, refused: 0, failed: 0 });
+  assert.deepEqual((await task.wait()).files, { total: 3, completed: 3, unchanged: 0, toDelete: 0, deleted: 0, refused: 0, failed: 0 });
   assert.deepEqual([heard.at(-1).status, heard.at(-1).task], ["success", task]);
   assert.equal(await task.retry(), false);
 });
@@ -159,7 +159,7 @@ check("the items of all pages are one iteration", async (room) => {
   const storage = await room.fake(`
     const { id } = await next();
     const reference = { bucket: "b", fullPath: "x" };
-    const files = { total: 2, completed: 0, unchanged: 0, deleted: 0, refused: 0, failed: 2 };
+    const files = { total: 2, completed: 0, unchanged: 0, toDelete: 0, deleted: 0, refused: 0, failed: 2 };
     const progress = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
     const observers = { resume: "r", progress: "p", pause: "q", success: "s", failure: "f" };
     say({ id, result: { task: "t", kind: "delete", status: "resume", state: "running", progress, files, isPlanned: true, reference, observers } });
