@@ -8,7 +8,7 @@
 
 ;; `M-x storage-rpc-put-file' uploads a file, `M-x storage-rpc-get-file' downloads one,
 ;; `storage-rpc-put-directory' and `storage-rpc-write-directory' do so with all files of a directory,
-;; `M-x storage-rpc-pause', `storage-rpc-resume' and `storage-rpc-cancel' control transfers,
+;; `M-x storage-rpc-pause', `storage-rpc-resume', `storage-rpc-retry' and `storage-rpc-cancel' control transfers,
 ;; `M-x storage-rpc-get-metadata' shows the metadata of an object, and `M-x storage-rpc-observe' logs what happens to
 ;; the objects below a reference.  The first command connects to the service that
 ;; all clients of the root share, and starts it if there is none.  Transfers continue when Emacs ends.
@@ -411,6 +411,12 @@ Say DONE where no event does."
   "Let TRANSFER go on where it was paused."
   (interactive (list (storage-rpc--choose "Resume " "paused")))
   (storage-rpc--control transfer "resume" "goes on"))
+
+;;;###autoload
+(defun storage-rpc-retry (transfer)
+  "Let TRANSFER, which waits after a failure, try again now."
+  (interactive (list (storage-rpc--choose "Retry " "running")))
+  (storage-rpc--control transfer "retry" "tries again"))
 
 ;;;###autoload
 (defun storage-rpc-cancel (transfer)

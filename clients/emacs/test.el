@@ -189,6 +189,8 @@
     (storage-rpc-test-await
      (lambda () (equal (plist-get (storage-rpc-transfer-snapshot upload) :status) "progress")))
     (should-error (call-interactively #'storage-rpc-resume) :type 'user-error)
+    (call-interactively #'storage-rpc-retry)
+    (storage-rpc-test-await (lambda () (string-search "large is running" (storage-rpc-test-messages))))
     (call-interactively #'storage-rpc-pause)
     (storage-rpc-test-await (lambda () (equal (storage-rpc--state upload) "paused")))
     (should (string-match-p "large: paused at [0-9]+%" (storage-rpc-test-messages)))

@@ -233,6 +233,8 @@ local tests = {
     edit(file('large', 268435456))
     vim.cmd('StoragePut')
     await(function() return said('large: %d+ %%$') end, 'progress')
+    vim.cmd('StorageRetry')
+    await(function() return said('large is running') end, 'the answer')
     vim.cmd('StoragePause')
     await(function() return said('large: paused at %d+ %%') end, 'the pause')
     heard = {}

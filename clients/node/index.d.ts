@@ -302,6 +302,12 @@ declare class Task<S, Outcome> extends TaskMethods {
   pause(): Promise<boolean>;
   /** Continues the task. False if its state does not allow it. */
   resume(): Promise<boolean>;
+  /**
+   * Ends the wait after a failure at once. A task that has failed with an error that may pass runs again, from its
+   * beginning, one over a folder with what has failed: its listeners hear of it again, and `wait` is for its new end;
+   * the callbacks of `observe` must be added anew. False if the task cannot be retried.
+   */
+  retry(): Promise<boolean>;
   /** Resolves once the task has ended. False if it had ended before, or completes at that moment. */
   cancel(): Promise<boolean>;
   snapshot(): Promise<S>;
@@ -339,11 +345,6 @@ export class DownloadTask extends Task<Snapshot, Metadata> {
 export class FolderTask extends Task<FolderSnapshot, FolderSnapshot> {
   private constructor();
 
-  /**
-   * Tries again what failed. A task that has failed is then under way again: `wait`, iterations and the listeners of
-   * `on` hear of it; those of `observe` must be added anew. False if its state does not allow it.
-   */
-  retry(): Promise<boolean>;
   /** The files of the task, those of all pages, and why some of them failed; all, or those in these states. */
   items(options?: { states?: readonly FolderItemState[] } & RequestOptions): AsyncGenerator<FolderItem, void>;
 }

@@ -25,7 +25,8 @@ command('StorageGetMetadata', function(storage, reference)
   storage.show_metadata(reference)
 end, { nargs = '?', desc = 'Show what is stored at a reference' })
 
-for verb, name in pairs({ pause = 'StoragePause', resume = 'StorageResume', cancel = 'StorageCancel' }) do
+local controls = { pause = 'StoragePause', resume = 'StorageResume', retry = 'StorageRetry', cancel = 'StorageCancel' }
+for verb, name in pairs(controls) do
   command(name, function(storage)
     storage[verb]()
   end, { nargs = 0, desc = ('The newest upload or download: %s it'):format(verb) })

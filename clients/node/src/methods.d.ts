@@ -410,7 +410,7 @@ export interface FolderItem {
   error?: StorageError;
 }
 
-/** The result of pausing, resuming or cancelling a task. */
+/** The result of a control of a task. */
 export interface TaskControl {
   /** False, without an event, if the state of the task does not allow the change. */
   accepted: boolean;
@@ -897,6 +897,12 @@ export interface Methods {
     };
     result: TaskControl;
   };
+  "uploadTask/retry": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
+  };
   "uploadTask/cancel": {
     params: {
       task: Task;
@@ -981,6 +987,12 @@ export interface Methods {
     result: TaskControl;
   };
   "downloadTask/resume": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
+  };
+  "downloadTask/retry": {
     params: {
       task: Task;
     };

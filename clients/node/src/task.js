@@ -7,6 +7,7 @@ import { onAbort } from "./signals.js";
 import { Snapshots, tell } from "./snapshots.js";
 
 const NOTHING = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
+const ENDED = new Set(["success", "failed", "cancelled"]);
 const ignore = () => {};
 
 /** The end of a task: a promise with its two functions. */
@@ -66,6 +67,10 @@ class Task extends TaskMethods {
 
   resume() {
     return this.#control("resume");
+  }
+
+  retry() {
+    return this.#control("retry");
   }
 
   cancel() {
@@ -154,8 +159,12 @@ class Task extends TaskMethods {
       ? Promise.reject(StorageError.cancelled(signal.reason))
       : this.#session.request(method, { ...params, observe: true }, { then });
     this.#started.catch((error) => this._fail(error));
-    this.#forgetSignal = onAbort(signal, () => void this.cancel().catch(ignore));
+    this.#heedSignal();
     return this;
+  }
+
+  #heedSignal() {
+    this.#forgetSignal = onAbort(this.#signal, () => void this.cancel().catch(ignore));
   }
 
   _hear(snapshot) {
@@ -187,16 +196,13 @@ class Task extends TaskMethods {
     void this.cancel().catch(ignore);
   }
 
-  /** Tries again what failed: a task that has ended is then under way again. */
-  _retry() {
-    return this.#control("retry", (snapshot) => this.#isOver && this.#reopen(snapshot));
-  }
-
-  #reopen(snapshot) {
+  /** A task that has failed runs again: it has another end, of which its listeners hear. */
+  #renew(snapshot) {
     this.#last = this.#session.snapshot(this.constructor, snapshot);
     this.#end = newEnd();
-    this.#signal = this.#reason = undefined;
+    this.#reason = undefined;
     this.#isOver = this.#isListening = false;
+    this.#heedSignal();
     this.#listen();
   }
 
@@ -262,7 +268,7 @@ class Task extends TaskMethods {
     return this.#session.request(method, { task: this.#id, ...params }, { signal, then });
   }
 
-  async #control(verb, accept = ignore) {
+  async #control(verb) {
     try {
       await this.#started;
     } catch (error) {
@@ -270,7 +276,7 @@ class Task extends TaskMethods {
       return false;
     }
     const then = ({ accepted, snapshot }) => {
-      if (accepted) accept(snapshot);
+      if (this.#isOver && !ENDED.has(snapshot.state)) this.#renew(snapshot);
       this.#keepGoing({ isPaused: snapshot.state === "paused" });
       return accepted;
     };
@@ -305,10 +311,6 @@ export class DownloadTask extends Task {
 export class FolderTask extends Task {
   static kind = "folder";
   static outcome = (snapshot) => snapshot;
-
-  retry() {
-    return this._retry();
-  }
 
   async *items(options) {
     const { states, signal } = optionsOf("items", options, ["states", "signal"]);

@@ -75,6 +75,34 @@ scene("an upload stops at 40 %, is paused there and goes on", async ({ harness, 
   await task.wait();
 });
 
+scene("a failed upload is retried, and its listeners hear of it", async ({ storage, harness, put }) => {
+  await storage.updateSettings({ maxUploadRetryTime: 0 });
+  await harness.arm({ on: "send", at: 2 * MIB, do: { fail: { httpStatus: 503 } } });
+  const task = put();
+  const heard = [];
+  for (const status of ["failure", "success"]) task.on(status, (snapshot) => heard.push(snapshot.status));
+  await refused(task.wait(), "retryLimitExceeded");
+  await harness.arm({ on: "send", at: MIB, do: { hold: true } });
+  assert.equal(await task.retry(), true);
+  const [end] = [task.wait(), await harness.settled()];
+  assert.equal((await task.snapshot()).progress.completedUnitCount, MIB);
+  assert.equal(await task.retry(), false);
+  await harness.release();
+  assert.equal((await end).size, 5 * MIB);
+  assert.deepEqual(heard, ["failure", "success"]);
+  assert.equal(await task.retry(), false);
+});
+
+scene("a retry ends the wait after a failure", async ({ harness, put }) => {
+  await harness.clock({ at: MIDNIGHT });
+  await harness.arm({ on: "send", do: { fail: { httpStatus: 503 } } });
+  const task = put();
+  const { resting } = await harness.settled();
+  assert.deepEqual(resting.map((one) => one.task), [task.id]);
+  assert.equal(await task.retry(), true);
+  await task.wait();
+});
+
 scene("an upload that is cancelled where it is held leaves nothing", async ({ harness, put, film }) => {
   await harness.arm({ on: "send", at: 2 * MIB, do: { hold: true } });
   const task = put();

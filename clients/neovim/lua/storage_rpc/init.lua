@@ -96,9 +96,10 @@ end
 local fitting = {
   pause = { starting = true, queued = true, running = true },
   resume = { paused = true },
+  retry = { running = true },
   cancel = { starting = true, queued = true, running = true, paused = true },
 }
-local done = { pause = 'paused', resume = 'goes on', cancel = 'cancelled' }
+local done = { pause = 'paused', resume = 'goes on', retry = 'tries again', cancel = 'cancelled' }
 
 local function state(transfer)
   return transfer.snapshot and transfer.snapshot.state or 'starting'
@@ -166,7 +167,8 @@ local function choose(verb, callback)
 end
 
 for verb in pairs(fitting) do
-  --- Pauses, resumes or cancels a transfer, by default the newest; a cancelled one ends with that error.
+  --- Pauses, resumes or cancels a transfer, by default the newest, or retries one that waits after a failure; a
+  --- cancelled one ends with that error.
   M[verb] = function(transfer)
     if transfer then
       return control(transfer, verb)
