@@ -122,7 +122,8 @@ let package = Package(
             dependencies: [
                 "CTestProcess",
                 "Methods", "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "Transfers", "Storage", "Database",
-                "JSONRPC", "JSONText", "HTTPClient", "HTTPText", "Platform", "CChecksums", "Resources", "CSystem",
+                "JSONRPC", "JSONText", "HTTPClient", "HTTPText", "Platform", "Checksums", "CChecksums", "Resources",
+                "CSystem",
             ],
             path: "Tests/TestSupport"),
         .testTarget(
@@ -178,7 +179,7 @@ let package = Package(
             name: "LocalFilesTests",
             dependencies: [
                 "EmbeddedEngine", "GoogleEngines", "Roots", "LocalFiles", "Storage", "HTTPClient", "Checksums",
-                "TestSupport",
+                "Platform", "TestSupport",
             ]),
         .testTarget(
             name: "EngineTests",

@@ -23,6 +23,8 @@ package final class ScriptedBackend: Backend {
     private let read: Read
     private let page: Page
     private let remove: Remove
+    /// The one directory of this machine, whatever its path.
+    package let tree = InMemoryTree()
     private let begun = Mail<ScriptedSession>()
     private let downloads = Mail<ScriptedDownload>()
 
@@ -58,6 +60,8 @@ package final class ScriptedBackend: Backend {
     }
 
     package func inspect(file path: String) async throws(StorageError) -> FileIdentity { try inspection.get() }
+
+    package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree { tree.at(directory) }
 
     package func beginUpload(_ upload: Upload) -> any UploadSession {
         let session = ScriptedSession(upload)

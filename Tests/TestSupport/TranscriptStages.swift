@@ -182,10 +182,10 @@ private final class ServiceScene: Sendable {
     @Loop private func makeService() -> ServiceContext {
         let configuration = ServiceContext.Configuration(
             defaultBucket: "default-bucket", limits: limits, processID: getpid())
-        return ServiceContext(
-            configuration, transfers: Transfers(backend: backend, limits: limits.transfers, time: .system),
-            time: .system
-        ) {
+        let transfers = Transfers(
+            backend: backend, folders: backend.folders, limits: limits.transfers, time: .system)
+        Task { try await transfers.restore(.pause) }
+        return ServiceContext(configuration, transfers: transfers, time: .system) {
             [weak self] status, _ in self?.end(status)
         }
     }

@@ -5,7 +5,6 @@ import re
 RECEIVERS = {"reference": "Reference", "uploadTask": "Task", "downloadTask": "Task", "folderTask": "FolderTask"}
 """The class that a method belongs to, by the first part of its name; else the session's."""
 
-
 STREAMS = ("append", "finish", "read")
 """What only the tasks of streams can do: each kind of task has its own, and the clients write them by hand."""
 
@@ -51,6 +50,12 @@ def methods(document, receiver):
         is_common = first != "downloadTask" and verb not in STREAMS
         if RECEIVERS.get(first, "Storage") == receiver and is_common:
             yield verb or method["name"], method
+
+
+def task_verbs(document):
+    """The last parts of the names of the methods of all kinds of tasks."""
+    parts = [method["name"].rpartition("/") for method in document["methods"]]
+    return list(dict.fromkeys(verb for first, _, verb in parts if first.endswith("Task")))
 
 
 def check_tasks(document):

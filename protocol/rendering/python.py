@@ -1,35 +1,44 @@
 """The Python client's methods, those for asyncio too, beside its types and errors."""
 
-from .names import check_tasks, choices, methods, snake, target, upper
+from .names import check_tasks, choices, methods, snake, target, task_verbs, upper
 from .python_types import FIRST, VALUES, WIDTH, annotation, docstring, types, with_errors
 
 BY_HAND = {  # What these do happens in the client as well.
     "Storage": ("initialize", "shutdown", "exit", "reference", "observe", "removeObserver"),
-    "Reference": ("putStream", "getStream"),
+    "Reference": (),
     "Task": ("snapshot", "wait", "list", "observe", "removeObserver", "removeAllObservers"),
+    "FolderTask": ("snapshot", "wait", "list", "items", "observe", "removeObserver", "removeAllObservers"),
 }
 LOCAL = ("child", "parent", "root")  # With asyncio nobody waits for these.
-GENERICS = {"Reference": "ReferenceT", "Listing": "ListingT", "UploadTask": "UploadTaskT", "DownloadTask": "DownloadTaskT"}
+NAMES = (
+    "Reference", "Listing", "UploadTask", "DownloadTask", "FolderTask", "Snapshot", "FolderSnapshot", "UploadStream",
+    "DownloadStream",
+)  # fmt: skip
+GENERICS = {name: f"{name}T" for name in NAMES}
+"""What is another class with threads than with asyncio."""
+STREAMS = {"putStream": "UploadStream", "getStream": "DownloadStream"}
+"""What starts a task of a stream, and the class that has the task."""
+SOURCE = (
+    "`source`: Where the bytes come from: an iterable of bytes-like objects, or a file that is open for reading bytes; "
+    "with asyncio also an asynchronous iterable, or a reader whose `read` is awaited. It is read as fast as the service "
+    "stores. Without it the caller writes to the stream that is returned."
+)
 HEAD = '''"""The methods of the contract, by the SDK's names in Python's case."""
 
 from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Generic, Literal, TypeVar
 
 from . import _types
 from ._files import local_path
+from ._streams import AsyncSource, Source
 from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
-from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, source
+from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, several, source
 
 T = TypeVar("T")
-ListingT = TypeVar("ListingT")
-UploadTaskT = TypeVar("UploadTaskT")
-DownloadTaskT = TypeVar("DownloadTaskT")
-SnapshotT = TypeVar("SnapshotT")
-
 '''
 BASES = '''
 
@@ -49,13 +58,26 @@ class AsyncAsking:
         raise NotImplementedError
 
 
-class Referring(Generic[ReferenceT, ListingT, UploadTaskT, DownloadTaskT, SnapshotT]):
+class Referring(
+    Generic[
+        %s,
+    ]
+):
     """Starts tasks, and makes references of results."""
 
     def _start_upload_task(self, *start: Any) -> UploadTaskT:
         raise NotImplementedError
 
     def _start_download_task(self, *start: Any) -> DownloadTaskT:
+        raise NotImplementedError
+
+    def _start_folder_task(self, *start: Any) -> FolderTaskT:
+        raise NotImplementedError
+
+    def _start_upload_stream(self, source: Any, *start: Any) -> UploadStreamT:
+        raise NotImplementedError
+
+    def _start_download_stream(self, *start: Any) -> DownloadStreamT:
         raise NotImplementedError
 
     def _to_reference(self, message: Any) -> ReferenceT:
@@ -71,14 +93,16 @@ class Referring(Generic[ReferenceT, ListingT, UploadTaskT, DownloadTaskT, Snapsh
 
 def calls(document):
     check_tasks(document)
-    body = literal("Method", [method["name"] for method in document["methods"]])
-    body += literal("TaskVerb", [verb for verb, _ in methods(document, "Task")]) + BASES
+    own = ",\n        ".join(GENERICS.values())
+    body = "".join(f'{one} = TypeVar("{one}")\n' for one in GENERICS.values() if one != "ReferenceT") + "\n"
+    body += literal("Method", [method["name"] for method in document["methods"]])
+    body += literal("TaskVerb", task_verbs(document)) + BASES % own
     for prefix in ("", "Async"):
-        for receiver in ("Storage", "Reference", "Task"):
-            bases = f"{prefix}Asking"
+        for receiver in BY_HAND:
+            bases = f"({prefix}Asking)"
             if receiver == "Reference":
-                bases += f", Referring[{', '.join(GENERICS.values())}, SnapshotT]"
-            body += f"\n\nclass {prefix}{receiver}Methods({bases}):\n"
+                bases = f"(\n    {prefix}Asking,\n    Referring[\n        {own},\n    ],\n)"
+            body += f"\n\nclass {prefix}{receiver}Methods{bases}:\n"
             body += "\n".join(
                 call(verb, method, receiver, prefix)
                 for verb, method in methods(document, receiver)
@@ -105,16 +129,19 @@ def call(verb, method, receiver, prefix):
     params = packed(sent, also)
     doc = docstring("\n\n".join(about(method)), 8)
     if "x-starts" in method:
-        task = GENERICS[upper(method["x-starts"])]
-        callback = "Callable[[SnapshotT], object]"
-        own = ["*", *optional, f"on_progress: {callback} | None = None"]
-        own += [f"observe: Mapping[Status, {callback}] | None = None"] + ["timeout: float | None = None"] * (not prefix)
+        started = STREAMS.get(verb, upper(method["x-starts"]))
+        first = ["source"] if started == "UploadStream" else []
+        callback = f"Callable[[{'Folder' * (started == 'FolderTask')}SnapshotT], object]"
+        own = [f"source: {prefix}Source | None = None"] * bool(first) + ["*", *optional]
+        own += [f"on_progress: {callback} | None = None", f"observe: Mapping[Status, {callback}] | None = None"]
+        own += ["timeout: float | None = None"] * (not prefix)
         passed = ["on_progress", "observe"] + ["timeout"] * (not prefix)
-        start = statement(f"return self._start_{snake(method['x-starts'])}", [f'"{method["name"]}"', params, *passed])
-        return signature("", name, required + own, task) + doc + start
+        start = f"return self._start_{snake(started[:1].lower() + started[1:])}"
+        begin = statement(start, [*first, f'"{method["name"]}"', params, *passed])
+        return signature("", name, required + own, GENERICS[started]) + doc + begin
     kind, convert = outcome(method)
     own = required + optional + ([] if prefix else ["*", "timeout: float | None = None"])
-    asked = verb if receiver == "Task" else method["name"]
+    asked = verb if receiver.endswith("Task") else method["name"]
     passed = [f'"{asked}"', params, convert] + ([] if prefix else ["timeout"])
     lead = "return " * (kind != "None") + "await " * bool(prefix) + "self._ask"
     return signature("async " if prefix else "", name, own, kind) + doc + statement(lead, passed)
@@ -135,8 +162,10 @@ def argument(param):
     name, schema = snake(param["name"]), param["schema"]
     if schema.get("type") == "bytes":
         return name, "bytes | bytearray | memoryview | str", "**source(data)"
-    if name == "file":
-        return name, "str | os.PathLike[str]", "local_path(file)"
+    if name in ("file", "directory"):
+        return name, "str | os.PathLike[str]", f"local_path({name})"
+    if schema.get("type") == "array":
+        return name, "Iterable[str]", f'several("{name}", {name})'
     if target(schema) == "MetadataWrite":
         return name, "MetadataChange", f"metadata_to_wire({name})"
     if target(schema) == "ReferenceParam":
@@ -153,7 +182,7 @@ def outcome(method):
         return "ReferenceT" + " | None" * nullable, "self._to_reference" + "_or_none" * nullable
     if name == "Listing":
         return "ListingT", "self._to_listing"
-    if name == "TaskControl":
+    if name in ("TaskControl", "FolderTaskControl"):
         return "bool", 'lambda result: bool(result["accepted"])'
     if name == "Metadata":
         return "Metadata", "metadata_from_wire"
@@ -173,7 +202,10 @@ def outcome(method):
 
 def about(method):
     yield method["summary"]
-    yield method["description"]
+    if method["description"]:
+        yield method["description"]
+    if method["name"].rpartition("/")[2] == "putStream":
+        yield SOURCE
     for param in parameters(method):
         if "description" in param:
             yield f"`{snake(param['name'])}`: {param['description']}"

@@ -2,7 +2,7 @@
 
 import re
 
-MODULES = ("harness.py", "reference.py", "storage.py")
+MODULES = ("harness.py", "reference.py", "storage.py", "streams.py", "tasks.py")
 TIMEOUT = "timeout: float | None = None"
 RULES = (
     (r"\bfrom \.\.", "from ."),
@@ -14,17 +14,20 @@ RULES = (
     (r"for asyncio\b", "for threads"),
     (r"\(await (.*(?:_file\(.*?\)|task))\)\.", r"\1.wait()."),  # an example that awaits a task
     (r"\bawait ", ""),
-    (r"def (snapshot|\w+load_tasks)\(self\)", rf"def \1(self, *, {TIMEOUT})"),
+    (r"def (snapshot|(?:upload|download|folder)_tasks)\(self\)", rf"def \1(self, *, {TIMEOUT})"),
+    (r"def wait\(self\)", rf"def wait(self, {TIMEOUT})"),
+    (r"self\.task\.wait\(\)", "self.task.wait(timeout)"),
+    (r"(states: .* = None)\)", rf"\1, *, {TIMEOUT})"),
     (r"(max_results: int = 1000)\)", rf"\1, *, {TIMEOUT})"),
     (r"(max_results: int)\n", rf"\1, {TIMEOUT}\n"),
     (r"(self, method: str)", rf"\1, {TIMEOUT}"),
     (r"_pages\(\)", "_pages(timeout=timeout)"),
-    (r"(\(type\(self\)\)|Task, max_results|page\(kind\)|lambda result: result)\)\n", r"\1, timeout)\n"),
+    (r"(\(type\(self\)\)|Task, max_results|page\(kind\)|_to_items|lambda result: result)\)\n", r"\1, timeout)\n"),
 )
 DIFFERENCES = (  # between the descriptions of both
     (
-        r"uploads and downloads\.\n\n.*`wait` only waits\.\n",
-        "uploads and downloads. All methods may be called from any thread, and from callbacks.\n",
+        r"part of all tasks\.\n\n.*`wait` only waits\.\n",
+        "part of all tasks. All methods may be called from any thread, and from callbacks.\n",
     ),
     (
         r"    \.\.\.     for snapshot in ([^\n]*)\(\"space.jpg\"\):\n[^\n]*\n",

@@ -8,14 +8,15 @@ FIRST = "# Rendered from protocol/openrpc.json by protocol/render.py: edit that,
 MARK = "# Rendered from protocol/openrpc.json by protocol/render.py: edit that, not what follows.\n"
 BASES = ("RPCError", "ServiceGone", "StorageError", "error_from_wire")
 WIDTH = 120
-LITERALS = ("TokenKind", "Status", "State")
-VALUES = ("Progress", "Metadata", "Settings", "Retry", "ServiceStatus")
-HOLDERS = ("Snapshot", "Listing")  # These have references and tasks in them: those of threads, or those of asyncio.
-MIXINS = {"Progress": "ProgressText", "Snapshot": "SnapshotText"}
+LITERALS = ("TokenKind", "Status", "State", "FolderItemState")
+VALUES = ("Progress", "Metadata", "Settings", "Retry", "ServiceStatus", "FolderCounts")
+HOLDERS = ("Snapshot", "Listing", "FolderItem", "FolderSnapshot")
+"""These have references and tasks in them: those of threads, or those of asyncio."""
+MIXINS = {"Progress": "ProgressText", "Snapshot": "SnapshotText", "FolderSnapshot": "FolderText"}
 TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 NAMED = {
-    "Task": "TaskT", "Reference": "ReferenceT", "UploadingMetadata": "Metadata", "MetadataWrite": "MetadataChange",
-    "Handle": "str", "Precondition": "str | int", "Metric": "Mapping[str, Any]",
+    "Task": "TaskT", "Reference": "ReferenceT", "FolderItem": "ItemT", "UploadingMetadata": "Metadata",
+    "MetadataWrite": "MetadataChange", "Handle": "str", "Precondition": "str | int", "Metric": "Mapping[str, Any]",
 }  # fmt: skip
 
 
@@ -72,8 +73,8 @@ def types(document):
     text = FIRST + '"""The values of the contract, with Python\'s names."""\n\nfrom __future__ import annotations\n\n'
     text += "import datetime\nfrom collections.abc import Mapping\nfrom dataclasses import dataclass, field\n"
     text += "from typing import Generic, Literal, TypedDict, TypeVar\n\n"
-    text += "from ._texts import ProgressText, SnapshotText\nfrom .errors import StorageError\n\n"
-    text += 'TaskT = TypeVar("TaskT")\nReferenceT = TypeVar("ReferenceT")\n'
+    text += "from ._texts import FolderText, ProgressText, SnapshotText\nfrom .errors import StorageError\n\n"
+    text += 'TaskT = TypeVar("TaskT")\nReferenceT = TypeVar("ReferenceT")\nItemT = TypeVar("ItemT")\n'
     for name in LITERALS:
         text += f"\n{name} = {plain(named[name])}\n" + docstring(named[name]["description"], 0)
     for name in VALUES:
@@ -106,13 +107,15 @@ def declared(key, member, is_required, is_always_there):
     if key == "metadata" or kind.startswith("Mapping"):
         factory = "dict" if kind.startswith("Mapping") else kind
         return f"{kind} = field(default_factory={factory}, hash=False)"
+    if kind == "tuple[ItemT, ...]":
+        return f"{kind} = ()"
     empty = {"str": '""', "int": "0"}.get(kind) if is_always_there and key not in ("md5Hash", "crc32c") else None
     return f"{kind} = {empty}" if empty else f"{kind} | None = None"
 
 
 def holder(name, schema):
     kinds = " ".join(annotation(member) for member in schema["properties"].values())
-    generics = [one for one in ("TaskT", "ReferenceT") if one in kinds]
+    generics = [one for one in ("TaskT", "ReferenceT", "ItemT") if one in kinds]
     bases = [*filter(None, [MIXINS.get(name)]), f"Generic[{', '.join(generics)}]"]
     return dataclass(f"{name}Of", schema, ", ".join(bases))
 

@@ -42,6 +42,8 @@ package final class EmbeddedBackend: Backend {
 
     /// Writes the outcome of a task in the transaction that stores its object.
     package var taskStore: any TaskRecordStore { tasks }
+    /// The plans of tasks over folders.
+    package var folders: FolderFiles { tasks.folders }
 
     /// A closure is in a lock only within a structure: a generic lock wraps it once more in each access.
     private struct Served { var base: URLBase? }
@@ -100,13 +102,17 @@ package final class EmbeddedBackend: Backend {
         await settle()
         // It refers to this engine.
         urlBase = nil
-        await store.close()
+        await tasks.close()
     }
 
     package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
         try await files.run { [allowed] in
             Result { () throws(StorageError) in try SourceFile.inspect(path, in: allowed.reading) }
         }.get()
+    }
+
+    package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree {
+        DirectoryTree(directory, in: allowed, isWritten: isWritten, on: files)
     }
 
     package func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }

@@ -69,6 +69,10 @@ package final class RemoteBackend: Backend {
         }.get()
     }
 
+    package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree {
+        DirectoryTree(directory, in: allowed, isWritten: isWritten, on: files)
+    }
+
     package func beginUpload(_ upload: Upload) -> any UploadSession {
         guard let source = upload.source.copy else { return RemoteUpload(upload, self) }
         return RemoteCopy(of: source, as: upload, self)

@@ -21,8 +21,13 @@ enum ClientPath {
 
     /// Throws `refused` for a file or a directory that belongs to the system.
     static func check(_ found: OpenFile) throws(Failure) {
-        guard let location = found.location, let place = systemPlace(location) else { return }
-        throw .refused("is below \(place), where a service neither reads nor writes for its clients")
+        guard let location = found.location, let why = refusal(of: location) else { return }
+        throw .refused(why)
+    }
+
+    /// Why the file at a location is refused; nil where it is not.
+    static func refusal(of location: String) -> String? {
+        systemPlace(location).map { "is below \($0), where a service neither reads nor writes for its clients" }
     }
 
     private static func open(_ path: String, _ isDirectory: Bool, _ directory: OpenFile?) throws(Failure) -> OpenFile {

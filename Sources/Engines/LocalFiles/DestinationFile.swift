@@ -46,7 +46,7 @@ struct DestinationFile {
             return false
         }
         guard [.regular, .link].contains(status.kind) else {
-            throw .file(path, "is not a regular file but \(SourceFile.name(of: status.kind))")
+            throw .file(path, "is not a regular file but \(status.kind.name)")
         }
         try checkLink()
         return true

@@ -128,7 +128,7 @@ package struct SourceFile {
 
     private static func status(of file: OpenFile, _ path: String) throws(StorageError) -> FileStatus {
         let status = try trying(path, "inspected") { () throws(SystemError) in try file.status() }
-        guard status.kind == .regular else { throw .file(path, "is not a regular file but \(name(of: status.kind))") }
+        guard status.kind == .regular else { throw .file(path, "is not a regular file but \(status.kind.name)") }
         return status
     }
 
@@ -150,17 +150,6 @@ package struct SourceFile {
     ) throws(StorageError) -> Value {
         do throws(SystemError) { return try body() } catch {
             throw .file(path, "cannot be \(participle): \(error.reason)")
-        }
-    }
-
-    /// The kind of a file that is not a regular one, for messages.
-    static func name(of kind: FileStatus.Kind) -> String {
-        switch kind {
-        case .directory: "a directory"
-        case .pipe: "a pipe"
-        case .socket: "a socket"
-        case .device: "a device"
-        default: "something else"
         }
     }
 }

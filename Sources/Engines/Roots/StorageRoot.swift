@@ -11,6 +11,7 @@ import Synchronization
 ///     objects/ID        the bytes of larger objects, one file each
 ///     spool/TASK        the bytes of uploads that came in a message, until those have ended
 ///     tombstones        how tasks ended that the database had no room for
+///     folders/TASK      the plans of tasks over folders, a database each
 ///
 /// Its files are created private, and opened relative to its descriptor without following links.
 package final class StorageRoot: Sendable {
@@ -165,7 +166,7 @@ package final class StorageRoot: Sendable {
 
     package static let databaseName = "storage.sqlite3"
     private static let names =
-        ["lock", "objects", "service.log", "spool", "tombstones"]
+        ["folders", "lock", "objects", "service.log", "spool", "tombstones"]
         + ["", "-wal", "-shm", "-journal", "-reserve"].map { databaseName + $0 }
 
     /// The root of a user who names none. Throws where nothing says where it is: it is not to be found in a place that

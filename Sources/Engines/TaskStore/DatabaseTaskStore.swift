@@ -8,6 +8,8 @@ package struct DatabaseTaskStore: TaskRecordStore {
     package var root: StorageRoot { files.root }
     private let files: TaskFiles
     let database: RootDatabase
+    /// The plans of tasks over folders in the same root.
+    package let folders: FolderFiles
     /// The engine or endpoint that the tasks belong to. Tasks of another one can only be listed, ended and forgotten.
     private let place: String
     private let threads: WorkerThreads
@@ -15,6 +17,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
     /// Uses a database with `Schema.tasks`, which an engine has opened after recovering `files`.
     package init(_ files: TaskFiles, _ database: RootDatabase, place: String, threads: WorkerThreads) {
         (self.files, self.database, self.place, self.threads) = (files, database, place, threads)
+        folders = FolderFiles(in: files.root, place: place)
     }
 
     /// Opens a database of its own, for an engine that stores no objects in the root.
@@ -31,7 +34,10 @@ package struct DatabaseTaskStore: TaskRecordStore {
     }
 
     /// Later uses fail.
-    package func close() async { await database.close() }
+    package func close() async {
+        await folders.close()
+        await database.close()
+    }
 
     /// Adopts the tasks of an ended process, except those of other endpoints. An interrupted adoption is continued by
     /// the next process. Calls `complain` for each unreadable record and leaves it in place.
@@ -59,6 +65,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
             }.get()
             try await abandoned.forget([task])
         }
+        try await folders.adopt(abandoned.folders, complain: complain)
     }
 
     package func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {

@@ -88,7 +88,7 @@ extension StorageError {
     }
 }
 
-private struct Unreadable: Error, CustomStringConvertible {
+struct Unreadable: Error, CustomStringConvertible {
     let description: String
 }
 
@@ -146,8 +146,12 @@ extension TaskRequest {
     /// A number that no request has; nil where there is none.
     fileprivate var flaw: String? {
         for size in [identity?.size, announcedSize].compactMap(\.self) where size < 0 { return "its size is \(size)" }
-        // A year is the most that a client may ask for.
-        return (0...31_536_000).contains(retryTime) ? nil : "it is retried for \(retryTime) seconds"
+        return Self.flaw(ofRetryTime: retryTime)
+    }
+
+    /// A year is the most that a client may ask for.
+    static func flaw(ofRetryTime seconds: Double) -> String? {
+        (0...31_536_000).contains(seconds) ? nil : "it is retried for \(seconds) seconds"
     }
 }
 

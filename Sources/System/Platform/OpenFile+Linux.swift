@@ -17,6 +17,11 @@ extension OpenFile {
         try self.init(owning: csystem_open_name(directory.raw, name.map { CChar(bitPattern: $0) } + [0]))
     }
 
+    /// The same for a directory; fails for a link.
+    package convenience init(placeOfDirectory name: String, in directory: OpenFile) throws(SystemError) {
+        try self.init(owning: csystem_open_path(directory.raw, name, O_DIRECTORY | O_NOFOLLOW, false))
+    }
+
     /// A path that opens this file while it is open, even if it is renamed.
     package var pathInProc: String { path(ofDescriptor: raw) }
 

@@ -136,6 +136,15 @@ extension OpenFile {
 
     package static func makeDirectory(_ path: String) throws(SystemError) -> Bool { try made(mkdir(path, 0o700)) }
 
+    /// Creates a directory as the user's umask says; it inherits the group as the file system says. Returns false if the
+    /// name exists.
+    package func makePublicDirectory(_ name: String, mask: UInt32) throws(SystemError) -> Bool {
+        guard try makeDirectory(name) else { return false }
+        let new = try OpenFile(name, [.directory, .noLink], in: self)
+        try new.setPermissions(0o777 & ~mask | new.status().permissions & 0o6000)
+        return true
+    }
+
     /// Returns false if there is no such file.
     @discardableResult
     package func remove(_ name: String) throws(SystemError) -> Bool {

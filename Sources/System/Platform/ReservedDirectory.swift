@@ -23,6 +23,9 @@ package final class ReservedDirectory: Sendable {
         }
     }
 
+    /// Whether one of them has this key.
+    package static func has(_ key: FileStatus.Key) -> Bool { all.withLock { $0[key] != nil } }
+
     /// Whether the directory is one of them, or is below one.
     package static func covers(_ directory: OpenFile) -> Bool {
         let all = all.withLock { Set($0.keys) }

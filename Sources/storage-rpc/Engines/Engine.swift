@@ -14,6 +14,8 @@ protocol Engine: Sendable {
     var tokens: (any TokenSource)? { get }
     /// Nil where tasks end with the process.
     var persistence: TaskPersistence? { get }
+    /// The plans of tasks over folders. They end with the process where there is no persistence.
+    var folders: any FolderStore { get }
     /// The directory that the process has locked for its objects and tasks. Nil where it keeps none.
     var root: StorageRoot? { get }
     /// The same engine, where its objects are on this machine.

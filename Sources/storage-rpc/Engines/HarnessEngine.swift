@@ -19,6 +19,7 @@ struct HarnessEngine: Engine {
     var time: TimeSource { engine.time }
     var tokens: (any TokenSource)? { engine.tokens }
     var persistence: TaskPersistence? { engine.persistence }
+    var folders: any FolderStore { engine.folders }
     var root: StorageRoot? { engine.root }
     var local: LocalEngine? { engine.local }
 

@@ -4,6 +4,7 @@ import LocalFiles
 import Platform
 import Roots
 import Storage
+import TaskStore
 import Transfers
 
 /// Objects and tasks in a root on this machine, and the server of their download URLs.
@@ -13,7 +14,9 @@ struct LocalEngine: Engine {
     let time: TimeSource
     let persistence: TaskPersistence?
     let root: StorageRoot?
+    private let plans: FolderFiles
 
+    var folders: any FolderStore { plans }
     var backend: any Backend { embedded }
     var tokens: (any TokenSource)? { nil }
     var local: LocalEngine? { self }
@@ -33,6 +36,7 @@ struct LocalEngine: Engine {
                 embedded, address: options.http, connections: options.servedConnections, time: TimeSource.system)
         embedded.urlBase = { () async throws(StorageError) in try await server.start() }
         persistence = keepsTasks ? log.persistence(embedded.taskStore, isEngines: true) : nil
+        plans = keepsTasks ? embedded.folders : FolderFiles(temporaryIn: CurrentProcess.temporaryDirectory)
         (self.embedded, self.server, self.time, self.root) = (embedded, server, time, root)
     }
 
@@ -41,5 +45,8 @@ struct LocalEngine: Engine {
         await server.serve(embedded)
     }
 
-    func close() async { await embedded.close() }
+    func close() async {
+        await plans.close()
+        await embedded.close()
+    }
 }

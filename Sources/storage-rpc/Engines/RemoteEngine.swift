@@ -18,7 +18,9 @@ struct RemoteEngine: Engine {
     let persistence: TaskPersistence?
     private let tasks: TaskDirectories
     private let store: DatabaseTaskStore?
+    private let plans: FolderFiles
 
+    var folders: any FolderStore { plans }
     var root: StorageRoot? { store?.root }
 
     static func firebase(
@@ -55,6 +57,7 @@ struct RemoteEngine: Engine {
     ) throws {
         (self.backend, self.tokens, self.tasks, self.time) = (backend, tokens, tasks, time)
         store = keepsTasks ? try tasks.lock() : nil
+        plans = store?.folders ?? FolderFiles(temporaryIn: CurrentProcess.temporaryDirectory)
         persistence = store.map { tasks.log.persistence($0, isEngines: false) }
     }
 
@@ -62,7 +65,10 @@ struct RemoteEngine: Engine {
         if let store { try await tasks.adopt(into: store) }
     }
 
-    func close() async { await store?.close() }
+    func close() async {
+        await plans.close()
+        await store?.close()
+    }
 }
 
 /// The directories of the processes that have tasks with a service: one for each, `ROOT/ENGINE/NUMBER`.

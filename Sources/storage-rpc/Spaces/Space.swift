@@ -52,8 +52,8 @@ struct Surroundings: Sendable {
         _ engine: any Engine, _ harness: Harness?, _ options: ServiceOptions, _ surroundings: Surroundings
     ) -> (Transfers, ServiceContext) {
         let transfers = Transfers(
-            backend: engine.backend, persistence: engine.persistence, limits: options.limits.transfers,
-            time: engine.time, random: harness?.random ?? .secure,
+            backend: engine.backend, persistence: engine.persistence, folders: engine.folders,
+            limits: options.limits.transfers, time: engine.time, random: harness?.random ?? .secure,
             log: TransferLog(info: surroundings.log.info(), debug: surroundings.log.debug()))
         (transfers.settings, transfers.atOnce) = (options.settings, options.atOnce)
         let service = ServiceContext(

@@ -5,23 +5,38 @@
 
 The names are the SDK's, in Python's case. An upload begins with `put_data` or `put_file`, which return
 an `UploadTask`, a download with `write_to_file`, which returns a `DownloadTask`; the `wait` of both returns the
-`Metadata` of the object, or raises a `StorageError`. With asyncio it is the same, awaited:
+`Metadata` of the object, or raises a `StorageError`. `put_stream` and `get_stream` return files to write and to read;
+`put_directory`, `write_to_directory` and `delete_all` return a `FolderTask`. With asyncio it is the same, awaited:
 
 >>> async with AsyncStorage() as storage:
 ...     await storage.reference("images/space.jpg").put_file("space.jpg", on_progress=print)
 """
 
 from . import errors
-from .aio import AsyncDownloadTask, AsyncReference, AsyncStorage, AsyncTask, AsyncUploadTask
+from .aio import (
+    AsyncDownloadStream,
+    AsyncDownloadTask,
+    AsyncFolderTask,
+    AsyncReference,
+    AsyncStorage,
+    AsyncTask,
+    AsyncUploadStream,
+    AsyncUploadTask,
+)
 from .errors import *
 from .progress import ProgressBar, updating
-from .reference import DownloadTask, Reference, Task, UploadTask
+from .reference import DownloadStream, DownloadTask, FolderTask, Reference, Task, UploadStream, UploadTask
 from .storage import Storage
 from .values import (
     AsyncChange,
+    AsyncFolderItem,
+    AsyncFolderSnapshot,
     AsyncListing,
     AsyncSnapshot,
     Change,
+    FolderCounts,
+    FolderItem,
+    FolderSnapshot,
     Listing,
     Metadata,
     Progress,
@@ -33,15 +48,25 @@ from .values import (
 
 __all__ = [
     "AsyncChange",
+    "AsyncDownloadStream",
     "AsyncDownloadTask",
+    "AsyncFolderItem",
+    "AsyncFolderSnapshot",
+    "AsyncFolderTask",
     "AsyncListing",
     "AsyncReference",
     "AsyncSnapshot",
     "AsyncStorage",
     "AsyncTask",
+    "AsyncUploadStream",
     "AsyncUploadTask",
     "Change",
+    "DownloadStream",
     "DownloadTask",
+    "FolderCounts",
+    "FolderItem",
+    "FolderSnapshot",
+    "FolderTask",
     "Listing",
     "Metadata",
     "Progress",
@@ -56,6 +81,7 @@ __all__ = [
     "Storage",
     "StorageError",
     "Task",
+    "UploadStream",
     "UploadTask",
     "updating",
 ]

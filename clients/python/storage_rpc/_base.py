@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, Callable, Generic, TypeVar, Union
+from typing import Any, Callable, TypeVar, Union
 
 from ._core import command_line
 from ._methods import Method
 from ._events import called, known
-from ._tasks import S, TaskBase, Tasks
+from ._tasks import TaskBase, Tasks
 from ._types import Status, TokenKind
 from .errors import RPCError
 from .wire import reference_to_wire
@@ -21,7 +21,7 @@ RefreshToken = Callable[[TokenKind, str], FreshToken]
 AsyncRefreshToken = Callable[[TokenKind, str], Union[Awaitable[FreshToken], FreshToken]]
 
 Callback = Callable[[Any], object]
-AnyTask = TypeVar("AnyTask", bound=TaskBase[Any])
+AnyTask = TypeVar("AnyTask", bound=TaskBase[Any, Any])
 
 
 class ReferenceBase:
@@ -57,12 +57,14 @@ class ReferenceBase:
         return task
 
 
-class SessionBase(Generic[S]):
+class SessionBase:
     """The options of a session, and its tasks."""
 
-    _snapshot: type[S]
-    _kinds: tuple[type[TaskBase[S]], ...]
+    _kinds: Mapping[type[TaskBase[Any, Any]], type[Any]]
+    """The classes of tasks, and those of their snapshots."""
     on_refresh_token: Any
+    _to_reference: Any
+    _to_item: Any
 
     def __init__(
         self,
@@ -75,7 +77,7 @@ class SessionBase(Generic[S]):
         self._command = command_line(command, root, shared, socket)
         self._socket = None if socket is None else os.fspath(socket)
         self._bucket = bucket
-        self._tasks = Tasks(self, self._snapshot, self._kinds)
+        self._tasks = Tasks(self, self._kinds)
 
     def _ask_for_token(self, method: str, params: Mapping[str, Any]) -> Any:
         """Calls `on_refresh_token` for a request of the service. Refuses any other request."""

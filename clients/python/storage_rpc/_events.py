@@ -6,12 +6,25 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, Callable, Generic, TypeVar, get_args
+from typing import Any, Callable, Generic, Protocol, TypeVar, get_args
 
 from ._core import Promise
-from ._types import SnapshotOf, Status
+from ._types import Status
+from .errors import StorageError
 
-S = TypeVar("S", bound=SnapshotOf[Any, Any])
+
+class Told(Protocol):
+    """What the snapshots of all kinds of tasks have."""
+
+    @property
+    def task(self) -> Any: ...
+    @property
+    def status(self) -> Status: ...
+    @property
+    def error(self) -> StorageError | None: ...
+
+
+S = TypeVar("S", bound=Told)
 Post = Callable[[Callable[[], object]], object]
 STATUSES: tuple[Status, ...] = get_args(Status)
 ENDS: tuple[Status, ...] = ("success", "failure")
@@ -104,7 +117,7 @@ class Events(Generic[S]):
         with self._lock:
             if own:
                 self.own.update(observers)
-            ended = self.over.status if isinstance(self.over, SnapshotOf) else None
+            ended = None if self.over is None or isinstance(self.over, Exception) else self.over.status
             self.observers.update((key, one) for key, one in observers.items() if ended in (None, one.status))
 
     def silence(self, handle: str, keep: tuple[Status, ...]) -> bool | None:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
+import io
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable, TypeVar
 
 from ._base import ReferenceBase
-from ._events import ENDS, STATUSES, Backlog
-from ._methods import Method, TaskMethods, TaskVerb
+from ._events import ENDS, STATUSES, Backlog, S
+from ._methods import Method, TaskVerb
 from ._session import Session
-from ._tasks import S, TaskBase, outcome
+from ._tasks import R, TaskBase
 from ._types import Metadata, Status
-from .wire import metadata_from_wire
 
 T = TypeVar("T")
-R = TypeVar("R", bound="Place")
+P = TypeVar("P", bound="Place")
 CallbackOf = Callable[[S], object]
 """Called with the snapshot of each event."""
 
@@ -36,10 +37,10 @@ class Place(ReferenceBase):
     """Properties of the path that other tools may not support."""
     object: str | None
     """The exact name of the object where `full_path` does not determine it, as in `folder/` or `a//b`."""
-    _storage: Session[Any] = field(compare=False, repr=False)
+    _storage: Session = field(compare=False, repr=False)
 
     @classmethod
-    def from_wire(cls: type[R], storage: Session[Any], message: Mapping[str, Any]) -> R:
+    def from_wire(cls: type[P], storage: Session, message: Mapping[str, Any]) -> P:
         warnings = tuple(message.get("warnings", ()))
         place = (message["bucket"], message["fullPath"], message["name"], message["url"])
         return cls(*place, warnings, message.get("object"), storage)
@@ -50,27 +51,29 @@ class Place(ReferenceBase):
         return self._storage._ask(method, {"reference": self._place, **params}, then, timeout)
 
 
-class Waiting(TaskMethods, TaskBase[S]):
+class Waiting(TaskBase[S, R]):
     """How a task is started and waited for."""
 
     id: str
     """Unique across restarts of the service."""
-    _storage: Session[S]
+    _storage: Session
 
-    def __init__(self, storage: Session[S], id: str | None = None) -> None:
+    def __init__(self, storage: Session, id: str | None = None) -> None:
         super().__init__(storage, id)
         self._listening = threading.Lock()
 
-    def wait(self, timeout: float | None = None) -> Metadata:
-        """Returns the metadata of the object after all callbacks have run. Raises the error of the task.
+    def wait(self, timeout: float | None = None) -> R:
+        """Returns the result of the task after all callbacks have run: the metadata of the object, or the last snapshot
+        of a folder. Raises the error of the task.
 
         Raises `TimeoutError` after `timeout` seconds; the task continues.
         """
         self._storage._connection.guard.check()
         if not self._events.own:
             # Without a timeout it waits for ever: the session's timeout is for calls that answer at once.
-            return self._storage._connection.call(
-                self._method("wait"), {"task": self.id}, lambda result: metadata_from_wire(result["metadata"]), timeout
+            snapshot = self._storage._tasks.snapshot(type(self))
+            return self._outcome(
+                self._storage._connection.call(self._method("wait"), {"task": self.id}, snapshot, timeout)
             )
         try:
             snapshot = self._finished.result(timeout)
@@ -78,7 +81,7 @@ class Waiting(TaskMethods, TaskBase[S]):
             if not self._end.done():
                 raise TimeoutError(f"The {self.kind} has not ended within {timeout} seconds.") from None
             snapshot = self._end.result()  # Its callbacks are still running.
-        return outcome(snapshot)
+        return self._outcome(snapshot)
 
     def _start(
         self,
@@ -109,7 +112,75 @@ class Waiting(TaskMethods, TaskBase[S]):
     def _ask(
         self, verb: TaskVerb, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
     ) -> T:
+        then = self._understood(verb, then)
         return self._storage._ask(self._method(verb), {"task": self.id, **params}, then, timeout)
+
+
+READS = ("read", "__iter__")
+"""What a source has one of."""
+
+
+class Source(io.RawIOBase):
+    """What bytes are read from."""
+
+    def readable(self) -> bool:
+        return True
+
+    def __del__(self) -> None:
+        """Nothing: `close` asks the service, which an end in the collection of garbage must not wait for."""
+
+
+class Sink(io.BufferedIOBase):
+    """What bytes are written to."""
+
+    def wait(self, timeout: float | None = None) -> Metadata:
+        raise NotImplementedError
+
+    def writable(self) -> bool:
+        return True
+
+    def __del__(self) -> None:
+        """Nothing: what nobody has closed must not be stored."""
+
+
+def quietly(call: Callable[[], object]) -> None:
+    """Calls where an error was raised already."""
+    with contextlib.suppress(Exception):
+        call()
+
+
+def begun(task: Waiting[Any, Any]) -> str:
+    return task.id
+
+
+def answered(answer: concurrent.futures.Future[T]) -> T:
+    """The result of a request that was sent before."""
+    return answer.result()
+
+
+def feed(stream: Any, source: Any) -> None:
+    """Reads the source into the stream on another thread."""
+    fed = stream.task._storage._fed
+
+    def run() -> None:
+        stream._feed(source)
+        fed.pop(stream, None)
+
+    fed[stream] = threading.Thread(target=run, name="storage-rpc stream", daemon=True)
+    fed[stream].start()
+
+
+def starve(stream: Any) -> None:
+    """The source is read no more once its next bytes cannot be written."""
+
+
+def chunks(source: Any, size: int) -> Iterator[Any]:
+    """The bytes of a source."""
+    if not hasattr(source, "read"):
+        yield from source
+        return
+    while chunk := source.read(size):
+        yield chunk
 
 
 def happened(event: threading.Event, timeout: float | None) -> bool:

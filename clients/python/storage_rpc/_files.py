@@ -17,7 +17,7 @@ def local_path(file: str | os.PathLike[str]) -> str:
     """The absolute path of a local file, which may be given as a file URL. Raises `ValueError` for any other URL."""
     path = os.fspath(file)
     if not path:
-        raise ValueError("The path of a file is empty.")
+        raise ValueError("The path is empty.")
     if isinstance(path, str) and (is_url(path) or re.match("file:/", path, re.IGNORECASE)):
         path = _path_of_url(path)
     return os.path.abspath(path)

@@ -5,19 +5,24 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Generic, Literal, TypeVar
 
 from . import _types
 from ._files import local_path
+from ._streams import AsyncSource, Source
 from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
-from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, source
+from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, several, source
 
 T = TypeVar("T")
 ListingT = TypeVar("ListingT")
 UploadTaskT = TypeVar("UploadTaskT")
 DownloadTaskT = TypeVar("DownloadTaskT")
+FolderTaskT = TypeVar("FolderTaskT")
 SnapshotT = TypeVar("SnapshotT")
+FolderSnapshotT = TypeVar("FolderSnapshotT")
+UploadStreamT = TypeVar("UploadStreamT")
+DownloadStreamT = TypeVar("DownloadStreamT")
 
 Method = Literal[
     "initialize",
@@ -53,9 +58,13 @@ Method = Literal[
     "reference/listAll",
     "reference/getData",
     "reference/writeToFile",
+    "reference/putDirectory",
+    "reference/writeToDirectory",
+    "reference/deleteAll",
     "reference/getStream",
     "uploadTask/pause",
     "uploadTask/resume",
+    "uploadTask/retry",
     "uploadTask/cancel",
     "uploadTask/snapshot",
     "uploadTask/wait",
@@ -68,6 +77,7 @@ Method = Literal[
     "uploadTask/finish",
     "downloadTask/pause",
     "downloadTask/resume",
+    "downloadTask/retry",
     "downloadTask/cancel",
     "downloadTask/snapshot",
     "downloadTask/wait",
@@ -77,10 +87,23 @@ Method = Literal[
     "downloadTask/removeObserver",
     "downloadTask/removeAllObservers",
     "downloadTask/read",
+    "folderTask/pause",
+    "folderTask/resume",
+    "folderTask/cancel",
+    "folderTask/retry",
+    "folderTask/snapshot",
+    "folderTask/wait",
+    "folderTask/list",
+    "folderTask/items",
+    "folderTask/forget",
+    "folderTask/observe",
+    "folderTask/removeObserver",
+    "folderTask/removeAllObservers",
 ]
 TaskVerb = Literal[
     "pause",
     "resume",
+    "retry",
     "cancel",
     "snapshot",
     "wait",
@@ -89,6 +112,10 @@ TaskVerb = Literal[
     "observe",
     "removeObserver",
     "removeAllObservers",
+    "append",
+    "finish",
+    "read",
+    "items",
 ]
 
 
@@ -108,13 +135,34 @@ class AsyncAsking:
         raise NotImplementedError
 
 
-class Referring(Generic[ReferenceT, ListingT, UploadTaskT, DownloadTaskT, SnapshotT]):
+class Referring(
+    Generic[
+        ReferenceT,
+        ListingT,
+        UploadTaskT,
+        DownloadTaskT,
+        FolderTaskT,
+        SnapshotT,
+        FolderSnapshotT,
+        UploadStreamT,
+        DownloadStreamT,
+    ]
+):
     """Starts tasks, and makes references of results."""
 
     def _start_upload_task(self, *start: Any) -> UploadTaskT:
         raise NotImplementedError
 
     def _start_download_task(self, *start: Any) -> DownloadTaskT:
+        raise NotImplementedError
+
+    def _start_folder_task(self, *start: Any) -> FolderTaskT:
+        raise NotImplementedError
+
+    def _start_upload_stream(self, source: Any, *start: Any) -> UploadStreamT:
+        raise NotImplementedError
+
+    def _start_download_stream(self, *start: Any) -> DownloadStreamT:
         raise NotImplementedError
 
     def _to_reference(self, message: Any) -> ReferenceT:
@@ -281,7 +329,20 @@ class StorageMethods(Asking):
         )
 
 
-class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, DownloadTaskT, SnapshotT]):
+class ReferenceMethods(
+    Asking,
+    Referring[
+        ReferenceT,
+        ListingT,
+        UploadTaskT,
+        DownloadTaskT,
+        FolderTaskT,
+        SnapshotT,
+        FolderSnapshotT,
+        UploadStreamT,
+        DownloadStreamT,
+    ],
+):
     def child(self, path: str, *, timeout: float | None = None) -> ReferenceT:
         """Returns the reference at a path below this one.
 
@@ -391,6 +452,54 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
                     ifMetagenerationMatch=if_metageneration_match,
                 ),
             },
+            on_progress,
+            observe,
+            timeout,
+        )
+
+    def put_stream(
+        self,
+        source: Source | None = None,
+        *,
+        metadata: MetadataChange | None = None,
+        size: int | None = None,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        timeout: float | None = None,
+    ) -> UploadStreamT:
+        """Begins an upload whose bytes the client sends piece by piece.
+
+        The size need not be known. `uploadTask/append` brings the next bytes, and `uploadTask/finish` stores the
+        object; until then nothing is stored. The task is one like any other: it can be paused and observed, it
+        outlives the connection and the process (`--tasks`), and it waits for its client without a limit of time. Its
+        snapshots have `origin: "stream"` and `offset`. It takes no place among the uploads that run at the same time.
+
+        `source`: Where the bytes come from: an iterable of bytes-like objects, or a file that is open for reading
+        bytes; with asyncio also an asynchronous iterable, or a reader whose `read` is awaited. It is read as fast as
+        the service stores. Without it the caller writes to the stream that is returned.
+
+        `metadata`: The metadata to store with the bytes. Without contentType it is inferred from the reference's
+        extension, else application/octet-stream.
+
+        `size`: The size of the object in bytes, if it is known: bytes beyond it, and an end before it, are then
+        -13050.
+
+        `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
+        requires that there is no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same condition for the metageneration.
+        """
+        return self._start_upload_stream(
+            source,
+            "reference/putStream",
+            given(
+                metadata=metadata_to_wire(metadata),
+                size=size,
+                ifGenerationMatch=if_generation_match,
+                ifMetagenerationMatch=if_metageneration_match,
+            ),
             on_progress,
             observe,
             timeout,
@@ -717,6 +826,194 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
             timeout,
         )
 
+    def put_directory(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        changed: bool | None = None,
+        delete: bool | None = None,
+        dry_run: bool | None = None,
+        metadata: MetadataChange | None = None,
+        if_generation_match: str | int | None = None,
+        on_progress: Callable[[FolderSnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
+        timeout: float | None = None,
+    ) -> FolderTaskT:
+        """Uploads a local directory below a reference, as one task.
+
+        The file `a/b.jpg` of the directory becomes the object `a/b.jpg` below the reference, whether or not something
+        is there. The task finds all files first, then transfers as many at a time as the engine's limits allow, and
+        survives a restart: it goes on with what is missing. Links are not followed: links, sockets, and names that
+        cannot be objects are reported as `refused`, and the task goes on. A file that fails does not stop the others,
+        unless the error concerns all of them (-13020, -13011, -13013, -13030); then, or at the end, the task fails.
+        Empty directories become nothing.
+
+        `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
+
+        `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
+        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
+        ends with a slash matches folders alone. What is below a folder that matches, matches.
+
+        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
+        what is left out.
+
+        `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
+        that.
+
+        `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
+        everything else has succeeded, and no object that has changed since it was listed.
+
+        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+
+        `metadata`: Of each new object. Without contentType each file has that of its name.
+
+        `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
+        counts as unchanged.
+        """
+        return self._start_folder_task(
+            "reference/putDirectory",
+            {
+                "directory": local_path(directory),
+                **given(
+                    include=several("include", include),
+                    exclude=several("exclude", exclude),
+                    changed=changed,
+                    delete=delete,
+                    dryRun=dry_run,
+                    metadata=metadata_to_wire(metadata),
+                    ifGenerationMatch=if_generation_match,
+                ),
+            },
+            on_progress,
+            observe,
+            timeout,
+        )
+
+    def write_to_directory(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        changed: bool | None = None,
+        delete: bool | None = None,
+        dry_run: bool | None = None,
+        if_generation_match: str | int | None = None,
+        on_progress: Callable[[FolderSnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
+        timeout: float | None = None,
+    ) -> FolderTaskT:
+        """Downloads all that is below a reference to a local directory, as one task.
+
+        The object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
+        created. Each file appears whole, as with `reference/writeToFile`. The task goes on after a restart and
+        reports as `reference/putDirectory` does. Objects whose names cannot be files, such as `a//b`, `../a`, or `a`
+        beside `a/b`, are `refused`; no link in the directory is followed.
+
+        `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
+
+        `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
+        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
+        ends with a slash matches folders alone. What is below a folder that matches, matches.
+
+        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
+        what is left out.
+
+        `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
+        that.
+
+        `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
+        Nothing is removed before everything else has succeeded, and no object that has changed since it was listed.
+
+        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+
+        `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
+        counts as unchanged.
+        """
+        return self._start_folder_task(
+            "reference/writeToDirectory",
+            {
+                "directory": local_path(directory),
+                **given(
+                    include=several("include", include),
+                    exclude=several("exclude", exclude),
+                    changed=changed,
+                    delete=delete,
+                    dryRun=dry_run,
+                    ifGenerationMatch=if_generation_match,
+                ),
+            },
+            on_progress,
+            observe,
+            timeout,
+        )
+
+    def delete_all(
+        self,
+        *,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        everything: bool | None = None,
+        dry_run: bool | None = None,
+        on_progress: Callable[[FolderSnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
+        timeout: float | None = None,
+    ) -> FolderTaskT:
+        """Deletes all objects below a reference, as one task.
+
+        Lists what is below the reference first, and deletes that: an object that is replaced meanwhile stays, and is
+        reported as failed. `files.deleted` counts. An object that has the name of the folder itself stays.
+
+        `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
+        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
+        ends with a slash matches folders alone. What is below a folder that matches, matches.
+
+        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
+        what is left out.
+
+        `everything`: Must be true for the root of a bucket, else -13050: an empty path is not taken for all.
+
+        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        """
+        return self._start_folder_task(
+            "reference/deleteAll",
+            given(
+                include=several("include", include),
+                exclude=several("exclude", exclude),
+                everything=everything,
+                dryRun=dry_run,
+            ),
+            on_progress,
+            observe,
+            timeout,
+        )
+
+    def get_stream(
+        self,
+        *,
+        offset: int | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        timeout: float | None = None,
+    ) -> DownloadStreamT:
+        """Begins a download whose bytes the client fetches piece by piece.
+
+        `downloadTask/read` answers the next piece. All pieces are of one generation of the object: if it is replaced
+        or deleted meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most,
+        can be paused and observed, waits for its client without a limit of time, and ends with the connection that
+        began it, with -13040. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the
+        downloads that run at the same time, and is not recorded.
+
+        `offset`: The first byte that is read: at most the size of the object, else the task fails with -13050. 0 by
+        default.
+        """
+        return self._start_download_stream("reference/getStream", given(offset=offset), on_progress, observe, timeout)
+
 
 class TaskMethods(Asking):
     def pause(self, *, timeout: float | None = None) -> bool:
@@ -740,6 +1037,21 @@ class TaskMethods(Asking):
         """
         return self._ask("resume", {}, lambda result: bool(result["accepted"]), timeout)
 
+    def retry(self, *, timeout: float | None = None) -> bool:
+        """Tries an upload again at once: the network is back.
+
+        An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
+        one that was due. An upload that has failed with an error that is `retryable`, or with -13030, begins anew
+        under the same id, with the same request and a new retry time: it is queued, listed as unfinished, and
+        survives restarts, as one that was just created. Its observers have received `failure` and are gone: observe
+        it again. It continues with the tokens of this connection. A copy or a move first finds out whether its object
+        is stored. `accepted` is false for an upload that runs without a wait, is paused, succeeded, was cancelled or
+        failed for good, for one of `reference/putData` whose bytes are gone, for one of the gateway or of another
+        endpoint, and for one that a release before this method recorded. With --max-tasks unfinished tasks, and if
+        the disk is full, it is -13013, and the task stays as it is.
+        """
+        return self._ask("retry", {}, lambda result: bool(result["accepted"]), timeout)
+
     def cancel(self, *, timeout: float | None = None) -> bool:
         """Ends an upload; nothing is stored.
 
@@ -754,6 +1066,44 @@ class TaskMethods(Asking):
 
     def forget(self, *, timeout: float | None = None) -> bool:
         """Removes an ended upload from the list.
+
+        Its id is unknown from then on, after a restart too. `accepted` is false for an active task: cancel it first.
+        """
+        return self._ask("forget", {}, lambda result: bool(result["accepted"]), timeout)
+
+
+class FolderTaskMethods(Asking):
+    def pause(self, *, timeout: float | None = None) -> bool:
+        """Stops a task over a folder until it is resumed.
+
+        Answers once no byte moves. Large files go on from their last acknowledged byte, small ones begin anew.
+        """
+        return self._ask("pause", {}, lambda result: bool(result["accepted"]), timeout)
+
+    def resume(self, *, timeout: float | None = None) -> bool:
+        """Goes on with what is missing.
+
+        A task that an earlier process has left is paused. It goes on with the tokens of the client that resumes it.
+        """
+        return self._ask("resume", {}, lambda result: bool(result["accepted"]), timeout)
+
+    def cancel(self, *, timeout: float | None = None) -> bool:
+        """Stops a task over a folder for good.
+
+        What was transferred stays. Answers once no byte moves.
+        """
+        return self._ask("cancel", {}, lambda result: bool(result["accepted"]), timeout)
+
+    def retry(self, *, timeout: float | None = None) -> bool:
+        """Tries again what failed.
+
+        A wait after a failure ends now. A task that has failed goes on with the items that failed and those that are
+        still to do, under the same id; observers are added anew.
+        """
+        return self._ask("retry", {}, lambda result: bool(result["accepted"]), timeout)
+
+    def forget(self, *, timeout: float | None = None) -> bool:
+        """Removes an ended task from the list.
 
         Its id is unknown from then on, after a restart too. `accepted` is false for an active task: cancel it first.
         """
@@ -902,7 +1252,20 @@ class AsyncStorageMethods(AsyncAsking):
         )
 
 
-class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadTaskT, DownloadTaskT, SnapshotT]):
+class AsyncReferenceMethods(
+    AsyncAsking,
+    Referring[
+        ReferenceT,
+        ListingT,
+        UploadTaskT,
+        DownloadTaskT,
+        FolderTaskT,
+        SnapshotT,
+        FolderSnapshotT,
+        UploadStreamT,
+        DownloadStreamT,
+    ],
+):
     def put_data(
         self,
         data: bytes | bytearray | memoryview | str,
@@ -980,6 +1343,52 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
                     ifMetagenerationMatch=if_metageneration_match,
                 ),
             },
+            on_progress,
+            observe,
+        )
+
+    def put_stream(
+        self,
+        source: AsyncSource | None = None,
+        *,
+        metadata: MetadataChange | None = None,
+        size: int | None = None,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+    ) -> UploadStreamT:
+        """Begins an upload whose bytes the client sends piece by piece.
+
+        The size need not be known. `uploadTask/append` brings the next bytes, and `uploadTask/finish` stores the
+        object; until then nothing is stored. The task is one like any other: it can be paused and observed, it
+        outlives the connection and the process (`--tasks`), and it waits for its client without a limit of time. Its
+        snapshots have `origin: "stream"` and `offset`. It takes no place among the uploads that run at the same time.
+
+        `source`: Where the bytes come from: an iterable of bytes-like objects, or a file that is open for reading
+        bytes; with asyncio also an asynchronous iterable, or a reader whose `read` is awaited. It is read as fast as
+        the service stores. Without it the caller writes to the stream that is returned.
+
+        `metadata`: The metadata to store with the bytes. Without contentType it is inferred from the reference's
+        extension, else application/octet-stream.
+
+        `size`: The size of the object in bytes, if it is known: bytes beyond it, and an end before it, are then
+        -13050.
+
+        `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
+        requires that there is no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same condition for the metageneration.
+        """
+        return self._start_upload_stream(
+            source,
+            "reference/putStream",
+            given(
+                metadata=metadata_to_wire(metadata),
+                size=size,
+                ifGenerationMatch=if_generation_match,
+                ifMetagenerationMatch=if_metageneration_match,
+            ),
             on_progress,
             observe,
         )
@@ -1266,6 +1675,187 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         """
         return self._start_download_task("reference/writeToFile", {"file": local_path(file)}, on_progress, observe)
 
+    def put_directory(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        changed: bool | None = None,
+        delete: bool | None = None,
+        dry_run: bool | None = None,
+        metadata: MetadataChange | None = None,
+        if_generation_match: str | int | None = None,
+        on_progress: Callable[[FolderSnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
+    ) -> FolderTaskT:
+        """Uploads a local directory below a reference, as one task.
+
+        The file `a/b.jpg` of the directory becomes the object `a/b.jpg` below the reference, whether or not something
+        is there. The task finds all files first, then transfers as many at a time as the engine's limits allow, and
+        survives a restart: it goes on with what is missing. Links are not followed: links, sockets, and names that
+        cannot be objects are reported as `refused`, and the task goes on. A file that fails does not stop the others,
+        unless the error concerns all of them (-13020, -13011, -13013, -13030); then, or at the end, the task fails.
+        Empty directories become nothing.
+
+        `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
+
+        `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
+        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
+        ends with a slash matches folders alone. What is below a folder that matches, matches.
+
+        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
+        what is left out.
+
+        `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
+        that.
+
+        `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
+        everything else has succeeded, and no object that has changed since it was listed.
+
+        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+
+        `metadata`: Of each new object. Without contentType each file has that of its name.
+
+        `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
+        counts as unchanged.
+        """
+        return self._start_folder_task(
+            "reference/putDirectory",
+            {
+                "directory": local_path(directory),
+                **given(
+                    include=several("include", include),
+                    exclude=several("exclude", exclude),
+                    changed=changed,
+                    delete=delete,
+                    dryRun=dry_run,
+                    metadata=metadata_to_wire(metadata),
+                    ifGenerationMatch=if_generation_match,
+                ),
+            },
+            on_progress,
+            observe,
+        )
+
+    def write_to_directory(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        changed: bool | None = None,
+        delete: bool | None = None,
+        dry_run: bool | None = None,
+        if_generation_match: str | int | None = None,
+        on_progress: Callable[[FolderSnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
+    ) -> FolderTaskT:
+        """Downloads all that is below a reference to a local directory, as one task.
+
+        The object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
+        created. Each file appears whole, as with `reference/writeToFile`. The task goes on after a restart and
+        reports as `reference/putDirectory` does. Objects whose names cannot be files, such as `a//b`, `../a`, or `a`
+        beside `a/b`, are `refused`; no link in the directory is followed.
+
+        `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
+
+        `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
+        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
+        ends with a slash matches folders alone. What is below a folder that matches, matches.
+
+        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
+        what is left out.
+
+        `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
+        that.
+
+        `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
+        Nothing is removed before everything else has succeeded, and no object that has changed since it was listed.
+
+        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+
+        `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
+        counts as unchanged.
+        """
+        return self._start_folder_task(
+            "reference/writeToDirectory",
+            {
+                "directory": local_path(directory),
+                **given(
+                    include=several("include", include),
+                    exclude=several("exclude", exclude),
+                    changed=changed,
+                    delete=delete,
+                    dryRun=dry_run,
+                    ifGenerationMatch=if_generation_match,
+                ),
+            },
+            on_progress,
+            observe,
+        )
+
+    def delete_all(
+        self,
+        *,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        everything: bool | None = None,
+        dry_run: bool | None = None,
+        on_progress: Callable[[FolderSnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
+    ) -> FolderTaskT:
+        """Deletes all objects below a reference, as one task.
+
+        Lists what is below the reference first, and deletes that: an object that is replaced meanwhile stays, and is
+        reported as failed. `files.deleted` counts. An object that has the name of the folder itself stays.
+
+        `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
+        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
+        ends with a slash matches folders alone. What is below a folder that matches, matches.
+
+        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
+        what is left out.
+
+        `everything`: Must be true for the root of a bucket, else -13050: an empty path is not taken for all.
+
+        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        """
+        return self._start_folder_task(
+            "reference/deleteAll",
+            given(
+                include=several("include", include),
+                exclude=several("exclude", exclude),
+                everything=everything,
+                dryRun=dry_run,
+            ),
+            on_progress,
+            observe,
+        )
+
+    def get_stream(
+        self,
+        *,
+        offset: int | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+    ) -> DownloadStreamT:
+        """Begins a download whose bytes the client fetches piece by piece.
+
+        `downloadTask/read` answers the next piece. All pieces are of one generation of the object: if it is replaced
+        or deleted meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most,
+        can be paused and observed, waits for its client without a limit of time, and ends with the connection that
+        began it, with -13040. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the
+        downloads that run at the same time, and is not recorded.
+
+        `offset`: The first byte that is read: at most the size of the object, else the task fails with -13050. 0 by
+        default.
+        """
+        return self._start_download_stream("reference/getStream", given(offset=offset), on_progress, observe)
+
 
 class AsyncTaskMethods(AsyncAsking):
     async def pause(self) -> bool:
@@ -1289,6 +1879,21 @@ class AsyncTaskMethods(AsyncAsking):
         """
         return await self._ask("resume", {}, lambda result: bool(result["accepted"]))
 
+    async def retry(self) -> bool:
+        """Tries an upload again at once: the network is back.
+
+        An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
+        one that was due. An upload that has failed with an error that is `retryable`, or with -13030, begins anew
+        under the same id, with the same request and a new retry time: it is queued, listed as unfinished, and
+        survives restarts, as one that was just created. Its observers have received `failure` and are gone: observe
+        it again. It continues with the tokens of this connection. A copy or a move first finds out whether its object
+        is stored. `accepted` is false for an upload that runs without a wait, is paused, succeeded, was cancelled or
+        failed for good, for one of `reference/putData` whose bytes are gone, for one of the gateway or of another
+        endpoint, and for one that a release before this method recorded. With --max-tasks unfinished tasks, and if
+        the disk is full, it is -13013, and the task stays as it is.
+        """
+        return await self._ask("retry", {}, lambda result: bool(result["accepted"]))
+
     async def cancel(self) -> bool:
         """Ends an upload; nothing is stored.
 
@@ -1303,6 +1908,44 @@ class AsyncTaskMethods(AsyncAsking):
 
     async def forget(self) -> bool:
         """Removes an ended upload from the list.
+
+        Its id is unknown from then on, after a restart too. `accepted` is false for an active task: cancel it first.
+        """
+        return await self._ask("forget", {}, lambda result: bool(result["accepted"]))
+
+
+class AsyncFolderTaskMethods(AsyncAsking):
+    async def pause(self) -> bool:
+        """Stops a task over a folder until it is resumed.
+
+        Answers once no byte moves. Large files go on from their last acknowledged byte, small ones begin anew.
+        """
+        return await self._ask("pause", {}, lambda result: bool(result["accepted"]))
+
+    async def resume(self) -> bool:
+        """Goes on with what is missing.
+
+        A task that an earlier process has left is paused. It goes on with the tokens of the client that resumes it.
+        """
+        return await self._ask("resume", {}, lambda result: bool(result["accepted"]))
+
+    async def cancel(self) -> bool:
+        """Stops a task over a folder for good.
+
+        What was transferred stays. Answers once no byte moves.
+        """
+        return await self._ask("cancel", {}, lambda result: bool(result["accepted"]))
+
+    async def retry(self) -> bool:
+        """Tries again what failed.
+
+        A wait after a failure ends now. A task that has failed goes on with the items that failed and those that are
+        still to do, under the same id; observers are added anew.
+        """
+        return await self._ask("retry", {}, lambda result: bool(result["accepted"]))
+
+    async def forget(self) -> bool:
+        """Removes an ended task from the list.
 
         Its id is unknown from then on, after a restart too. `accepted` is false for an active task: cancel it first.
         """

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import atexit
 import concurrent.futures
+import contextlib
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Callable, TypeVar
 
 from ._base import RefreshToken, SessionBase, fresh_to_wire
-from ._core import START_PATIENCE, hello
+from ._core import PATIENCE, START_PATIENCE, hello
 from ._events import called
 from ._methods import StorageMethods
-from ._tasks import S
+from ._streams import STEP
 from ._types import Settings
 from .connection import Connection, Dispatcher
+from .errors import StorageError
 from .transport import Child, Socket
 from .urls import is_url
 from .wire import given
 
 T = TypeVar("T")
-Self = TypeVar("Self", bound="Session[Any]")
+Self = TypeVar("Self", bound="Session")
 
 
-class Session(SessionBase[S], StorageMethods):
+class Session(SessionBase, StorageMethods):
     """Opens and closes the session, and sends its requests."""
 
     def __init__(
@@ -52,6 +55,7 @@ class Session(SessionBase[S], StorageMethods):
         if on_refresh_token is not None:
             called("on_refresh_token", on_refresh_token)
         self._timeout = timeout
+        self._fed: dict[Any, threading.Thread] = {}
         self.on_refresh_token: RefreshToken | None = on_refresh_token
         transport = Child(self._command) if self._socket is None else Socket(self._socket)
         self._dispatcher = Dispatcher()
@@ -83,6 +87,7 @@ class Session(SessionBase[S], StorageMethods):
         """
         if self._connection.guard.is_fork:
             return
+        self._end_streams(drain=drain)
         atexit.unregister(self.close)
         self._connection.close(drain=drain)
         self._dispatcher.close()
@@ -95,6 +100,23 @@ class Session(SessionBase[S], StorageMethods):
         self, method: str, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
     ) -> T:
         return self._connection.call(method, params, then, self._timeout if timeout is None else timeout)
+
+    def _submit(
+        self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]
+    ) -> concurrent.futures.Future[T]:
+        """Sends a request whose answer is awaited later."""
+        return self._connection.submit(method, params, then)
+
+    def _end_streams(self, *, drain: bool) -> None:
+        """Waits until the sources of streams have been read, except those of paused tasks; or cancels these uploads."""
+        for stream, feeding in list(self._fed.items()):
+            with contextlib.suppress(StorageError, TimeoutError):
+                if not drain:
+                    stream.task.cancel(timeout=PATIENCE)
+                while drain and feeding.is_alive() and feeding is not threading.current_thread():
+                    if stream.task.snapshot().state == "paused":
+                        break
+                    feeding.join(STEP)
 
     def _answer(self, method: str, params: Mapping[str, Any]) -> Any:
         return fresh_to_wire(self._ask_for_token(method, params))

@@ -8,20 +8,21 @@ from collections.abc import Mapping
 from typing import Any, Callable, ClassVar, Generic, TypeVar, cast
 
 from ._changes import Feeds
-from ._events import ENDS, Events, Observer
+from ._events import ENDS, Events, Observer, S
 from ._methods import Method, TaskVerb
-from ._types import Metadata, SnapshotOf, Status
+from ._types import Status
 from .errors import ServiceGone
 from .wire import decode
 
-S = TypeVar("S", bound=SnapshotOf[Any, Any])
+T = TypeVar("T")
+R = TypeVar("R")
 
 
-class TaskBase(Generic[S]):
-    """An upload or a download."""
+class TaskBase(Generic[S, R]):
+    """A task of any kind, which has snapshots and a result."""
 
     kind: ClassVar[str]
-    """`upload` or `download`, as in the names of the service's methods."""
+    """`upload`, `download` or `folder`, as in the names of the service's methods."""
     id: Any
     observers: Mapping[Status, str]
     """The handles of the observers that the task was started with."""
@@ -32,9 +33,13 @@ class TaskBase(Generic[S]):
         self.id = id
         self.observers = {}
         self._storage = storage
-        self._end, self._done = storage._promise(), storage._promise()
-        self._events: Events[S] = Events(self._end, self._done, storage._dispatcher.post)
         self._kept = ENDS
+        self._renew()
+
+    def _renew(self) -> None:
+        """Waits for an end: of a new task, and of one that has failed and runs again."""
+        self._end, self._done = self._storage._promise(), self._storage._promise()
+        self._events: Events[S] = Events(self._end, self._done, self._storage._dispatcher.post)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
@@ -61,6 +66,25 @@ class TaskBase(Generic[S]):
 
         return then
 
+    def _understood(self, verb: TaskVerb, then: Callable[[Any], T]) -> Callable[[Any], T]:
+        """Converts an answer. That to `retry` may tell of a task that has ended here that it runs again."""
+
+        def retried(result: Any) -> T:
+            if self._events.over and result["snapshot"]["state"] in ("queued", "running", "paused"):
+                self._renew()
+            return then(result)
+
+        return retried if verb == "retry" else then
+
+    def _outcome(self, snapshot: S) -> R:
+        """The result of a task that has ended. Raises its error."""
+        if snapshot.error:
+            raise snapshot.error
+        return self._result_of(snapshot)
+
+    def _result_of(self, snapshot: S) -> R:
+        raise NotImplementedError
+
     def _observing(self, status: Status, callback: Callable[[S], object] | None) -> Callable[[Any], str]:
         """Converts the answer to `observe` into the handle, and registers the observer before its first event."""
 
@@ -72,17 +96,18 @@ class TaskBase(Generic[S]):
         return then
 
 
-K = TypeVar("K", bound=TaskBase[Any])
+K = TypeVar("K", bound=TaskBase[Any, Any])
 
 
-class Tasks(Generic[S]):
+class Tasks:
     """Maps ids to tasks. A task is one object while it is referenced or observed."""
 
-    def __init__(self, storage: Any, snapshot: type[S], kinds: tuple[type[TaskBase[S]], ...]) -> None:
-        self._storage, self._snapshot = storage, snapshot
+    def __init__(self, storage: Any, kinds: Mapping[type[TaskBase[Any, Any]], type[Any]]) -> None:
+        """`kinds` are the classes of tasks, and those of their snapshots."""
+        self._storage, self._snapshots = storage, kinds
         self._kinds = {f"{kind.kind}Task/event": kind for kind in kinds}
         self._known: weakref.WeakValueDictionary[tuple[type[Any], str], Any] = weakref.WeakValueDictionary()
-        self._observed: set[TaskBase[S]] = set()
+        self._observed: set[TaskBase[Any, Any]] = set()
         self.feeds = Feeds()
         self._lock = threading.Lock()
 
@@ -93,20 +118,24 @@ class Tasks(Generic[S]):
                 task = self._known[kind, id] = kind(self._storage, id)
             return cast("K", task)
 
-    def keep(self, task: TaskBase[S]) -> None:
+    def keep(self, task: TaskBase[Any, Any]) -> None:
         with self._lock:
             self._known[type(task), task.id] = task
 
-    def snapshot(self, kind: type[TaskBase[S]]) -> Callable[[Mapping[str, Any]], S]:
+    def snapshot(self, kind: type[TaskBase[S, Any]]) -> Callable[[Mapping[str, Any]], S]:
         """Converts a message into the snapshot of a task of that kind."""
-        converters = {"TaskT": lambda id: self.get(kind, id), "ReferenceT": self._storage._to_reference}
-        return decode(self._snapshot, converters)
+        converters = {
+            "TaskT": lambda id: self.get(kind, id),
+            "ReferenceT": self._storage._to_reference,
+            "tuple[ItemT, ...]": lambda all: tuple(map(self._storage._to_item, all)),
+        }
+        return decode(self._snapshots[kind], converters)
 
-    def page(self, kind: type[TaskBase[S]]) -> Callable[[Any], tuple[list[S], str | None]]:
+    def page(self, kind: type[TaskBase[S, Any]]) -> Callable[[Any], tuple[list[S], str | None]]:
         """Converts a page of a list of tasks into their snapshots and the token of the next page."""
         return lambda result: (list(map(self.snapshot(kind), result["tasks"])), result.get("pageToken"))
 
-    def register(self, task: TaskBase[S], observers: Mapping[str, Observer[S]], *, own: bool = False) -> None:
+    def register(self, task: TaskBase[S, Any], observers: Mapping[str, Observer[S]], *, own: bool = False) -> None:
         task._events.add(observers, own=own)
         self._observed.add(task)
 
@@ -125,9 +154,3 @@ class Tasks(Generic[S]):
         self.feeds.lose(gone)
         for task in list(self._observed):
             task._events.lose(gone)
-
-
-def outcome(snapshot: SnapshotOf[Any, Any]) -> Metadata:
-    if snapshot.error:
-        raise snapshot.error
-    return snapshot.metadata

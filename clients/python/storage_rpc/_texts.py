@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ProgressText:
     """Shows progress as bytes and percent."""
@@ -24,3 +26,21 @@ class SnapshotText:
         if values["retry"]:
             why = f"; waits for attempt {values['retry'].attempt}: {values['retry'].error}"
         return f"{values['reference'].full_path}: {values['state']}, {values['progress']}{why}"
+
+
+class FolderText:
+    """Shows a snapshot of a task over a folder as path, state, progress, files and error."""
+
+    def __str__(self) -> str:
+        values = vars(self)
+        why = f": {values['error']}" if values["error"] else ""
+        where = values["reference"].full_path or values["reference"].bucket
+        return f"{where}: {values['state']}, {values['progress']}, {counted(values['files'])}{why}"
+
+
+def counted(files: Any) -> str:
+    """The files of a task over a folder."""
+    parts = [f"{files.completed + files.unchanged} of {files.total} files"] if files.total else []
+    parts += [f"{files.deleted} of {files.to_delete} deleted"] if files.to_delete else []
+    parts += [f"{getattr(files, kind)} {kind}" for kind in ("refused", "failed") if getattr(files, kind)]
+    return ", ".join(parts) or "no files"

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypedDict, TypeVar
 
-from ._texts import ProgressText, SnapshotText
+from ._texts import FolderText, ProgressText, SnapshotText
 from .errors import StorageError
 
 TaskT = TypeVar("TaskT")
 ReferenceT = TypeVar("ReferenceT")
+ItemT = TypeVar("ItemT")
 
 TokenKind = Literal["idToken", "accessToken", "appCheckToken"]
 """idToken: identifies a user of Firebase Authentication; accessToken: an OAuth 2.0 token of Google Cloud;
@@ -24,6 +25,9 @@ Status = Literal["resume", "progress", "pause", "success", "failure"]
 
 State = Literal["queued", "running", "paused", "success", "failed", "cancelled"]
 """The state of a task."""
+
+FolderItemState = Literal["pending", "done", "unchanged", "refused", "failed"]
+"""The state of one file of a task over a folder; `pending` is still to do."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,26 @@ class ServiceStatus:
 
 
 @dataclass(frozen=True)
+class FolderCounts:
+    """The number of files of a task over a folder."""
+
+    total: int
+    """Files to transfer, whatever their state, without refused ones."""
+    completed: int
+    """Files that were transferred."""
+    unchanged: int
+    """Files that needed no transfer."""
+    to_delete: int
+    """Objects or files to delete, whatever their state."""
+    deleted: int
+    """Objects or files that were deleted."""
+    refused: int
+    """What cannot be an object or a file."""
+    failed: int
+    """Files that could not be transferred or deleted."""
+
+
+@dataclass(frozen=True)
 class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     """The state of a task at one time. `error` is set after a failure, and while the task is paused because it cannot
     continue by itself; `retry` is set while the task waits before another attempt; `observers` is set in the answer
@@ -189,6 +213,55 @@ class ListingOf(Generic[ReferenceT]):
     """False if the embedded engine has never had an object in the bucket, nobody has made it and it is not the
     default bucket; absent otherwise.
     """
+
+
+@dataclass(frozen=True)
+class FolderItemOf(Generic[ReferenceT]):
+    """One file of a task over a folder."""
+
+    path: str
+    """Below the folder and the directory. Bytes that are no UTF-8 are replaced."""
+    action: Literal["put", "write", "delete"]
+    """What is or would be done."""
+    state: FolderItemState
+    size: int
+    """In bytes."""
+    reference: ReferenceT | None = None
+    """The object; absent where there can be none."""
+    error: StorageError | None = None
+    """Why it is refused or has failed."""
+
+
+@dataclass(frozen=True)
+class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
+    """The state of a task over a folder at one time."""
+
+    task: TaskT
+    kind: Literal["put", "write", "delete"]
+    """The method that began the task: `reference/putDirectory`, `reference/writeToDirectory` or
+    `reference/deleteAll`.
+    """
+    status: Status
+    state: State
+    progress: Progress
+    """Of all files together. Bytes of files that need no transfer count as transferred. The total grows while the
+    files are being found.
+    """
+    files: FolderCounts
+    is_planned: bool
+    """All files are known: the totals are final."""
+    reference: ReferenceT
+    directory: str | None = None
+    """The local directory. Absent where objects are deleted."""
+    dry_run: bool | None = None
+    """True for a task that changes nothing; otherwise absent."""
+    failures: tuple[ItemT, ...] = ()
+    """The first 20 items that have failed or are refused, and why; absent if there are none. `folderTask/items` lists
+    all.
+    """
+    error: StorageError | None = None
+    endpoint: str | None = None
+    """The server of the task, if it is not the server of this service, as in Snapshot."""
 
 
 class MetadataWrite(TypedDict, total=False):

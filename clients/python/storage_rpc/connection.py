@@ -40,10 +40,7 @@ class Connection:
 
     def call(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None) -> T:
         """Returns `then(result)`, computed on the reader's thread. Raises the error of the answer."""
-        self.guard.check()
-        future: concurrent.futures.Future[T] = concurrent.futures.Future()
-        number, line = self.core.call(method, params, future, then)
-        self._write(line)
+        number, future = self._send(method, params, then)
         try:
             return future.result(timeout)
         except concurrent.futures.TimeoutError:
@@ -52,6 +49,12 @@ class Connection:
                 return future.result()
             self._write(farewell)
             raise TimeoutError(f"{method} was not answered within {timeout} seconds.") from None
+
+    def submit(
+        self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]
+    ) -> concurrent.futures.Future[T]:
+        """Sends a call without waiting for its answer. Calls are sent in the order in which they are submitted."""
+        return self._send(method, params, then)[1]
 
     def close(self, *, drain: bool) -> None:
         """Ends the session and the child process: after its tasks, or, without `drain`, at once."""
@@ -63,6 +66,15 @@ class Connection:
                 self._writing.release()
         self._transport.end(drain=drain)
         self._reader.join()
+
+    def _send(
+        self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]
+    ) -> tuple[int, concurrent.futures.Future[T]]:
+        self.guard.check()
+        future: concurrent.futures.Future[T] = concurrent.futures.Future()
+        number, line = self.core.call(method, params, future, then)
+        self._write(line)
+        return number, future
 
     def _write(self, line: bytes) -> None:
         with self._writing:

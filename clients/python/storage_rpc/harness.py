@@ -25,7 +25,7 @@ class Harness:
     protocol/harness.md describes every param.
     """
 
-    def __init__(self, session: Session[Any]) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
 
     def arm(

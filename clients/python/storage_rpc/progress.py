@@ -5,9 +5,12 @@ from __future__ import annotations
 import datetime
 import sys
 import time
-from typing import Any, Callable, TextIO
+from typing import Any, Callable, TextIO, Union
 
-from ._types import Retry, SnapshotOf
+from ._texts import counted
+from ._types import FolderSnapshotOf, Retry, SnapshotOf
+
+AnySnapshot = Union["SnapshotOf[Any, Any]", "FolderSnapshotOf[Any, Any, Any]"]
 
 
 class ProgressBar:
@@ -27,15 +30,23 @@ class ProgressBar:
         self._tenth = 0
         self._is_within_line = False
 
-    def __call__(self, snapshot: SnapshotOf[Any, Any]) -> None:
-        if snapshot.retry is not None:
+    def __call__(self, snapshot: AnySnapshot) -> None:
+        retry: Retry | None = getattr(snapshot, "retry", None)  # A folder has none.
+        if retry is not None:
             self.close()
-            self._write(waiting(snapshot.retry) + "\n")
+            self._write(waiting(retry) + "\n")
         progress = snapshot.progress
         fraction = progress.fraction_completed
         rate = progress.completed_unit_count / max(time.monotonic() - self._start, 0.001)
-        text = f"{size(progress.completed_unit_count)} of {size(progress.total_unit_count)}"
-        text += f"  {int(fraction * 100)} %  {size(rate)}/s"
+        text = size(progress.completed_unit_count)
+        if progress.total_unit_count:  # Else it is a stream.
+            text += f" of {size(progress.total_unit_count)}  {int(fraction * 100)} %"
+        text += f"  {size(rate)}/s"
+        if isinstance(snapshot, FolderSnapshotOf):
+            text += f"  {counted(snapshot.files)}"
+            if not snapshot.is_planned:
+                fraction = 0  # It would be that of the files that were found.
+                text = f"{size(progress.total_unit_count)} in {snapshot.files.total} files found"
         if self._is_terminal:
             self._is_within_line = True
             self._write(f"\r[{'#' * int(fraction * self.WIDTH):<{self.WIDTH}}] {text}\x1b[K")
@@ -60,7 +71,7 @@ class ProgressBar:
         self._stream.flush()
 
 
-def updating(update: Callable[[int], object]) -> Callable[[SnapshotOf[Any, Any]], None]:
+def updating(update: Callable[[int], object]) -> Callable[[AnySnapshot], None]:
     """A callback that passes the number of new bytes to the `update(n)` of another package's bar.
 
     >>> with tqdm(total=os.path.getsize("long.mp4"), unit="B", unit_scale=True) as bar:
@@ -68,7 +79,7 @@ def updating(update: Callable[[int], object]) -> Callable[[SnapshotOf[Any, Any]]
     """
     seen = 0
 
-    def callback(snapshot: SnapshotOf[Any, Any]) -> None:
+    def callback(snapshot: AnySnapshot) -> None:
         nonlocal seen
         count = snapshot.progress.completed_unit_count
         update(count - seen)

@@ -1,25 +1,37 @@
 # Rendered from aio/reference.py by protocol/render.py: edit that, not this.
-"""References, and the uploads and downloads that they start, for threads."""
+"""References, and the tasks that they start, for threads."""
 
 from __future__ import annotations
 
 import threading
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Iterable, Mapping
 from typing import Any
 
 from ._changes import ChangeBacklog, ChangeOf
-from ._events import ENDS, Backlog, called
-from ._methods import ReferenceMethods
-from ._types import ListingOf, SnapshotOf, Status
+from ._methods import FolderTaskMethods, ReferenceMethods, TaskMethods
+from ._streams import Source, checked
+from ._types import FolderItemOf, FolderItemState, FolderSnapshotOf, ListingOf, Metadata, SnapshotOf
 from .errors import ServiceGone
-from .wire import decode
-from ._face import CallbackOf, Place, Waiting, happened
+from .wire import decode, given, several
+from ._face import READS, CallbackOf, Place, happened
+from .streams import DownloadStreamOf, UploadStreamOf
+from .tasks import TaskOf
 
 
 class Reference(
     Place,
-    ReferenceMethods["Reference", "Listing", "UploadTask", "DownloadTask", "Snapshot"],
+    ReferenceMethods[
+        "Reference",
+        "Listing",
+        "UploadTask",
+        "DownloadTask",
+        "FolderTask",
+        "Snapshot",
+        "FolderSnapshot",
+        "UploadStream",
+        "DownloadStream",
+    ],
 ):
     """A path in a bucket: a value, equal to any other with the same bucket and path.
 
@@ -49,6 +61,17 @@ class Reference(
     def _start_download_task(self, *start: Any) -> DownloadTask:
         return self._start(DownloadTask, *start)
 
+    def _start_folder_task(self, *start: Any) -> FolderTask:
+        return self._start(FolderTask, *start)
+
+    def _start_upload_stream(self, source: Any, *start: Any) -> UploadStream:
+        checked(source, READS)
+        return UploadStream(self._start(UploadTask, *start), source)
+
+    def _start_download_stream(self, method: Any, params: Mapping[str, Any], *start: Any) -> DownloadStream:
+        task = self._start(DownloadTask, method, params, *start)
+        return DownloadStream(task, params.get("offset", 0))
+
     def _to_reference(self, message: Any) -> Reference:
         return Reference.from_wire(self._storage, message)
 
@@ -57,62 +80,11 @@ class Reference(
         return decode(Listing, many)(message)
 
 
-class Task(Waiting["Snapshot"]):
-    """The common part of uploads and downloads. All methods may be called from any thread, and from callbacks.
+class Task(TaskOf["Snapshot", Metadata], TaskMethods):
+    """The common part of uploads and downloads. The result is the metadata of the object."""
 
-    Iterating yields a snapshot for each event from then on, up to the last one; then it ends, or raises the error of
-    the task. A slow consumer gets only the newest progress. Leaving the iteration early does not stop the task.
-    """
-
-    def __iter__(self) -> Iterator[Snapshot]:
-        return Iteration(self)
-
-    def snapshot(self, *, timeout: float | None = None) -> Snapshot:
-        """The task as it is now."""
-        if self._end.done():
-            last: Snapshot = self._end.result()
-            return last
-        return self._ask("snapshot", {}, self._storage._tasks.snapshot(type(self)), timeout)
-
-    def observe(self, status: Status, callback: Callback) -> str:
-        """Adds an observer; returns its handle. Calls it at once if the status matches the state of the task.
-
-        >>> task.observe("pause", lambda snapshot: print("paused at", snapshot.progress))
-        """
-        observing = self._observing(status, called("callback", callback))
-        return self._ask("observe", {"status": status}, observing)
-
-    def remove_observer(self, handle: str) -> bool:
-        """Stops calls of its callback. False if there is no such observer."""
-        was_there = self._events.silence(handle, keep=self._kept)
-        if was_there:
-            self._storage._ask(self._method("removeObserver"), {"handle": handle}, bool)
-            self._events.note()
-        return was_there is not False
-
-    def remove_all_observers(self, status: Status | None = None) -> int:
-        """Removes the observers of this session, or those of one status; returns their number."""
-        return sum([self.remove_observer(handle) for handle in self._events.handles(status)])
-
-
-class Iteration(Iterator["Snapshot"]):
-    """One iteration over the events of a task."""
-
-    def __init__(self, task: Task) -> None:
-        self._task, self._news = task, threading.Event()
-        self._last: Snapshot | None = None
-        self._backlog: Backlog[Snapshot] = Backlog(self._news.set)
-        task._follow(self._backlog)
-
-    def __next__(self) -> Snapshot:
-        if self._last and self._last.status in ENDS:
-            raise self._last.error or StopIteration
-        self._task._listen()
-        while (snapshot := self._backlog.pop()) is None:
-            self._news.wait()
-            self._news.clear()
-        self._last = snapshot
-        return snapshot
+    def _result_of(self, snapshot: Snapshot) -> Metadata:
+        return snapshot.metadata
 
 
 class Change(ChangeOf[Reference]):
@@ -181,6 +153,23 @@ class UploadTask(Task):
 
     kind = "upload"
 
+    def stream(self, source: Source | None = None) -> UploadStream:
+        """Goes on with an upload that `put_stream` began, perhaps in an earlier session: writes from `tell` on.
+
+        A task that is paused is resumed. `source` begins with that byte, too. Raises `ValueError` for any other task.
+
+        >>> stream = storage.upload_task(id).stream()
+        >>> file.seek(stream.tell())
+        """
+        checked(source, READS)
+        now = self.snapshot()
+        if now.offset is not None and now.state == "paused":
+            self.resume()
+            now = self.snapshot()
+        if now.offset is None:
+            raise ValueError(f"The upload {self.id} has ended, or it is no stream.")
+        return UploadStream(self, source, now.offset)
+
 
 class DownloadTask(Task):
     """A download of the service to a file; its snapshots have metadata once the file exists.
@@ -190,6 +179,60 @@ class DownloadTask(Task):
     """
 
     kind = "download"
+
+
+class FolderTask(TaskOf["FolderSnapshot", "FolderSnapshot"], FolderTaskMethods):
+    """Uploads, downloads or deletes many files. Its result is its last snapshot.
+
+    >>> task = storage.reference("photos").put_directory("photos", changed=True, on_progress=print)
+    >>> task.wait().files.unchanged
+    12
+    >>> [item.path for item in task.items(states=["failed", "refused"])]
+    []
+    """
+
+    kind = "folder"
+
+    def items(self, states: Iterable[FolderItemState] | None = None, *, timeout: float | None = None) -> Iterator[FolderItem]:
+        """All files of the task, or those in these states, and why something was not done with them."""
+        token: str | None = None
+        wanted = several("states", states)
+        while True:
+            page, token = self._ask("items", given(states=wanted, pageToken=token), self._to_items, timeout)
+            for item in page:
+                yield item
+            if token is None:
+                return
+
+    def _to_items(self, result: Any) -> tuple[list[FolderItem], str | None]:
+        return list(map(self._storage._to_item, result["items"])), result.get("pageToken")
+
+    def _result_of(self, snapshot: FolderSnapshot) -> FolderSnapshot:
+        return snapshot
+
+
+class UploadStream(UploadStreamOf[UploadTask]):
+    """
+    >>> with storage.reference("log.txt").put_stream() as stream:
+    ...     stream.write(b"a line")
+    >>> storage.reference("copy.jpg").put_stream(open("space.jpg", "rb"))
+    """
+
+
+class DownloadStream(DownloadStreamOf[DownloadTask]):
+    """
+    >>> with storage.reference("films/long.mp4").get_stream() as stream:
+    ...     for chunk in stream:
+    ...         print(len(chunk))
+    """
+
+
+class FolderItem(FolderItemOf[Reference]):
+    """One file of a task over a folder."""
+
+
+class FolderSnapshot(FolderSnapshotOf[FolderTask, Reference, FolderItem]):
+    """A task over a folder in one moment. `files` counts; `failures` has the first files that something went wrong with."""
 
 
 class Snapshot(SnapshotOf[Task, Reference]):
@@ -203,3 +246,6 @@ class Listing(ListingOf[Reference]):
 
 Callback = CallbackOf[Snapshot]
 """Called with the snapshot of each event."""
+
+FolderCallback = CallbackOf[FolderSnapshot]
+"""The same of a task over a folder."""

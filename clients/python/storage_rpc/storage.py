@@ -6,14 +6,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ._events import S
 from ._tasks import TaskBase
-from .wire import given
+from .wire import decode, given
 from ._session import Session
 from .harness import Harness
-from .reference import DownloadTask, Reference, Snapshot, UploadTask
+from .reference import (
+    DownloadTask,
+    FolderItem,
+    FolderSnapshot,
+    FolderTask,
+    Reference,
+    Snapshot,
+    UploadTask,
+)
 
 
-class Storage(Session[Snapshot]):
+class Storage(Session):
     """A session with a service: a child process of its own, one that all share, or one that listens on a socket.
 
     >>> with Storage() as storage:
@@ -23,8 +32,11 @@ class Storage(Session[Snapshot]):
     session. What the service writes to stderr goes to the logger "storage_rpc".
     """
 
-    _snapshot = Snapshot
-    _kinds = (UploadTask, DownloadTask)
+    _kinds = {
+        UploadTask: Snapshot,
+        DownloadTask: Snapshot,
+        FolderTask: FolderSnapshot,
+    }
 
     def reference(self, path: str = "", *, bucket: str | None = None, object: str | None = None) -> Reference:
         """A reference to a path of a bucket; without a path, to its root. A path that starts as a URL is
@@ -48,6 +60,10 @@ class Storage(Session[Snapshot]):
         """The download with this id; does not check that it exists."""
         return self._tasks.get(DownloadTask, id)
 
+    def folder_task(self, id: str) -> FolderTask:
+        """The task over a folder with this id; does not check that it exists."""
+        return self._tasks.get(FolderTask, id)
+
     def upload_tasks(self, *, timeout: float | None = None) -> list[Snapshot]:
         """All active uploads of the service, and the newest of the ended ones."""
         return [task for page in self.upload_task_pages(timeout=timeout) for task in page]
@@ -56,6 +72,10 @@ class Storage(Session[Snapshot]):
         """All active downloads of the service, and the newest of the ended ones."""
         return [task for page in self.download_task_pages(timeout=timeout) for task in page]
 
+    def folder_tasks(self, *, timeout: float | None = None) -> list[FolderSnapshot]:
+        """All active tasks of the service over folders, and the newest of the ended ones."""
+        return [task for page in self.folder_task_pages(timeout=timeout) for task in page]
+
     def upload_task_pages(self, max_results: int = 1000, *, timeout: float | None = None) -> Iterator[list[Snapshot]]:
         """The same in pages of at most `max_results`: each task that exists throughout is listed once."""
         return self._pages(UploadTask, max_results, timeout)
@@ -63,6 +83,10 @@ class Storage(Session[Snapshot]):
     def download_task_pages(self, max_results: int = 1000, *, timeout: float | None = None) -> Iterator[list[Snapshot]]:
         """The same in pages of at most `max_results`: each task that exists throughout is listed once."""
         return self._pages(DownloadTask, max_results, timeout)
+
+    def folder_task_pages(self, max_results: int = 1000, *, timeout: float | None = None) -> Iterator[list[FolderSnapshot]]:
+        """The same in pages of at most `max_results`: each task that exists throughout is listed once."""
+        return self._pages(FolderTask, max_results, timeout)
 
     def call(self, method: str, timeout: float | None = None, **params: Any) -> Any:
         """Calls any method of the service by its name on the wire.
@@ -78,8 +102,8 @@ class Storage(Session[Snapshot]):
         return Harness(self)
 
     def _pages(
-        self, kind: type[TaskBase[Snapshot]], max_results: int, timeout: float | None = None
-    ) -> Iterator[list[Snapshot]]:
+        self, kind: type[TaskBase[S, Any]], max_results: int, timeout: float | None = None
+    ) -> Iterator[list[S]]:
         token: str | None = None
         while True:
             params = given(maxResults=max_results, pageToken=token)
@@ -90,3 +114,6 @@ class Storage(Session[Snapshot]):
 
     def _to_reference(self, message: Any) -> Reference:
         return Reference.from_wire(self, message)
+
+    def _to_item(self, message: Any) -> FolderItem:
+        return decode(FolderItem, {"ReferenceT": self._to_reference})(message)

@@ -1,19 +1,49 @@
 """The values of the contract, and the types of callbacks and changes."""
 
 from ._base import AsyncRefreshToken, FreshToken, RefreshToken
-from ._types import Metadata, MetadataWrite, Progress, Retry, ServiceStatus, Settings, State, Status, TokenKind
-from .aio.reference import AsyncCallback, AsyncChange, AsyncListing, AsyncSnapshot
-from .reference import Callback, Change, Listing, Snapshot
+from ._streams import AsyncSource, Source
+from ._types import (
+    FolderCounts,
+    FolderItemState,
+    Metadata,
+    MetadataWrite,
+    Progress,
+    Retry,
+    ServiceStatus,
+    Settings,
+    State,
+    Status,
+    TokenKind,
+)
+from .aio.reference import (
+    AsyncCallback,
+    AsyncChange,
+    AsyncFolderCallback,
+    AsyncFolderItem,
+    AsyncFolderSnapshot,
+    AsyncListing,
+    AsyncSnapshot,
+)
+from .reference import Callback, Change, FolderCallback, FolderItem, FolderSnapshot, Listing, Snapshot
 from .wire import MetadataChange
 
 __all__ = [
     "AsyncCallback",
     "AsyncChange",
+    "AsyncFolderCallback",
+    "AsyncFolderItem",
+    "AsyncFolderSnapshot",
     "AsyncListing",
     "AsyncRefreshToken",
     "AsyncSnapshot",
+    "AsyncSource",
     "Callback",
     "Change",
+    "FolderCallback",
+    "FolderCounts",
+    "FolderItem",
+    "FolderItemState",
+    "FolderSnapshot",
     "FreshToken",
     "Listing",
     "Metadata",
@@ -25,6 +55,7 @@ __all__ = [
     "ServiceStatus",
     "Settings",
     "Snapshot",
+    "Source",
     "State",
     "Status",
     "TokenKind",

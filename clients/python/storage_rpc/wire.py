@@ -64,6 +64,13 @@ def source(data: bytes | bytearray | memoryview | str) -> dict[str, Any]:
         raise TypeError(f"An upload from memory is a text or a bytes-like object, not {type(data).__name__}.") from None
 
 
+def several(name: str, values: Iterable[str] | None) -> list[str] | None:
+    """Texts as a list. Raises `TypeError` for a single one, which is an iterable of its characters."""
+    if isinstance(values, str):
+        raise TypeError(f"{name} takes several texts, as in {name}=[{values!r}].")
+    return None if values is None else list(values)
+
+
 def metadata_to_wire(change: MetadataChange | None) -> dict[str, Any] | None:
     if change is None:
         return None
@@ -102,6 +109,6 @@ def _moment(text: str) -> datetime.datetime:
 
 
 _CONVERTERS: dict[str, Convert] = {"datetime.datetime": _moment, "StorageError": error_from_wire}
-_CONVERTERS.update((kind.__name__, decode(kind)) for kind in (_types.Progress, Metadata, _types.Retry))
+_CONVERTERS.update((kind.__name__, decode(kind)) for kind in (_types.Progress, Metadata, _types.Retry, _types.FolderCounts))
 metadata_from_wire = decode(Metadata)
 _CONVERTERS["tuple[Metadata, ...]"] = lambda all: tuple(map(metadata_from_wire, all))

@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 import storage_rpc
-from storage_rpc import AsyncReference, AsyncStorage, AsyncTask, Reference, Storage, Task
+from storage_rpc import (
+    AsyncFolderTask,
+    AsyncReference,
+    AsyncStorage,
+    AsyncUploadTask,
+    FolderTask,
+    Reference,
+    Storage,
+    UploadTask,
+)
 from storage_rpc._methods import Method
 from storage_rpc.aio.harness import AsyncHarness
 from storage_rpc.harness import Harness
@@ -27,7 +36,8 @@ ASYNCIO_ONLY = {"open", "started"}
 FACES: list[tuple[type[Any], type[Any]]] = [
     (Storage, AsyncStorage),
     (Reference, AsyncReference),
-    (Task, AsyncTask),
+    (UploadTask, AsyncUploadTask),
+    (FolderTask, AsyncFolderTask),
     (Harness, AsyncHarness),
 ]
 

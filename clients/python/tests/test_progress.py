@@ -6,7 +6,7 @@ import unittest
 from types import SimpleNamespace
 from typing import Any
 
-from storage_rpc import Progress, ProgressBar, Retry, StorageError, updating
+from storage_rpc import FolderCounts, FolderSnapshot, Progress, ProgressBar, Retry, StorageError, updating
 
 
 class Terminal(io.StringIO):
@@ -16,6 +16,13 @@ class Terminal(io.StringIO):
 
 def at(count: int, retry: Any = None) -> Any:
     return SimpleNamespace(progress=Progress(count, 1000, count / 1000), retry=retry)
+
+
+def folder(done: int, total: int, is_planned: bool) -> Any:
+    nothing: Any = None
+    counts = FolderCounts(total=total, completed=done, unchanged=0, to_delete=2, deleted=1, refused=0, failed=1)
+    progress = Progress(done * 100, total * 100, done / total if total else 1)
+    return FolderSnapshot(nothing, "put", "progress", "running", progress, counts, is_planned, nothing)
 
 
 def retry(seconds: float) -> Any:
@@ -66,3 +73,20 @@ class ProgressTests(unittest.TestCase):
         for count in (0, 300, 1000):
             update(at(count))
         self.assertEqual(counts, [0, 300, 700])
+
+    def test_a_folder_counts_its_files(self) -> None:
+        shown = Terminal()
+        with ProgressBar(shown) as bar:
+            bar(folder(0, 2, is_planned=False))
+            bar(folder(2, 4, is_planned=True))
+        self.assertRegex(shown.getvalue(), r"^\r\[ {30}\] 200 B in 2 files found.*\r\[#{15} {15}\] 200 B of 400 B  50 %")
+        self.assertIn("2 of 4 files, 1 of 2 deleted, 1 failed", shown.getvalue())
+        lines = io.StringIO()
+        ProgressBar(lines)(folder(0, 0, is_planned=False))
+        self.assertEqual(lines.getvalue(), "")
+
+    def test_a_stream_has_no_total(self) -> None:
+        shown = Terminal()
+        with ProgressBar(shown) as bar:
+            bar(SimpleNamespace(progress=Progress(2048, 0, 0), retry=None))  # type: ignore[arg-type]
+        self.assertRegex(shown.getvalue(), r"^\r\[ {30}\] 2.0 KiB  [\d.]+ \w+/s\x1b\[K\n$")

@@ -53,7 +53,7 @@ public enum FolderOutcome: Equatable, Sendable {
 }
 
 /// How many items there are, and their bytes.
-public struct FolderCounts: Equatable, Sendable {
+public struct FolderCounts: Codable, Equatable, Sendable {
     /// Transfers, whatever their state, and their bytes, without those that are refused.
     public var total: Int64 = 0
     public var totalBytes: Int64 = 0

@@ -1,6 +1,23 @@
 """The same client for asyncio."""
 
-from .reference import AsyncDownloadTask, AsyncReference, AsyncTask, AsyncUploadTask
+from .reference import (
+    AsyncDownloadStream,
+    AsyncDownloadTask,
+    AsyncFolderTask,
+    AsyncReference,
+    AsyncTask,
+    AsyncUploadStream,
+    AsyncUploadTask,
+)
 from .storage import AsyncStorage
 
-__all__ = ["AsyncDownloadTask", "AsyncReference", "AsyncStorage", "AsyncTask", "AsyncUploadTask"]
+__all__ = [
+    "AsyncDownloadStream",
+    "AsyncDownloadTask",
+    "AsyncFolderTask",
+    "AsyncReference",
+    "AsyncStorage",
+    "AsyncTask",
+    "AsyncUploadStream",
+    "AsyncUploadTask",
+]

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Generator, Mapping
+import inspect
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable, TypeVar, Union
 
 from .._base import ReferenceBase
 from .._core import PATIENCE
-from .._events import STATUSES, Backlog
-from .._methods import AsyncTaskMethods, Method, TaskVerb
-from .._tasks import S, TaskBase, outcome
+from .._events import STATUSES, Backlog, S
+from .._methods import Method, TaskVerb
+from .._tasks import R, TaskBase
 from .._types import Metadata, Status
 from ..wire import segments
 from ._session import Session
 
 T = TypeVar("T")
-R = TypeVar("R", bound="Place")
+P = TypeVar("P", bound="Place")
 CallbackOf = Callable[[S], Union[Awaitable[object], object]]
 """Called with the snapshot of each event; if it returns an awaitable, the next callback waits for it."""
 
@@ -31,7 +32,7 @@ class Place(ReferenceBase):
     full_path: str
     object: str | None
     """The exact name of the object where `full_path` does not determine it, as in `folder/` or `a//b`."""
-    _storage: Session[Any] = field(compare=False, repr=False)
+    _storage: Session = field(compare=False, repr=False)
 
     def __post_init__(self) -> None:
         path = "/".join(segments(self.full_path if self.object is None else self.object))
@@ -40,7 +41,7 @@ class Place(ReferenceBase):
             object.__setattr__(self, "object", None)
 
     @classmethod
-    def _from_wire(cls: type[R], storage: Session[Any], message: Mapping[str, Any]) -> R:
+    def _from_wire(cls: type[P], storage: Session, message: Mapping[str, Any]) -> P:
         return cls(message["bucket"], message["fullPath"], message.get("object"), storage)
 
     @property
@@ -53,58 +54,55 @@ class Place(ReferenceBase):
         """`gs://bucket/full_path`, never percent-encoded."""
         return f"gs://{self.bucket}/{self.full_path}"
 
-    def child(self: R, path: str) -> R:
+    def child(self: P, path: str) -> P:
         return self._at(f"{self.full_path}/{path}")
 
-    def parent(self: R) -> R | None:
+    def parent(self: P) -> P | None:
         """None at the root."""
         return self._at(self.full_path.rpartition("/")[0]) if self.full_path else None
 
-    def root(self: R) -> R:
+    def root(self: P) -> P:
         return self._at("")
 
-    def _at(self: R, full_path: str) -> R:
+    def _at(self: P, full_path: str) -> P:
         return type(self)(self.bucket, full_path, None, self._storage)
 
     async def _ask(self, method: Method, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
         return await self._storage._ask(method, {"reference": self._place, **params}, then)
 
 
-class Waiting(AsyncTaskMethods, TaskBase[S]):
+class Waiting(TaskBase[S, R]):
     """How a task is started and awaited."""
 
     id: str | None
     """Unique across restarts of the service; None until the task has started."""
-    _storage: Session[S]
+    _storage: Session
+    _listening: asyncio.Future[Any] | None
 
-    def __init__(self, storage: Session[S], id: str | None = None) -> None:
+    def __init__(self, storage: Session, id: str | None = None) -> None:
         super().__init__(storage, id)
         self._kept = STATUSES
-        self._listening: asyncio.Future[Any] | None = None
         self._started: asyncio.Future[str] = storage._promise()
         if id is not None:
             self._started.set_result(id)
+
+    def _renew(self) -> None:
+        super()._renew()
+        self._listening = None
 
     async def started(self) -> str:
         """The id, once the service has created the task."""
         return await asyncio.shield(self._started)
 
-    async def wait(self) -> Metadata:
-        """Returns the metadata of the object after all callbacks have run. Raises the error of the task."""
+    async def wait(self) -> R:
+        """Returns the result of the task after all callbacks have run: the metadata of the object, or the last snapshot
+        of a folder. Raises the error of the task."""
         self._storage._connection.guard.check()
         await self._listen()
-        return outcome(await asyncio.shield(self._finished))
+        return self._outcome(await asyncio.shield(self._finished))
 
-    def __await__(self) -> Generator[Any, None, Metadata]:
-        return self._result().__await__()
-
-    async def _result(self) -> Metadata:
-        try:
-            return await self.wait()
-        except asyncio.CancelledError:
-            with contextlib.suppress(Exception):
-                await asyncio.wait_for(self.cancel(), PATIENCE)
-            raise
+    def __await__(self) -> Generator[Any, None, R]:
+        return result(self).__await__()
 
     def _start(
         self, method: Method, params: Mapping[str, Any], callbacks: Mapping[Status, CallbackOf[S]]
@@ -132,7 +130,86 @@ class Waiting(AsyncTaskMethods, TaskBase[S]):
             self._events.lose(error)
 
     async def _ask(self, verb: TaskVerb, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
+        then = self._understood(verb, then)
         return await self._storage._ask(self._method(verb), {"task": await self.started(), **params}, then)
+
+
+READS = ("read", "__iter__", "__aiter__")
+"""What a source has one of."""
+
+
+class Source:
+    """What bytes are read from."""
+
+
+class Sink:
+    """What bytes are written to. Awaiting it is awaiting the object, as with a task."""
+
+    async def wait(self) -> Metadata:
+        raise NotImplementedError
+
+    def __await__(self) -> Generator[Any, None, Metadata]:
+        return result(self).__await__()
+
+
+async def result(awaited: Any) -> Any:
+    """Waits for a task or a stream. Cancelling this cancels it."""
+    try:
+        return await awaited.wait()
+    except asyncio.CancelledError:
+        await quietly(awaited.cancel)
+        raise
+
+
+async def quietly(call: Callable[[], Awaitable[object]]) -> None:
+    """Calls where an error was raised already."""
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(call(), PATIENCE)
+
+
+async def begun(task: Waiting[Any, Any]) -> str:
+    """The id of a task that may have been started just now."""
+    return await task.started()
+
+
+async def answered(answer: asyncio.Future[T]) -> T:
+    """The result of a request that was sent before."""
+    return await asyncio.shield(answer)
+
+
+def feed(stream: Any, source: Any) -> None:
+    """Reads the source into the stream in the background."""
+    fed = stream.task._storage._fed
+    fed[stream] = asyncio.create_task(stream._feed(source))
+    fed[stream].add_done_callback(lambda _: fed.pop(stream, None))
+
+
+def starve(stream: Any) -> None:
+    """Reads no more of the source."""
+    feeding = stream.task._storage._fed.get(stream)
+    if feeding is not None:
+        feeding.cancel()
+
+
+async def chunks(source: Any, size: int) -> AsyncIterator[Any]:
+    """The bytes of a source. A file of the system is read on another thread."""
+    if not hasattr(source, "read"):
+        if isinstance(source, AsyncIterable):
+            async for chunk in source:
+                yield chunk
+            return
+        for chunk in source:
+            yield chunk
+        return
+    while chunk := await read_from(source, size):
+        yield chunk
+
+
+async def read_from(source: Any, size: int) -> Any:
+    if inspect.iscoroutinefunction(source.read):
+        return await source.read(size)
+    chunk = await asyncio.get_running_loop().run_in_executor(None, source.read, size)
+    return await chunk if inspect.isawaitable(chunk) else chunk
 
 
 async def happened(event: asyncio.Event, timeout: float | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import os
 from collections.abc import Mapping, Sequence
@@ -10,22 +11,22 @@ from types import TracebackType
 from typing import Any, Callable, TypeVar
 
 from .._base import AsyncRefreshToken, SessionBase, fresh_to_wire
-from .._core import START_PATIENCE, hello
+from .._core import PATIENCE, START_PATIENCE, hello
 from .._events import called
 from .._methods import AsyncStorageMethods
-from .._tasks import S
-from ..errors import ServiceGone
+from .._streams import STEP
+from ..errors import ServiceGone, StorageError
 from ..urls import is_url, not_in, parse_url
 from ..wire import segments
 from .connection import Connection, Dispatcher
 from .transport import Child, Socket
 
 T = TypeVar("T")
-Self = TypeVar("Self", bound="Session[Any]")
+Self = TypeVar("Self", bound="Session")
 NOT_OPENED = "The session has not been opened."
 
 
-class Session(SessionBase[S], AsyncStorageMethods):
+class Session(SessionBase, AsyncStorageMethods):
     """Opens and closes the session, and sends its requests."""
 
     def __init__(
@@ -51,6 +52,7 @@ class Session(SessionBase[S], AsyncStorageMethods):
         if on_refresh_token is not None:
             called("on_refresh_token", on_refresh_token)
         self.on_refresh_token: AsyncRefreshToken | None = on_refresh_token
+        self._fed: dict[Any, asyncio.Task[None]] = {}
         self._opened: tuple[Connection, Dispatcher] | None = None
 
     async def open(self: Self) -> Self:
@@ -89,6 +91,7 @@ class Session(SessionBase[S], AsyncStorageMethods):
         """
         if self._opened and not self._connection.guard.is_fork:
             self._connection.guard.check()
+            await self._end_streams(drain=drain)
             await self._connection.close(drain=drain)
             await self._dispatcher.close()
 
@@ -114,6 +117,25 @@ class Session(SessionBase[S], AsyncStorageMethods):
 
     async def _ask(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
         return await self._connection.call(method, params, then)
+
+    def _submit(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]) -> asyncio.Future[T]:
+        """Sends a request whose answer is awaited later."""
+        answer = self._connection.submit(method, params, then).answer
+        answer.add_done_callback(lambda _: answer.cancelled() or answer.exception())  # It may fail unawaited.
+        return answer
+
+    async def _end_streams(self, *, drain: bool) -> None:
+        """Waits until the sources of streams have been read, except those of paused tasks; or cancels these uploads."""
+        for stream, feeding in list(self._fed.items()):
+            with contextlib.suppress(StorageError):
+                while drain and not feeding.done() and feeding is not asyncio.current_task():
+                    if (await stream.task.snapshot()).state == "paused":
+                        stream._is_closed = True  # its task stays
+                        break
+                    await asyncio.wait({feeding}, timeout=STEP)
+            if feeding is not asyncio.current_task():
+                feeding.cancel()
+                await asyncio.wait({feeding}, timeout=PATIENCE)
 
     async def _answer(self, method: str, params: Mapping[str, Any]) -> Any:
         fresh = self._ask_for_token(method, params)

@@ -24,7 +24,7 @@ class AsyncHarness:
     protocol/harness.md describes every param.
     """
 
-    def __init__(self, session: Session[Any]) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
 
     async def arm(

@@ -1,24 +1,36 @@
-"""References, and the uploads and downloads that they start, for asyncio."""
+"""References, and the tasks that they start, for asyncio."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 from .._changes import ChangeBacklog, ChangeOf
-from .._events import ENDS, Backlog, called
-from .._methods import AsyncReferenceMethods
-from .._types import ListingOf, SnapshotOf, Status
+from .._methods import AsyncFolderTaskMethods, AsyncReferenceMethods, AsyncTaskMethods
+from .._streams import AsyncSource, checked
+from .._types import FolderItemOf, FolderItemState, FolderSnapshotOf, ListingOf, Metadata, SnapshotOf
 from ..errors import ServiceGone
-from ..wire import decode
-from ._face import CallbackOf, Place, Waiting, happened
+from ..wire import decode, given, several
+from ._face import READS, CallbackOf, Place, happened
+from .streams import AsyncDownloadStreamOf, AsyncUploadStreamOf
+from .tasks import AsyncTaskOf
 
 
 class AsyncReference(
     Place,
-    AsyncReferenceMethods["AsyncReference", "AsyncListing", "AsyncUploadTask", "AsyncDownloadTask", "AsyncSnapshot"],
+    AsyncReferenceMethods[
+        "AsyncReference",
+        "AsyncListing",
+        "AsyncUploadTask",
+        "AsyncDownloadTask",
+        "AsyncFolderTask",
+        "AsyncSnapshot",
+        "AsyncFolderSnapshot",
+        "AsyncUploadStream",
+        "AsyncDownloadStream",
+    ],
 ):
     """A path in a bucket: a value, equal to any other with the same bucket and path.
 
@@ -48,6 +60,17 @@ class AsyncReference(
     def _start_download_task(self, *start: Any) -> AsyncDownloadTask:
         return self._start(AsyncDownloadTask, *start)
 
+    def _start_folder_task(self, *start: Any) -> AsyncFolderTask:
+        return self._start(AsyncFolderTask, *start)
+
+    def _start_upload_stream(self, source: Any, *start: Any) -> AsyncUploadStream:
+        checked(source, READS)
+        return AsyncUploadStream(self._start(AsyncUploadTask, *start), source)
+
+    def _start_download_stream(self, method: Any, params: Mapping[str, Any], *start: Any) -> AsyncDownloadStream:
+        task = self._start(AsyncDownloadTask, method, params, *start)
+        return AsyncDownloadStream(task, params.get("offset", 0))
+
     def _to_reference(self, message: Any) -> AsyncReference:
         return AsyncReference._from_wire(self._storage, message)
 
@@ -56,65 +79,11 @@ class AsyncReference(
         return decode(AsyncListing, many)(message)
 
 
-class AsyncTask(Waiting["AsyncSnapshot"]):
-    """The common part of uploads and downloads.
+class AsyncTask(AsyncTaskOf["AsyncSnapshot", Metadata], AsyncTaskMethods):
+    """The common part of uploads and downloads. The result is the metadata of the object."""
 
-    Awaiting a task returns the metadata of the object, or raises the error of the task. Cancelling the await cancels
-    the task too, as with a task of asyncio; `wait` only waits.
-
-    Iterating yields a snapshot for each event from then on, up to the last one; then it ends, or raises the error of
-    the task. A slow consumer gets only the newest progress. Leaving the iteration early does not stop the task.
-    """
-
-    def __aiter__(self) -> AsyncIterator[AsyncSnapshot]:
-        return Iteration(self)
-
-    async def snapshot(self) -> AsyncSnapshot:
-        """The task as it is now."""
-        if self._end.done():
-            last: AsyncSnapshot = self._end.result()
-            return last
-        return await self._ask("snapshot", {}, self._storage._tasks.snapshot(type(self)))
-
-    async def observe(self, status: Status, callback: AsyncCallback) -> str:
-        """Adds an observer; returns its handle. Calls it at once if the status matches the state of the task.
-
-        >>> await task.observe("pause", lambda snapshot: print("paused at", snapshot.progress))
-        """
-        observing = self._observing(status, called("callback", callback))
-        return await self._ask("observe", {"status": status}, observing)
-
-    async def remove_observer(self, handle: str) -> bool:
-        """Stops calls of its callback. False if there is no such observer."""
-        was_there = self._events.silence(handle, keep=self._kept)
-        if was_there:
-            await self._storage._ask(self._method("removeObserver"), {"handle": handle}, bool)
-            self._events.note()
-        return was_there is not False
-
-    async def remove_all_observers(self, status: Status | None = None) -> int:
-        """Removes the observers of this session, or those of one status; returns their number."""
-        return sum([await self.remove_observer(handle) for handle in self._events.handles(status)])
-
-
-class Iteration(AsyncIterator["AsyncSnapshot"]):
-    """One iteration over the events of a task."""
-
-    def __init__(self, task: AsyncTask) -> None:
-        self._task, self._news = task, asyncio.Event()
-        self._last: AsyncSnapshot | None = None
-        self._backlog: Backlog[AsyncSnapshot] = Backlog(self._news.set)
-        task._follow(self._backlog)
-
-    async def __anext__(self) -> AsyncSnapshot:
-        if self._last and self._last.status in ENDS:
-            raise self._last.error or StopAsyncIteration
-        await self._task._listen()
-        while (snapshot := self._backlog.pop()) is None:
-            await self._news.wait()
-            self._news.clear()
-        self._last = snapshot
-        return snapshot
+    def _result_of(self, snapshot: AsyncSnapshot) -> Metadata:
+        return snapshot.metadata
 
 
 class AsyncChange(ChangeOf[AsyncReference]):
@@ -183,6 +152,23 @@ class AsyncUploadTask(AsyncTask):
 
     kind = "upload"
 
+    async def stream(self, source: AsyncSource | None = None) -> AsyncUploadStream:
+        """Goes on with an upload that `put_stream` began, perhaps in an earlier session: writes from `tell` on.
+
+        A task that is paused is resumed. `source` begins with that byte, too. Raises `ValueError` for any other task.
+
+        >>> stream = await storage.upload_task(id).stream()
+        >>> file.seek(stream.tell())
+        """
+        checked(source, READS)
+        now = await self.snapshot()
+        if now.offset is not None and now.state == "paused":
+            await self.resume()
+            now = await self.snapshot()
+        if now.offset is None:
+            raise ValueError(f"The upload {self.id} has ended, or it is no stream.")
+        return AsyncUploadStream(self, source, now.offset)
+
 
 class AsyncDownloadTask(AsyncTask):
     """A download of the service to a file; its snapshots have metadata once the file exists.
@@ -192,6 +178,60 @@ class AsyncDownloadTask(AsyncTask):
     """
 
     kind = "download"
+
+
+class AsyncFolderTask(AsyncTaskOf["AsyncFolderSnapshot", "AsyncFolderSnapshot"], AsyncFolderTaskMethods):
+    """Uploads, downloads or deletes many files. Its result is its last snapshot.
+
+    >>> task = storage.reference("photos").put_directory("photos", changed=True, on_progress=print)
+    >>> (await task).files.unchanged
+    12
+    >>> [item.path async for item in task.items(states=["failed", "refused"])]
+    []
+    """
+
+    kind = "folder"
+
+    async def items(self, states: Iterable[FolderItemState] | None = None) -> AsyncIterator[AsyncFolderItem]:
+        """All files of the task, or those in these states, and why something was not done with them."""
+        token: str | None = None
+        wanted = several("states", states)
+        while True:
+            page, token = await self._ask("items", given(states=wanted, pageToken=token), self._to_items)
+            for item in page:
+                yield item
+            if token is None:
+                return
+
+    def _to_items(self, result: Any) -> tuple[list[AsyncFolderItem], str | None]:
+        return list(map(self._storage._to_item, result["items"])), result.get("pageToken")
+
+    def _result_of(self, snapshot: AsyncFolderSnapshot) -> AsyncFolderSnapshot:
+        return snapshot
+
+
+class AsyncUploadStream(AsyncUploadStreamOf[AsyncUploadTask]):
+    """
+    >>> async with storage.reference("log.txt").put_stream() as stream:
+    ...     await stream.write(b"a line")
+    >>> await storage.reference("copy.jpg").put_stream(open("space.jpg", "rb"))
+    """
+
+
+class AsyncDownloadStream(AsyncDownloadStreamOf[AsyncDownloadTask]):
+    """
+    >>> async with storage.reference("films/long.mp4").get_stream() as stream:
+    ...     async for chunk in stream:
+    ...         print(len(chunk))
+    """
+
+
+class AsyncFolderItem(FolderItemOf[AsyncReference]):
+    """One file of a task over a folder."""
+
+
+class AsyncFolderSnapshot(FolderSnapshotOf[AsyncFolderTask, AsyncReference, AsyncFolderItem]):
+    """A task over a folder in one moment. `files` counts; `failures` has the first files that something went wrong with."""
 
 
 class AsyncSnapshot(SnapshotOf[AsyncTask, AsyncReference]):
@@ -205,3 +245,6 @@ class AsyncListing(ListingOf[AsyncReference]):
 
 AsyncCallback = CallbackOf[AsyncSnapshot]
 """Called with the snapshot of each event."""
+
+AsyncFolderCallback = CallbackOf[AsyncFolderSnapshot]
+"""The same of a task over a folder."""

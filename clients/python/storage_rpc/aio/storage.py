@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+from .._events import S
 from .._tasks import TaskBase
-from ..wire import given
+from ..wire import decode, given
 from ._session import Session
 from .harness import AsyncHarness
-from .reference import AsyncDownloadTask, AsyncReference, AsyncSnapshot, AsyncUploadTask
+from .reference import (
+    AsyncDownloadTask,
+    AsyncFolderItem,
+    AsyncFolderSnapshot,
+    AsyncFolderTask,
+    AsyncReference,
+    AsyncSnapshot,
+    AsyncUploadTask,
+)
 
 
-class AsyncStorage(Session[AsyncSnapshot]):
+class AsyncStorage(Session):
     """A session with a service: a child process of its own, one that all share, or one that listens on a socket.
 
     >>> async with AsyncStorage() as storage:
@@ -24,8 +33,11 @@ class AsyncStorage(Session[AsyncSnapshot]):
     stderr goes to the logger "storage_rpc".
     """
 
-    _snapshot = AsyncSnapshot
-    _kinds = (AsyncUploadTask, AsyncDownloadTask)
+    _kinds = {
+        AsyncUploadTask: AsyncSnapshot,
+        AsyncDownloadTask: AsyncSnapshot,
+        AsyncFolderTask: AsyncFolderSnapshot,
+    }
 
     def reference(self, path: str = "", *, bucket: str | None = None, object: str | None = None) -> AsyncReference:
         """A reference to a path of a bucket; without a path, to its root. A path that starts as a URL is
@@ -49,6 +61,10 @@ class AsyncStorage(Session[AsyncSnapshot]):
         """The download with this id; does not check that it exists."""
         return self._tasks.get(AsyncDownloadTask, id)
 
+    def folder_task(self, id: str) -> AsyncFolderTask:
+        """The task over a folder with this id; does not check that it exists."""
+        return self._tasks.get(AsyncFolderTask, id)
+
     async def upload_tasks(self) -> list[AsyncSnapshot]:
         """All active uploads of the service, and the newest of the ended ones."""
         return [task async for page in self.upload_task_pages() for task in page]
@@ -57,6 +73,10 @@ class AsyncStorage(Session[AsyncSnapshot]):
         """All active downloads of the service, and the newest of the ended ones."""
         return [task async for page in self.download_task_pages() for task in page]
 
+    async def folder_tasks(self) -> list[AsyncFolderSnapshot]:
+        """All active tasks of the service over folders, and the newest of the ended ones."""
+        return [task async for page in self.folder_task_pages() for task in page]
+
     def upload_task_pages(self, max_results: int = 1000) -> AsyncIterator[list[AsyncSnapshot]]:
         """The same in pages of at most `max_results`: each task that exists throughout is listed once."""
         return self._pages(AsyncUploadTask, max_results)
@@ -64,6 +84,10 @@ class AsyncStorage(Session[AsyncSnapshot]):
     def download_task_pages(self, max_results: int = 1000) -> AsyncIterator[list[AsyncSnapshot]]:
         """The same in pages of at most `max_results`: each task that exists throughout is listed once."""
         return self._pages(AsyncDownloadTask, max_results)
+
+    def folder_task_pages(self, max_results: int = 1000) -> AsyncIterator[list[AsyncFolderSnapshot]]:
+        """The same in pages of at most `max_results`: each task that exists throughout is listed once."""
+        return self._pages(AsyncFolderTask, max_results)
 
     async def call(self, method: str, **params: Any) -> Any:
         """Calls any method of the service by its name on the wire.
@@ -79,8 +103,8 @@ class AsyncStorage(Session[AsyncSnapshot]):
         return AsyncHarness(self)
 
     async def _pages(
-        self, kind: type[TaskBase[AsyncSnapshot]], max_results: int
-    ) -> AsyncIterator[list[AsyncSnapshot]]:
+        self, kind: type[TaskBase[S, Any]], max_results: int
+    ) -> AsyncIterator[list[S]]:
         token: str | None = None
         while True:
             params = given(maxResults=max_results, pageToken=token)
@@ -91,3 +115,6 @@ class AsyncStorage(Session[AsyncSnapshot]):
 
     def _to_reference(self, message: Any) -> AsyncReference:
         return AsyncReference._from_wire(self, message)
+
+    def _to_item(self, message: Any) -> AsyncFolderItem:
+        return decode(AsyncFolderItem, {"ReferenceT": self._to_reference})(message)

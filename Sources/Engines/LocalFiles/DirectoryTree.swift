@@ -1,0 +1,276 @@
+import Checksums
+import Platform
+import Storage
+import Synchronization
+
+/// A local directory that a client has named, with all that is below it.
+package final class DirectoryTree: LocalTree {
+    private let directories: TreeDirectories
+    private let isWritten: Bool
+    private let threads: WorkerThreads
+
+    /// - Parameters:
+    ///   - path: an absolute path.
+    ///   - threads: read directories, and hash files.
+    package init(_ path: String, in policy: FileAccessPolicy, isWritten: Bool, on threads: WorkerThreads) {
+        directories = TreeDirectories(path, in: isWritten ? policy.writing : policy.reading)
+        (self.isWritten, self.threads) = (isWritten, threads)
+    }
+
+    package func absolute(_ path: String) -> String { directories.absolute(path) }
+
+    package func read(_ directory: String) async throws(StorageError) -> any LocalDirectoryReader {
+        try await run { [directories, threads] () throws(StorageError) in
+            let path = directories.absolute(directory)
+            switch try directories.open(directory) {
+            case .nothing(let error): throw .unreadable(path, error)
+            case .directory(let opened):
+                do throws(SystemError) { return try DirectoryReader(directory, opened, path, on: threads) } catch {
+                    throw .unreadable(path, error)
+                }
+            }
+        }
+    }
+
+    /// The tree's own directory has an empty path.
+    package func entry(_ path: String) async throws(StorageError) -> LocalEntry? {
+        try await run { [directories] () throws(StorageError) in
+            if path.isEmpty {
+                if case .directory = try directories.open("") { return LocalEntry("", .directory) }
+                return nil
+            }
+            guard let file = try directories.find(path), let status = try file.status() else { return nil }
+            return LocalEntry(path, status, in: file.directory.location)
+        }
+    }
+
+    /// False as well where there is no regular file. Throws `cancelled` once its caller is cancelled.
+    package func hasBytes(_ path: String, of object: FolderObject) async throws(StorageError) -> Bool {
+        let isCancelled = CancellationFlag()
+        let answer = await withTaskCancellationHandler {
+            await threads.run { [directories] in
+                Result { () throws(StorageError) in
+                    guard let file = try directories.find(path) else { return false }
+                    return try file.hasBytes(of: object) { isCancelled.isSet }
+                }
+            }
+        } onCancel: {
+            isCancelled.set()
+        }
+        return try answer.get()
+    }
+
+    package func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError) {
+        try checkWriting(path)
+        try await run { [directories] () throws(StorageError) in
+            try directories.check(path)
+            try directories.make(path.inTree.directory, mask: newFilesMask ?? NewFiles.mask.load(ordering: .relaxed))
+        }
+    }
+
+    package func remove(_ path: String) async throws(StorageError) -> Bool {
+        try checkWriting(path)
+        return try await run { [directories] () throws(StorageError) in try directories.find(path)?.remove() ?? false }
+    }
+
+    private func checkWriting(_ path: String) throws(StorageError) {
+        guard isWritten else { throw StorageError(.internalError, "\(absolute(path)) is in a tree that is read.") }
+    }
+
+    private func run<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        try await threads.run { Result { () throws(StorageError) in try body() } }.get()
+    }
+}
+
+/// Tells work on a thread that nobody waits for it any more.
+private final class CancellationFlag: Sendable {
+    private let flag = Atomic(false)
+
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+    func set() { flag.store(true, ordering: .relaxed) }
+}
+
+/// A name in a directory of a tree. Every call may block.
+private struct TreeFile {
+    let path: String
+    let name: String
+    let directory: OpenFile
+
+    /// Nil where there is nothing.
+    func status() throws(StorageError) -> FileStatus? {
+        do throws(SystemError) { return try directory.status(of: name) } catch {
+            if error == .notFound { return nil }
+            throw .file(path, "cannot be inspected: \(error.reason)")
+        }
+    }
+
+    func remove() throws(StorageError) -> Bool {
+        guard let kind = try status()?.kind else { return false }
+        guard kind == .regular || kind == .link else { throw .file(path, "is not a regular file but \(kind.name)") }
+        do throws(SystemError) { return try directory.remove(name) } catch {
+            throw .file(path, "cannot be removed: \(error.reason)")
+        }
+    }
+
+    /// The size is compared before the file is opened.
+    func hasBytes(of object: FolderObject, isCancelled: () -> Bool) throws(StorageError) -> Bool {
+        guard let status = try status(), status.kind == .regular, status.size == object.size else { return false }
+        guard object.md5 != nil || object.crc32c != nil else { return false }
+        do throws(SystemError) {
+            let file = try OpenFile(name, [.noLink, .noWaiting], in: directory)
+            guard try file.status().kind == .regular else { return false }
+            file.expectReading()
+            var checksum = Checksum()
+            let isWhole = try file.pass(object.size, while: { !isCancelled() }) { bytes in
+                if object.md5 != nil { checksum.updateMD5(bytes) } else { checksum.updateCRC(bytes) }
+            }
+            guard isWhole else {
+                guard isCancelled() else { return false }
+                throw .interrupted
+            }
+            return object.md5.map { $0 == checksum.md5 } ?? (object.crc32c == checksum.crc32c)
+        } catch {
+            if error == .notFound || error == .link { return false }
+            if error == .interrupted { throw StorageError(.cancelled, "The comparison of \(path) was cancelled.") }
+            throw .file(path, "cannot be read: \(error.reason)")
+        }
+    }
+}
+
+extension TreeDirectories {
+    /// Nil where its directory is missing.
+    fileprivate func find(_ path: String) throws(StorageError) -> TreeFile? {
+        let (parent, name) = path.inTree
+        guard !name.isEmpty else { throw .file(absolute(path), "is not a regular file but a directory") }
+        try check(path)
+        guard case .directory(let directory) = try open(parent) else { return nil }
+        return TreeFile(path: absolute(path), name: name, directory: directory)
+    }
+}
+
+extension OpenFile {
+    fileprivate static let pieceSize = 256 << 10
+
+    /// Passes the bytes to `body` in pieces. Returns false unless the file has just that many, or `mayGoOn` ends it.
+    fileprivate func pass(
+        _ size: Int64, while mayGoOn: () -> Bool, _ body: (UnsafeRawBufferPointer) -> Void
+    ) throws(SystemError) -> Bool {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while mayGoOn() {
+            let count = try read(into: buffer, at: offset)
+            body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+            if offset > size || count < buffer.count { return offset == size }
+        }
+        return false
+    }
+}
+
+/// Reads one directory of a tree, which stays open until the reader ends.
+private final class DirectoryReader: LocalDirectoryReader {
+    fileprivate struct Source: ~Copyable {
+        /// Below the tree.
+        let path: String
+        let absolutePath: String
+        let directory: OpenFile
+        let location: String?
+        let entries: DirectoryEntries
+    }
+
+    private let source: SerialQueue<Source>
+
+    /// Blocks.
+    init(
+        _ path: String, _ directory: OpenFile, _ absolutePath: String, on threads: WorkerThreads
+    ) throws(SystemError) {
+        let source = Source(
+            path: path, absolutePath: absolutePath, directory: directory, location: directory.location,
+            entries: try DirectoryEntries(of: directory))
+        self.source = SerialQueue(on: threads, source)
+    }
+
+    func next(_ most: Int) async throws(StorageError) -> [LocalEntry] {
+        try await source.run { source throws(StorageError) in
+            do throws(SystemError) { return try source.next(most) } catch {
+                throw .unreadable(source.absolutePath, error)
+            }
+        }
+    }
+}
+
+extension DirectoryReader.Source {
+    fileprivate func next(_ most: Int) throws(SystemError) -> [LocalEntry] {
+        var found: [LocalEntry] = []
+        while found.count < most, let entry = try entries.next() {
+            if let entry = describe(entry) { found.append(entry) }
+        }
+        return found
+    }
+
+    /// Nil for what is gone by now.
+    private func describe(_ entry: DirectoryEntries.Entry) -> LocalEntry? {
+        let path = path.isEmpty ? entry.name : "\(path)/\(entry.name)"
+        guard entry.isUTF8 else { return LocalEntry(path, .other("has a name that is not UTF-8")) }
+        if let kind = entry.kind, kind != .regular, kind != .directory {
+            return LocalEntry(path, .other("is \(kind.name)"))
+        }
+        do throws(SystemError) {
+            return LocalEntry(path, try directory.status(of: entry.name), in: location)
+        } catch {
+            return error == .notFound ? nil : LocalEntry(path, .other("cannot be inspected: \(error.reason)"))
+        }
+    }
+}
+
+extension StorageError {
+    fileprivate static func unreadable(_ directory: String, _ error: SystemError) -> StorageError {
+        StorageError(.unknown, "Directory \(directory) cannot be read: \(error.reason).").with(\.file, directory)
+    }
+}
+
+extension LocalEntry {
+    /// - Parameter location: of the directory that has it.
+    fileprivate init(_ path: String, _ status: FileStatus, in location: String?) {
+        self.init(path, Kind(path.fileName, status, in: location))
+        if kind == .file { size = status.size }
+    }
+}
+
+extension LocalEntry.Kind {
+    fileprivate init(_ name: String, _ status: FileStatus, in location: String?) {
+        switch status.kind {
+        case .regular: self = .file
+        case .directory where ReservedDirectory.has(status.key): self = .other(TreeDirectories.reserved)
+        case .directory:
+            let refusal = location.flatMap { ClientPath.refusal(of: $0 == "/" ? "/" + name : "\($0)/\(name)") }
+            self = refusal.map { .other($0) } ?? .directory
+        default: self = .other("is \(status.kind.name)")
+        }
+    }
+}
+
+extension FileStatus.Kind {
+    /// With its article, for messages.
+    var name: String {
+        switch self {
+        case .regular: "a regular file"
+        case .directory: "a directory"
+        case .link: "a link"
+        case .pipe: "a pipe"
+        case .socket: "a socket"
+        case .device: "a device"
+        case .other: "something else"
+        }
+    }
+}
+
+extension String {
+    /// A path in a tree: its directory, which is empty for the tree's own, and its name.
+    fileprivate var inTree: (directory: String, name: String) {
+        utf8.contains(UInt8(ascii: "/")) ? (parentPath, fileName) : ("", self)
+    }
+}

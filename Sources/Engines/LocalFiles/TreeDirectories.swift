@@ -1,0 +1,251 @@
+import Platform
+import Storage
+import Synchronization
+
+/// The directories of a tree, which are opened for inspection and for the names in them.
+///
+/// The tree's own directory is resolved as any path of a client. What is below it is opened name by name without following
+/// a link. The directory that was opened last is kept, as most files follow one of the same directory; it counts while its
+/// location is the same, which it is not once it was moved or removed. Every call may block.
+final class TreeDirectories: Sendable {
+    enum Found {
+        case directory(OpenFile)
+        /// Nothing is at the path, or no directory is at a part of it.
+        case nothing(SystemError)
+    }
+
+    private struct Opened {
+        /// Below the tree.
+        var path: String
+        var directory: OpenFile
+        var location: [UInt8]
+    }
+
+    private struct Kept {
+        var root: Opened?
+        var last: Opened?
+    }
+
+    let root: String
+    private let allowed: AllowedDirectories?
+    private let kept = Mutex(Kept())
+
+    init(_ root: String, in allowed: AllowedDirectories?) { (self.root, self.allowed) = (root, allowed) }
+
+    func absolute(_ path: String) -> String {
+        if path.isEmpty { return root }
+        return root.utf8.last == UInt8(ascii: "/") ? root + path : "\(root)/\(path)"
+    }
+
+    /// Throws where a name of the path may lead out of the tree.
+    func check(_ path: String) throws(StorageError) {
+        guard !path.isEmpty else { return }
+        for name in path.names where ["", ".", ".."].contains(name) || name.utf8.contains(0) {
+            throw .file(absolute(path), "cannot be used: one of its names is empty, a dot, two dots, or has a NUL")
+        }
+    }
+
+    /// Opens a directory; an empty path is the tree's own. Throws where it is not allowed, or cannot be opened.
+    func open(_ path: String) throws(StorageError) -> Found {
+        try check(path)
+        let start: OpenFile
+        switch try openRoot() {
+        case .nothing(let error): return .nothing(error)
+        case .directory(let directory): start = directory
+        }
+        var (directory, rest, done) = nearest(to: path, start)
+        while let name = rest.popLast() {
+            done = done.isEmpty ? name : "\(done)/\(name)"
+            do throws(SystemError) {
+                directory = try OpenFile(placeOfDirectory: name, in: directory)
+            } catch {
+                guard !error.isNothing else { return .nothing(error) }
+                throw .file(absolute(done), "cannot be opened: \(error.reason)")
+            }
+            try checkReserved(directory, done)
+        }
+        try keep(directory, path)
+        return .directory(directory)
+    }
+
+    /// The kept directory, if it is on the way, and the names below it, the next one last.
+    private func nearest(to path: String, _ root: OpenFile) -> (OpenFile, rest: [String], done: String) {
+        let last = kept.withLock { $0.last }
+        if let last, path.isInside(last.path), last.directory.locationBytes == last.location {
+            let rest = String(path.utf8.dropFirst(last.path.utf8.count)) ?? ""
+            return (last.directory, rest.names.filter { !$0.isEmpty }.reversed(), last.path)
+        }
+        return (root, path.isEmpty ? [] : path.names.reversed(), "")
+    }
+
+    /// Throws for a directory that was moved out of the tree, or is one of the system's.
+    private func keep(_ directory: OpenFile, _ path: String) throws(StorageError) {
+        guard !path.isEmpty, let location = directory.locationBytes else { return }
+        if let why = ClientPath.refusal(of: String(decoding: location, as: UTF8.self)) {
+            throw .file(absolute(path), why)
+        }
+        let isOutside = kept.withLock { kept in
+            guard let root = kept.root?.location else { return false }
+            let start = root == [.slash] ? root : root + [.slash]
+            if location == start + Array(path.utf8) {
+                kept.last = Opened(path: path, directory: directory, location: location)
+            }
+            return !location.starts(with: start)
+        }
+        if isOutside { throw .file(absolute(path), "was moved meanwhile") }
+    }
+
+    private func checkReserved(_ directory: OpenFile, _ path: String) throws(StorageError) {
+        let key: FileStatus.Key
+        do throws(SystemError) { key = try directory.status().key } catch {
+            throw .file(absolute(path), "cannot be inspected: \(error.reason)")
+        }
+        if ReservedDirectory.has(key) { throw .file(absolute(path), Self.reserved) }
+    }
+
+    static let reserved = "is the root of the service, which only the service reads and changes"
+
+    // MARK: - The tree's own directory
+
+    private func openRoot() throws(StorageError) -> Found {
+        if let directory = keptRoot { return .directory(directory) }
+        let found = try find(root)
+        guard case .directory(let directory) = found else { return found }
+        let location = directory.locationBytes
+        kept.withLock { kept in
+            kept = Kept(root: location.map { Opened(path: "", directory: directory, location: $0) })
+        }
+        return found
+    }
+
+    /// Nil where the path may lead to another one now.
+    private var keptRoot: OpenFile? {
+        guard let opened = kept.withLock({ $0.root }), opened.directory.locationBytes == opened.location,
+            let key = try? opened.directory.status().key, key == (try? FileStatus(ofPath: root).key)
+        else { return nil }
+        return opened.directory
+    }
+
+    /// Resolves the absolute path of a directory.
+    private func find(_ path: String) throws(StorageError) -> Found {
+        guard path.utf8.first == .slash, !path.utf8.contains(0) else {
+            throw .file(root, "cannot be used: it needs an absolute path")
+        }
+        let directory: OpenFile
+        let found = try findAllowed(path)
+        do throws(ClientPath.Failure) {
+            if let found = try found.get() {
+                directory = found
+                try ClientPath.check(found)
+            } else {
+                directory = try ClientPath.find(path, isDirectory: true)
+            }
+        } catch {
+            switch error {
+            case .system(let error) where error.isNothing: return .nothing(error)
+            case .system(let error): throw .file(path, "cannot be opened: \(error.reason)")
+            case .refused(let why): throw .file(path, why)
+            }
+        }
+        guard !ReservedDirectory.covers(directory) else {
+            throw .file(path, Self.reserved)
+        }
+        return .directory(directory)
+    }
+
+    /// Nil where all directories are allowed.
+    private func findAllowed(_ path: String) throws(StorageError) -> Result<OpenFile?, ClientPath.Failure> {
+        var failure: SystemError?
+        do throws(StorageError) {
+            return .success(
+                try allowed?.find(path, directoryOf: path) { error in
+                    failure = error
+                    return .file(path, error.reason)
+                })
+        } catch {
+            guard let failure else { throw error }
+            return .failure(.system(failure))
+        }
+    }
+}
+
+// MARK: - New directories
+
+extension TreeDirectories {
+    /// Creates what is missing of a directory, the tree's own too.
+    func make(_ path: String, mask: UInt32) throws(StorageError) {
+        if case .directory = try open(path) { return }
+        var directory = try makeRoot(mask), done = ""
+        for name in path.isEmpty ? [] : path.names {
+            done = done.isEmpty ? name : "\(done)/\(name)"
+            directory = try step(to: name, in: directory, absolute(done), mask)
+        }
+    }
+
+    private func makeRoot(_ mask: UInt32) throws(StorageError) -> OpenFile {
+        var (path, missing): (String, [String]) = (root, [])
+        while true {
+            switch try find(path) {
+            case .directory(var directory):
+                while let name = missing.popLast() {
+                    path = path == "/" ? "/" + name : "\(path)/\(name)"
+                    directory = try step(to: name, in: directory, path, mask)
+                }
+                return directory
+            case .nothing(let error):
+                guard path != "/", path.fileName != ".." else {
+                    throw .file(root, "cannot be created: \(path): \(error.reason)")
+                }
+                if !["", "."].contains(path.fileName) { missing.append(path.fileName) }
+                path = path.parentPath
+            }
+        }
+    }
+
+    /// Opens a directory, and creates it if it is missing.
+    private func step(
+        to name: String, in parent: OpenFile, _ path: String, _ mask: UInt32
+    ) throws(StorageError) -> OpenFile {
+        do throws(SystemError) {
+            let directory: OpenFile
+            do throws(SystemError) {
+                directory = try OpenFile(placeOfDirectory: name, in: parent)
+            } catch  where error == .notFound {
+                _ = try parent.makePublicDirectory(name, mask: mask)
+                directory = try OpenFile(placeOfDirectory: name, in: parent)
+            }
+            guard !ReservedDirectory.has(try directory.status().key) else { throw .reserved }
+            return directory
+        } catch {
+            if error == .reserved { throw .file(path, Self.reserved) }
+            if error.isNothing, let kind = try? parent.status(of: name).kind {
+                throw .file(path, "is not a directory but \(kind.name)")
+            }
+            throw .file(path, "cannot be created: \(error.reason)")
+        }
+    }
+}
+
+extension SystemError {
+    /// Nothing is at a path, or a part of it is no directory.
+    fileprivate var isNothing: Bool { self == .notFound || self == .notDirectory || self == .link }
+    /// Stands for a directory of the service.
+    fileprivate static let reserved = SystemError(code: 0)
+}
+
+extension UInt8 {
+    fileprivate static let slash = UInt8(ascii: "/")
+}
+
+extension String {
+    /// What is between the slashes.
+    fileprivate var names: [String] {
+        utf8.split(separator: .slash, omittingEmptySubsequences: false).map { String(Substring($0)) }
+    }
+
+    /// Whether the path is that of a directory or is below it.
+    fileprivate func isInside(_ directory: String) -> Bool {
+        guard utf8.starts(with: directory.utf8) else { return false }
+        return [nil, .slash].contains(utf8.dropFirst(directory.utf8.count).first)
+    }
+}

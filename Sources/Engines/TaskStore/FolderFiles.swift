@@ -1,0 +1,126 @@
+import Platform
+import Roots
+import Secrets
+import Storage
+import Synchronization
+
+/// The plans of tasks over folders, a file each.
+package final class FolderFiles: FolderStore {
+    /// Files of plans that were used and then left alone are open, too: descriptors are few.
+    private static let mostOpen = 8
+
+    private struct Weak { weak var plan: FolderPlanFile? }
+
+    let directory: FolderDirectory
+    /// The engine or endpoint that the tasks belong to.
+    private let place: String
+    let threads = WorkerThreads("folders", limit: 2)
+    /// The plans that may have an open file, the one that was used last at the end.
+    private let inUse = Mutex<[Weak]>([])
+
+    /// In the directory `folders` of a root. Tasks of other places can only be listed, ended and forgotten.
+    package init(in root: StorageRoot, place: String) {
+        (directory, self.place) = (FolderDirectory(in: root), place)
+    }
+
+    /// In a new directory that is removed with the process.
+    package init(temporaryIn parent: String) {
+        (directory, place) = (FolderDirectory(temporaryIn: parent), "")
+    }
+
+    /// Closes all files; later uses fail.
+    package func close() async {
+        await threads.run { [directory] in directory.close() }
+        for used in inUse.withLock({ exchange(&$0, with: []) }) { await used.plan?.close() }
+    }
+
+    func used(_ plan: FolderPlanFile) {
+        let oldest: FolderPlanFile? = inUse.withLock { inUse in
+            inUse.removeAll { $0.plan == nil || $0.plan === plan }
+            inUse.append(Weak(plan: plan))
+            return inUse.count > Self.mostOpen ? inUse.removeFirst().plan : nil
+        }
+        oldest?.closeSoon()
+    }
+
+    package func begin(
+        _ id: String, _ request: FolderRequest, number: Int64, began: Timestamp
+    ) async throws(StorageError) -> any FolderPlan {
+        let plan = FolderPlanFile(id, self)
+        try await plan.create(request, place: place, number: number, began: began)
+        return plan
+    }
+
+    package func stored() async throws(StorageError) -> [Result<StoredFolder, StorageError>] {
+        var found: [Result<StoredFolder, StorageError>] = []
+        for id in await tasks() {
+            let plan = FolderPlanFile(id, self)
+            switch await plan.load() {
+            case .failure(let error): found.append(.failure(error))
+            case .success(nil): continue
+            case .success(let row?):
+                found.append(
+                    .success(
+                        StoredFolder(
+                            plan: plan, request: row.request, stage: row.stage, number: row.number, began: row.began,
+                            endpoint: row.place == place ? nil : row.place.withoutSecretParts)))
+            }
+        }
+        return found
+    }
+
+    /// Those that have a file. Removes what SQLite has left beside files that are gone.
+    private func tasks() async -> [String] {
+        await threads.run { [directory] in
+            let names = directory.names
+            let files = Set(names.filter { $0.hasSuffix(FolderPlanFile.ending) })
+            for companion in FolderPlanFile.companions {
+                for name in names where name.hasSuffix(FolderPlanFile.ending + companion) {
+                    guard !files.contains(String(name.dropLast(companion.count))) else { continue }
+                    _ = try? directory.open().remove(name)
+                }
+            }
+            return files.map { String($0.dropLast(FolderPlanFile.ending.count)) }
+        }
+    }
+
+    /// Takes the plans of an ended process, except those of other endpoints. What was not taken is taken by the next start.
+    /// Calls `complain` for each plan that stays where it is.
+    func adopt(_ abandoned: FolderFiles, complain: (String) -> Void) async throws(StorageError) {
+        for found in try await abandoned.stored() {
+            do throws(StorageError) {
+                let stored = try found.get()
+                if stored.endpoint == nil { try await take(stored.plan.id, from: abandoned.directory) }
+            } catch {
+                complain("\(error.message) It is kept in \(abandoned.directory.path).")
+            }
+        }
+    }
+
+    /// Moves a file that is closed: what it had in its log is in it.
+    private func take(_ id: String, from abandoned: FolderDirectory) async throws(StorageError) {
+        let name = id + FolderPlanFile.ending
+        try await threads.run { [directory] in
+            Result { () throws(StorageError) in
+                let (source, target, path) = (try abandoned.open(), try directory.open(), try abandoned.path(of: name))
+                guard !FolderPlanFile.companions.contains(where: { source.has(name + $0) }) else {
+                    throw StorageError(.unknown, "The plan \(path) has a log that is not in it yet.")
+                }
+                guard !target.has(name) else {
+                    throw StorageError(.unknown, "There is a plan \(directory.path)/\(name) already.")
+                }
+                do throws(SystemError) {
+                    try target.take(path, as: name)
+                    try target.syncNames()
+                    try source.syncNames()
+                } catch {
+                    throw StorageError(.unknown, "The plan \(path) cannot be moved: \(error.reason).")
+                }
+            }
+        }.get()
+    }
+}
+
+extension OpenFile {
+    fileprivate func has(_ name: String) -> Bool { (try? status(of: name)) != nil }
+}

@@ -1,0 +1,235 @@
+import Database
+import Platform
+import Roots
+import Storage
+
+/// A plan in an SQLite file of its own, `TASK.sqlite`, on a thread that all plans share.
+///
+/// A commit survives the process, but perhaps not a loss of power: then the plan is an earlier one, and sound. The file is
+/// open while the plan is used: `FolderFiles` closes it for others, and the end of the task does.
+final class FolderPlanFile: FolderPlan {
+    private struct State {
+        var database: Database?
+        var isRemoved = false
+    }
+
+    static let ending = ".sqlite"
+    /// What SQLite puts beside a file.
+    static let companions = ["-wal", "-shm", "-journal"]
+
+    let id: String
+    private let files: FolderFiles
+    private let queue: SerialQueue<State>
+    private var name: String { id + Self.ending }
+    private var directory: FolderDirectory { files.directory }
+
+    init(_ id: String, _ files: FolderFiles) {
+        (self.id, self.files) = (id, files)
+        queue = SerialQueue(on: files.threads, State())
+    }
+
+    // MARK: - The file
+
+    /// Creates the file with the row of the task; it is durable then.
+    func create(
+        _ request: FolderRequest, place: String, number: Int64, began: Timestamp
+    ) async throws(StorageError) {
+        try await use { state in
+            guard Self.isName(self.id) else { throw StorageError(.internalError, "\(self.id) names no file.") }
+            let directory = try self.makeFile()
+            do {
+                let database = try self.opened(&state, isNew: true)
+                try self.transaction(database) {
+                    try database.insertFolder(self.id, request, place: place, number: number, began: began)
+                }
+                try directory.syncNames()
+                try database.execute(Self.relaxed)
+            } catch {
+                state = State(isRemoved: true)
+                self.removeFiles()
+                throw error
+            }
+        }
+    }
+
+    /// Only its owner may read and write it: SQLite gives its log the same permissions.
+    private func makeFile() throws(StorageError) -> OpenFile {
+        let directory = try directory.open()
+        do throws(SystemError) { _ = try OpenFile(name, [.readingAndWriting, .new, .noLink], in: directory) } catch {
+            throw StorageError(
+                error.isFull ? .quotaExceeded : .unknown,
+                "The task cannot be kept: \(self.directory.path)/\(name): \(error.reason).")
+        }
+        return directory
+    }
+
+    /// What an earlier process has left, and closes the file. Nil for a file of a task that did not begin, which goes.
+    func load() async -> Result<FolderRow?, StorageError> {
+        await queue.run { state in
+            defer { state.database = nil }
+            do {
+                let database = try self.opened(&state)
+                if let row = try database.folder() {
+                    guard row.id == self.id else { throw Unreadable(description: "it is of the task \(row.id)") }
+                    return .success(row)
+                }
+                guard try !database.hasAnyItem() else {
+                    throw Unreadable(description: "it has items and no task")
+                }
+                state = State(isRemoved: true)
+                self.removeFiles()
+                return .success(nil)
+            } catch {
+                let path = "\(self.directory.path)/\(self.name)"
+                return .failure(
+                    StorageError(.internalError, "The task over a folder in \(path) cannot be restored: \(error)."))
+            }
+        }
+    }
+
+    static func isName(_ id: String) -> Bool {
+        !id.isEmpty && !id.hasPrefix(".") && !id.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
+    }
+
+    private static let relaxed = "PRAGMA synchronous = NORMAL"
+
+    private func opened(_ state: inout State, isNew: Bool = false) throws -> Database {
+        guard !state.isRemoved else { throw StorageError(.unknown, "The plan of task \(id) was removed.") }
+        try directory.check()
+        files.used(self)
+        if let database = state.database { return database }
+        let path = try directory.path(of: name)
+        // SQLite would create a new one.
+        guard try FileStatus(ofPath: path, followingLinks: false).kind == .regular else { throw SystemError.link }
+        let database = try Database(path: path, applicationID: StorageRoot.applicationID)
+        try database.execute("PRAGMA cache_size = -1024")
+        if !isNew { try database.execute(Self.relaxed) }
+        try database.migrate([.folders])
+        state.database = database
+        return database
+    }
+
+    /// Commits only while this process has the directory.
+    private func transaction<Value>(_ database: Database, _ body: () throws -> Value) throws -> Value {
+        try database.transaction {
+            let value = try body()
+            try directory.check()
+            return value
+        }
+    }
+
+    /// The file first: without it the others mean nothing, and the next start removes them.
+    private func removeFiles() {
+        guard (try? directory.check()) != nil, let opened = try? directory.open() else { return }
+        for ending in [""] + Self.companions { _ = try? opened.remove(name + ending) }
+    }
+
+    func remove() async {
+        await queue.run { state in
+            state = State(isRemoved: true)
+            self.removeFiles()
+        }
+    }
+
+    /// Closes the file until the next use.
+    func close() async { await queue.run { $0.database = nil } }
+
+    func closeSoon() { queue.submit { $0.database = nil } }
+
+    /// Runs `body` behind all earlier calls.
+    private func use<Value: Sendable>(
+        _ body: @escaping @Sendable (inout State) throws -> Value
+    ) async throws(StorageError) -> Value {
+        try await queue.run { state throws(StorageError) in
+            do { return try body(&state) } catch { throw .folder(error) }
+        }
+    }
+
+    private func read<Value: Sendable>(
+        _ query: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StorageError) -> Value {
+        try await use { state in
+            let database = try self.opened(&state)
+            return try database.snapshot { try query(database) }
+        }
+    }
+
+    private func write<Value: Sendable>(
+        _ change: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StorageError) -> Value {
+        try await use { state in
+            let database = try self.opened(&state)
+            return try self.transaction(database) { try change(database) }
+        }
+    }
+}
+
+// MARK: - FolderPlan
+
+extension FolderPlanFile {
+    func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) {
+        try await write { try $0.add(items, directories: directories) }
+    }
+
+    func nextDirectory() async throws(StorageError) -> String? { try await read { try $0.nextDirectory() } }
+
+    func didRead(_ directory: String) async throws(StorageError) {
+        try await write { try $0.removeDirectory(directory) }
+    }
+
+    func note(_ objects: [(path: String, object: FolderObject)]) async throws(StorageError) -> Set<String> {
+        try await write { try $0.note(objects) }
+    }
+
+    func unknown(_ paths: [String]) async throws(StorageError) -> Set<String> {
+        try await read { try $0.unknown(paths) }
+    }
+
+    func hasItems(below path: String) async throws(StorageError) -> Bool {
+        try await read { try $0.hasItems(below: path) }
+    }
+
+    func clear() async throws(StorageError) { try await write { try $0.clear() } }
+
+    func pending(
+        _ action: FolderItem.Action, after number: Int64, most: Int
+    ) async throws(StorageError) -> [FolderItem] {
+        try await read { try $0.items([.pending], [action], after: number, most: most) }
+    }
+
+    func update(_ items: [FolderItem]) async throws(StorageError) { try await write { try $0.update(items) } }
+
+    func renew() async throws(StorageError) { try await write { try $0.renewItems() } }
+
+    func items(_ states: [FolderItem.State], after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
+    {
+        try await read { try $0.items(states, after: number, most: most) }
+    }
+
+    func counts() async throws(StorageError) -> FolderCounts { try await read { try $0.counts() } }
+
+    /// After an end the file is closed. After a success or a cancellation it has failed and refused items alone.
+    func keep(_ stage: FolderStage) async throws(StorageError) {
+        try await use { state in
+            let database = try self.opened(&state)
+            let isDryRun = try self.transaction(database) {
+                try database.setStage(stage)
+                return try database.folder()?.request.isDryRun ?? true
+            }
+            guard case .ended(let outcome, _) = stage else { return }
+            if outcome == .succeeded || outcome == .cancelled, !isDryRun {
+                // The end is stored, and matters more than the room.
+                try? self.transaction(database) { try database.prune() }
+            }
+            state.database = nil
+        }
+    }
+}
+
+extension StorageError {
+    fileprivate static func folder(_ error: any Error) -> StorageError {
+        guard let error = error as? SystemError else { return .database(error) }
+        return StorageError(
+            error.isFull ? .quotaExceeded : .unknown, "The plan of a task over a folder failed: \(error.reason).")
+    }
+}

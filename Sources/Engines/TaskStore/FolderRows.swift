@@ -1,0 +1,287 @@
+import Database
+import Platform
+import Storage
+
+// A task over a folder as a row. The caller opens the transaction.
+extension Database {
+    func insertFolder(
+        _ id: String, _ request: FolderRequest, place: String, number: Int64, began: Timestamp
+    ) throws {
+        let values: Values = [
+            "id": .text(id), "place": .text(place), "number": .integer(number), "began": .integer(began.microseconds),
+            "request": .text(try request.text),
+        ]
+        try run(
+            """
+            INSERT INTO folder (id, place, number, began, request, stage)
+            VALUES (:id, :place, :number, :began, :request, 'planning')
+            """, values)
+    }
+
+    func setStage(_ stage: FolderStage) throws {
+        var name = "ended", outcome: String?, failure: String?, ended: Timestamp?
+        switch stage {
+        case .planning: name = "planning"
+        case .working: name = "working"
+        case .ended(.succeeded, let time): (outcome, ended) = ("success", time)
+        case .ended(.cancelled, let time): (outcome, ended) = ("cancelled", time)
+        case .ended(.failed(let error), let time): (outcome, failure, ended) = ("failed", try error.text, time)
+        }
+        try run(
+            "UPDATE folder SET stage = :stage, outcome = :outcome, error = :error, ended = :ended, counts = NULL",
+            [
+                "stage": .text(name), "outcome": .text(outcome), "error": .text(failure),
+                "ended": .integer(ended?.microseconds),
+            ])
+    }
+
+    func folder() throws -> FolderRow? { try first("SELECT * FROM folder") { try FolderRow($0) } }
+
+    /// Removes the items of a task that has ended, except refused and failed ones, and stores the counts of all.
+    func prune() throws {
+        try run("UPDATE folder SET counts = :counts", ["counts": .text(try counts().text)])
+        // To delete a whole table takes no time for each row.
+        try execute(
+            """
+            CREATE TABLE kept AS SELECT * FROM items WHERE state IN ('failed', 'refused');
+            DELETE FROM items;
+            DELETE FROM directories;
+            INSERT INTO items SELECT * FROM kept;
+            DROP TABLE kept;
+            """)
+    }
+}
+
+struct FolderRow {
+    var id: String
+    var place: String
+    var number: Int64
+    var began: Timestamp
+    var request: FolderRequest
+    var stage: FolderStage
+
+    fileprivate init(_ row: borrowing Row) throws {
+        (id, place) = (try row.text("id"), try row.text("place"))
+        number = try row.integer("number")
+        // The next tasks get larger ones.
+        guard (0..<Int64.max / 2).contains(number) else { throw Unreadable(description: "its number is \(number)") }
+        began = Timestamp(microseconds: try row.integer("began"))
+        request = try FolderRequest(text: try row.text("request"))
+        if let flaw = request.flaw { throw Unreadable(description: flaw) }
+        stage = try FolderStage(row)
+    }
+}
+
+extension FolderStage {
+    fileprivate init(_ row: borrowing Row) throws {
+        let stage = try row.text("stage")
+        guard stage == "ended" else {
+            guard stage == "planning" || stage == "working" else {
+                throw Unreadable(description: "its stage is \(stage)")
+            }
+            self = stage == "planning" ? .planning : .working
+            return
+        }
+        let time = Timestamp(microseconds: try row.integer("ended"))
+        switch try row.text("outcome") {
+        case "success": self = .ended(.succeeded, at: time)
+        case "cancelled": self = .ended(.cancelled, at: time)
+        case "failed": self = .ended(.failed(try StorageError(text: try row.text("error"))), at: time)
+        case let outcome: throw Unreadable(description: "its outcome is \(outcome)")
+        }
+    }
+}
+
+extension FolderRequest {
+    /// What no request has; nil where there is nothing.
+    fileprivate var flaw: String? {
+        if kind != .delete, directory?.utf8.first != UInt8(ascii: "/") { return "its directory has no absolute path" }
+        return client.retryTimes.compactMap(TaskRequest.flaw(ofRetryTime:)).first
+    }
+}
+
+extension FolderClient {
+    fileprivate var retryTimes: [Double] { [retryTime, operationRetryTime] }
+}
+
+// MARK: - Items
+
+extension Database {
+    /// A path that is there is not added again.
+    func add(_ items: [FolderItem], directories: [String]) throws {
+        for item in items {
+            let known: Values = [
+                "path": .path(item.path), "action": .text(item.action.rawValue), "state": .text(item.state.rawValue),
+                "size": .integer(item.size), "error": .text(try item.error?.text),
+            ]
+            try run(
+                """
+                INSERT OR IGNORE INTO items
+                (path, action, state, size, error, generation, theirSize, md5, crc32c)
+                VALUES (:path, :action, :state, :size, :error, :generation, :theirSize, :md5, :crc32c)
+                """, known + .object(item.object))
+        }
+        for directory in directories {
+            try run("INSERT OR IGNORE INTO directories (path) VALUES (:path)", ["path": .path(directory)])
+        }
+    }
+
+    func nextDirectory() throws -> String? {
+        try first("SELECT path FROM directories ORDER BY number LIMIT 1") { try $0.path }
+    }
+
+    func removeDirectory(_ path: String) throws {
+        try run("DELETE FROM directories WHERE path = :path", ["path": .path(path)])
+    }
+
+    /// Returns the paths that no item has.
+    func note(_ objects: [(path: String, object: FolderObject)]) throws -> Set<String> {
+        var unknown: Set<String> = []
+        for (path, object) in objects {
+            let sql = """
+                UPDATE items SET generation = :generation, theirSize = :theirSize, md5 = :md5, crc32c = :crc32c
+                WHERE path = :path
+                """
+            if try run(sql, .object(object) + ["path": .path(path)]) == 0 { unknown.insert(path) }
+        }
+        return unknown
+    }
+
+    func unknown(_ paths: [String]) throws -> Set<String> {
+        var unknown: Set<String> = []
+        for path in paths {
+            let sql = "SELECT number FROM items WHERE path = :path"
+            if try first(sql, ["path": .path(path)], map: { _ in true }) == nil { unknown.insert(path) }
+        }
+        return unknown
+    }
+
+    /// Below an empty path is everything. Refused items do not count.
+    func hasItems(below path: String) throws -> Bool {
+        // The byte behind the slash ends the range.
+        let (start, end) = path.isEmpty ? ([], [0xFF]) : (Array("\(path)/".utf8), Array("\(path)0".utf8))
+        let sql = "SELECT number FROM items WHERE path >= :start AND path < :end AND state <> 'refused' LIMIT 1"
+        return try first(sql, ["start": .blob(start), "end": .blob(end)]) { _ in true } ?? false
+    }
+
+    func hasAnyItem() throws -> Bool { try first("SELECT number FROM items LIMIT 1") { _ in true } ?? false }
+
+    func clear() throws { try execute("DELETE FROM items; DELETE FROM directories") }
+
+    func update(_ items: [FolderItem]) throws {
+        for item in items {
+            try run(
+                "UPDATE items SET state = :state, size = :size, error = :error WHERE number = :number",
+                [
+                    "state": .text(item.state.rawValue), "size": .integer(item.size),
+                    "error": .text(try item.error?.text), "number": .integer(item.number),
+                ])
+        }
+    }
+
+    func renewItems() throws { try run("UPDATE items SET state = 'pending', error = NULL WHERE state = 'failed'") }
+
+    /// In the order of their numbers. Each state and action is one walk of an index, however many other items there are.
+    func items(
+        _ states: [FolderItem.State], _ actions: [FolderItem.Action] = FolderItem.Action.allCases,
+        after number: Int64, most: Int
+    ) throws -> [FolderItem] {
+        var items: [FolderItem] = []
+        for state in Set(states) {
+            for action in actions {
+                try rows(
+                    """
+                    SELECT * FROM items WHERE state = :state AND action = :action AND number > :number
+                    ORDER BY number LIMIT :most
+                    """,
+                    [
+                        "state": .text(state.rawValue), "action": .text(action.rawValue), "number": .integer(number),
+                        "most": .integer(Int64(most)),
+                    ]
+                ) { items.append(try FolderItem($0)) }
+            }
+        }
+        return Array(items.sorted { $0.number < $1.number }.prefix(most))
+    }
+
+    func counts() throws -> FolderCounts {
+        let kept = try first("SELECT counts FROM folder") { try $0.textOrNil("counts") } ?? nil
+        if let kept { return try FolderCounts(text: kept) }
+        var counts = FolderCounts()
+        try rows(
+            "SELECT state, action, count(*) AS count, sum(size) AS bytes FROM items GROUP BY state, action"
+        ) { row in
+            counts.add(
+                try row.action, try row.state, try row.integer("count"), try row.integer("bytes"))
+        }
+        return counts
+    }
+}
+
+extension FolderCounts {
+    fileprivate mutating func add(
+        _ action: FolderItem.Action, _ state: FolderItem.State, _ count: Int64, _ bytes: Int64
+    ) {
+        switch state {
+        case .refused: return refused += count
+        case .failed: failed += count
+        case .pending where action == .delete: toDelete += count
+        case .done where action == .delete: deleted += count
+        case .done: (completed, completedBytes) = (completed + count, completedBytes + bytes)
+        case .unchanged: (unchanged, completedBytes) = (unchanged + count, completedBytes + bytes)
+        case .pending: break
+        }
+        if action == .transfer { (total, totalBytes) = (total + count, totalBytes + bytes) }
+    }
+}
+
+extension FolderItem {
+    fileprivate init(_ row: borrowing Row) throws {
+        self.init(
+            try row.path, try row.action, try row.state, size: try row.integer("size"),
+            error: try row.textOrNil("error").map(StorageError.init(text:)))
+        number = try row.integer("number")
+        guard let generation = try row.integerOrNil("generation") else { return }
+        object = FolderObject(
+            generation: generation, size: try row.integer("theirSize"), md5: try row.blobOrNil("md5"),
+            crc32c: try row.integerOrNil("crc32c").map { UInt32(truncatingIfNeeded: $0) })
+    }
+}
+
+extension Row {
+    fileprivate var path: String { get throws { String(decoding: try blob("path"), as: UTF8.self) } }
+
+    fileprivate var action: FolderItem.Action {
+        get throws {
+            let name = try text("action")
+            guard let action = FolderItem.Action(rawValue: name) else {
+                throw Unreadable(description: "the action of an item is \(name)")
+            }
+            return action
+        }
+    }
+
+    fileprivate var state: FolderItem.State {
+        get throws {
+            let name = try text("state")
+            guard let state = FolderItem.State(rawValue: name) else {
+                throw Unreadable(description: "the state of an item is \(name)")
+            }
+            return state
+        }
+    }
+}
+
+extension Value {
+    /// Stored as bytes, which have one order and one equality.
+    fileprivate static func path(_ path: String) -> Value { .blob(Array(path.utf8)) }
+}
+
+extension Values {
+    fileprivate static func object(_ object: FolderObject?) -> Values {
+        [
+            "generation": .integer(object?.generation), "theirSize": .integer(object?.size), "md5": .blob(object?.md5),
+            "crc32c": .integer(object?.crc32c.map(Int64.init)),
+        ]
+    }
+}

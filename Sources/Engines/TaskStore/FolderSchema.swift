@@ -1,0 +1,23 @@
+import Database
+
+extension Schema {
+    /// The plan of one task over a folder: the task is the one row of `folder`.
+    static let folders = Schema(
+        name: "folders",
+        migrations: [
+            Migration(
+                version: 1,
+                sql: """
+                    CREATE TABLE folder (
+                        id TEXT PRIMARY KEY, place TEXT NOT NULL, number INTEGER NOT NULL, began INTEGER NOT NULL,
+                        request TEXT NOT NULL, stage TEXT NOT NULL, outcome TEXT, error TEXT, ended INTEGER,
+                        counts TEXT) WITHOUT ROWID;
+                    CREATE TABLE items (
+                        number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, action TEXT NOT NULL,
+                        state TEXT NOT NULL, size INTEGER NOT NULL, generation INTEGER, theirSize INTEGER, md5 BLOB,
+                        crc32c INTEGER, error TEXT);
+                    CREATE INDEX byState ON items (state, action, number, size);
+                    CREATE TABLE directories (number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE);
+                    """)
+        ])
+}

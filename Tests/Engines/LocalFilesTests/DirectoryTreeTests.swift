@@ -1,0 +1,350 @@
+import Checksums
+import Glibc
+import Platform
+import Storage
+import TestSupport
+import Testing
+
+@testable import LocalFiles
+@testable import Roots
+
+@Suite(.watchdog(minutes: 10)) struct DirectoryTreeTests {
+    private let scratch: Scratch
+    private let threads = WorkerThreads("tree", limit: 4)
+    private var path: String { scratch.path + "/tree" }
+
+    init() throws {
+        scratch = try Scratch()
+        for name in ["tree", "tree/sub", "tree/sub/deep", "out"] { try make(name) }
+        for name in ["tree/file", "tree/sub/other", "out/secret"] { _ = try scratch.file(name, [1, 2, 3]) }
+    }
+
+    private func make(_ name: String) throws { try #require(mkdir(scratch.path + "/" + name, 0o700) == 0) }
+
+    private func tree(
+        _ path: String? = nil, _ policy: FileAccessPolicy = .everywhere, isWritten: Bool = true
+    ) -> DirectoryTree {
+        DirectoryTree(path ?? self.path, in: policy, isWritten: isWritten, on: threads)
+    }
+
+    private func all(_ tree: DirectoryTree, in directory: String = "", most: Int = 2) async throws -> [LocalEntry] {
+        let reader = try await tree.read(directory)
+        var found: [LocalEntry] = []
+        while case let piece = try await reader.next(most), !piece.isEmpty {
+            #expect(piece.count <= most)
+            found += piece
+        }
+        #expect(try await reader.next(most).isEmpty)
+        return found.sorted { $0.path < $1.path }
+    }
+
+    private func object(_ bytes: [UInt8], md5: Bool = true, crc32c: Bool = true) -> FolderObject {
+        let checksum = Checksum(of: bytes)
+        return FolderObject(
+            generation: 1, size: Int64(bytes.count), md5: md5 ? checksum.md5 : nil,
+            crc32c: crc32c ? checksum.crc32c : nil)
+    }
+
+    // MARK: - Reading
+
+    @Test func `A directory is read with the paths, kinds and sizes of its entries`() async throws {
+        let tree = tree()
+        #expect(try await all(tree) == [LocalEntry("file", .file, size: 3), LocalEntry("sub", .directory)])
+        #expect(
+            try await all(tree, in: "sub") == [
+                LocalEntry("sub/deep", .directory), LocalEntry("sub/other", .file, size: 3),
+            ])
+        #expect(try await all(tree, in: "sub/deep").isEmpty)
+        #expect(try await tree.entry("sub/other") == LocalEntry("sub/other", .file, size: 3))
+        #expect(try await tree.entry("") == LocalEntry("", .directory))
+        for missing in ["none", "none/none", "file/none", "sub/none"] { #expect(try await tree.entry(missing) == nil) }
+        #expect(tree.absolute("sub/other") == path + "/sub/other" && tree.absolute("") == path)
+        #expect(self.tree("/").absolute("etc") == "/etc")
+    }
+
+    @Test func `Links, sockets, pipes and names that are not UTF-8 are no files`() async throws {
+        try #require(symlink(scratch.path + "/out/secret", path + "/link") == 0)
+        try #require(symlink("sub", path + "/link to sub") == 0 && mkfifo(path + "/pipe", 0o600) == 0)
+        try #require(mknod(path + "/socket", S_IFSOCK | 0o600, 0) == 0)
+        let latin = (path + "/caf").utf8CString.dropLast() + [CChar(bitPattern: 0xE9), 0]
+        try #require(close(open(Array(latin), O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)) == 0)
+        let found = try await all(tree())
+        let expected = [
+            "link": "is a link", "link to sub": "is a link", "pipe": "is a pipe", "socket": "is a socket",
+            "caf\u{FFFD}": "has a name that is not UTF-8",
+        ]
+        for (name, why) in expected { #expect(found.contains(LocalEntry(name, .other(why)))) }
+        #expect(found.count == expected.count + 2)
+        #expect(try await tree().entry("link") == LocalEntry("link", .other("is a link")))
+    }
+
+    @Test func `A link on the way is not followed`() async throws {
+        try #require(symlink(scratch.path + "/out", path + "/link") == 0)
+        try #require(symlink("..", path + "/sub/up") == 0)
+        let tree = tree()
+        for way in ["link", "sub/up/sub", "sub/up"] {
+            let error = try await failure { _ = try await tree.read(way) }
+            #expect(error.message == "Directory \(path)/\(way) cannot be read: Not a directory." && error.file != nil)
+            #expect(try await tree.entry(way + "/secret") == nil)
+            #expect(try await tree.remove(way + "/secret") == false)
+            #expect(try await tree.hasBytes(way + "/secret", of: object([1, 2, 3])) == false)
+        }
+        let error = try await failure { try await tree.makeParents(of: "link/new/file", newFilesMask: nil) }
+        #expect(error == .file(path + "/link", "is not a directory but a link"))
+        #expect(try contentsOf(scratch.path + "/out/secret") == [1, 2, 3])
+    }
+
+    @Test(arguments: ["..", ".", "a/../b", "../out", "sub//other", "/file", "sub/", "a\0b", "./file"])
+    func `A path that could lead out of the tree is refused`(way: String) async throws {
+        let tree = tree()
+        for error in [
+            try await failure { _ = try await tree.read(way) }, try await failure { _ = try await tree.entry(way) },
+            try await failure { _ = try await tree.remove(way) },
+            try await failure { _ = try await tree.hasBytes(way, of: object([1])) },
+            try await failure { try await tree.makeParents(of: way, newFilesMask: nil) },
+        ] {
+            #expect(error.code == .unknown && error.file == tree.absolute(way))
+        }
+    }
+
+    @Test(arguments: [0, 1, 700_000])
+    func `A file is compared by its MD5, or without one by its CRC32C`(size: Int) async throws {
+        let bytes = noise(size)
+        _ = try scratch.file("tree/sub/new", bytes)
+        let tree = tree(isWritten: false)
+        for known in [object(bytes), object(bytes, md5: false), object(bytes, crc32c: false)] {
+            #expect(try await tree.hasBytes("sub/new", of: known))
+            var other = known
+            (other.md5, other.crc32c) = (other.md5.map { $0.reversed() }, other.crc32c.map { ~$0 })
+            #expect(try await !tree.hasBytes("sub/new", of: other))
+            other = known
+            other.size += 1
+            #expect(try await !tree.hasBytes("sub/new", of: other))
+        }
+        #expect(try await !tree.hasBytes("sub/new", of: object(bytes, md5: false, crc32c: false)))
+        for nothing in ["none", "sub", "none/file"] { #expect(try await !tree.hasBytes(nothing, of: object(bytes))) }
+    }
+
+    @Test func `A comparison ends when its caller is cancelled`() async throws {
+        let file = try OpenFile(path + "/large", [.readingAndWriting, .create])
+        try file.truncate(to: 1 << 40)
+        let object = FolderObject(generation: 1, size: 1 << 40, md5: [], crc32c: nil)
+        let comparison = Task { try await tree().hasBytes("large", of: object) }
+        comparison.cancel()
+        #expect(try await failure { _ = try await comparison.value }.code == .cancelled)
+    }
+
+    @Test(.disabled(if: geteuid() == 0, "nothing is unreadable to root"))
+    func `An unreadable directory is an error that names it`() async throws {
+        try #require(chmod(path + "/sub", 0) == 0)
+        defer { chmod(path + "/sub", 0o700) }
+        let error = try await failure { _ = try await tree().read("sub") }
+        #expect(error.message == "Directory \(path)/sub cannot be read: Permission denied.")
+    }
+
+    @Test func `A directory that is missing or no directory cannot be read`() async throws {
+        for (way, why) in [("none", "No such file or directory"), ("file", "Not a directory")] {
+            for (tree, way) in [(tree(), way), (tree(path + "/" + way), "")] {
+                let error = try await failure { _ = try await tree.read(way) }
+                let absolute = tree.absolute(way)
+                #expect(error.message == "Directory \(absolute) cannot be read: \(why)." && error.file == absolute)
+            }
+            #expect(try await tree(path + "/" + way).entry("") == nil)
+        }
+        let error = try await failure { _ = try await tree("tree").read("") }
+        #expect(error == .file("tree", "cannot be used: it needs an absolute path"))
+    }
+
+    @Test func `A directory of many entries is read in pieces`() async throws {
+        let count = 20_000
+        for number in 0..<count { close(open("\(path)/sub/deep/\(number)", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)) }
+        let names = try await all(tree(), in: "sub/deep", most: 500).map(\.path)
+        #expect(Set(names) == Set((0..<count).map { "sub/deep/\($0)" }) && names.count == count)
+    }
+
+    @Test func `A tree may be deeper than the longest path of the system`() async throws {
+        let name = String(repeating: "n", count: 200)
+        let way = Array(repeating: name, count: 40).joined(separator: "/")
+        let tree = tree()
+        try await tree.makeParents(of: way + "/file", newFilesMask: nil)
+        #expect(try await tree.entry(way) == LocalEntry(way, .directory))
+        #expect(try await all(tree, in: way).isEmpty)
+        // No program removes it by one path.
+        try #require(rename(path + "/" + name, scratch.path + "/deep") == 0)
+        try flatten(scratch.path + "/deep", name)
+    }
+
+    private func flatten(_ directory: String, _ name: String) throws {
+        let below = scratch.path + "/below"
+        while rename("\(directory)/\(name)", below) == 0 {
+            try #require(rmdir(directory) == 0 && rename(below, directory) == 0)
+        }
+        try #require(rmdir(directory) == 0)
+    }
+
+    // MARK: - Writing
+
+    @Test func `Missing directories are created with the umask of the client`() async throws {
+        let new = path + "/x/y"
+        try await tree(new).makeParents(of: "a/b/file", newFilesMask: 0o027)
+        for made in [path + "/x", new, new + "/a", new + "/a/b"] {
+            let status = try FileStatus(ofPath: made)
+            #expect(status.kind == .directory && status.permissions == 0o750)
+        }
+        try await tree(new).makeParents(of: "a/b/other", newFilesMask: 0)
+        try await tree(new).makeParents(of: "file", newFilesMask: 0)
+        #expect(try FileStatus(ofPath: new + "/a/b").permissions == 0o750)
+        try await tree(path + "/z/./q//").makeParents(of: "file", newFilesMask: nil)
+        #expect(try FileStatus(ofPath: path + "/z/q").kind == .directory)
+    }
+
+    @Test func `A new directory inherits the group of its directory`() async throws {
+        try #require(chmod(path + "/sub", 0o2770) == 0)
+        try await tree().makeParents(of: "sub/new/file", newFilesMask: 0o022)
+        #expect(try FileStatus(ofPath: path + "/sub/new").permissions == 0o2755)
+    }
+
+    @Test func `What is in the way of a directory is named`() async throws {
+        try #require(mkfifo(path + "/sub/pipe", 0o600) == 0)
+        try #require(symlink(scratch.path + "/none", path + "/dangling") == 0)
+        for (way, obstacle, what) in [
+            ("file/new", "file", "a regular file"), ("sub/pipe/a/new", "sub/pipe", "a pipe"),
+            ("dangling/new", "dangling", "a link"),
+        ] {
+            let error = try await failure { try await tree().makeParents(of: way, newFilesMask: nil) }
+            #expect(error == .file("\(path)/\(obstacle)", "is not a directory but \(what)"))
+        }
+        for (root, obstacle, what) in [("file/a", "file", "a regular file"), ("dangling/a", "dangling", "a link")] {
+            let error = try await failure {
+                try await tree("\(path)/\(root)").makeParents(of: "new", newFilesMask: nil)
+            }
+            #expect(error == .file("\(path)/\(obstacle)", "is not a directory but \(what)"))
+        }
+        let error = try await failure { try await tree(path + "/none/../x").makeParents(of: "new", newFilesMask: nil) }
+        #expect(error.message.contains(path + "/none/..") && error.message.contains("cannot be created"))
+        #expect(try FileStatus(ofPath: path).kind == .directory && names(in: path) == ["dangling", "file", "sub"])
+    }
+
+    @Test func `Files and links are removed, and directories stay`() async throws {
+        try #require(symlink(scratch.path + "/out/secret", path + "/sub/link") == 0)
+        let tree = tree()
+        for name in ["sub/other", "sub/link"] {
+            #expect(try await tree.remove(name))
+            #expect(try await !tree.remove(name))
+        }
+        #expect(try contentsOf(scratch.path + "/out/secret") == [1, 2, 3])
+        for missing in ["none", "none/none", "file/none"] { #expect(try await !tree.remove(missing)) }
+        let error = try await failure { _ = try await tree.remove("sub") }
+        #expect(error == .file(path + "/sub", "is not a regular file but a directory"))
+        #expect(try await failure { _ = try await tree.remove("") }.file == path)
+        #expect(try names(in: path + "/sub") == ["deep"])
+    }
+
+    @Test func `A tree that is read is not changed`() async throws {
+        let tree = tree(isWritten: false)
+        #expect(try await failure { _ = try await tree.remove("file") }.code == .internalError)
+        let error = try await failure { try await tree.makeParents(of: "new/file", newFilesMask: nil) }
+        #expect(error.code == .internalError)
+        #expect(try names(in: path) == ["file", "sub"])
+    }
+
+    // MARK: - Changes meanwhile
+
+    @Test func `A directory that was replaced is found anew`() async throws {
+        let tree = tree()
+        #expect(try await tree.entry("sub/other") != nil)
+        try #require(rename(path + "/sub", scratch.path + "/moved") == 0)
+        #expect(try await tree.entry("sub/other") == nil)
+        #expect(try await !tree.remove("sub/other"))
+        try #require(symlink(scratch.path + "/moved", path + "/sub") == 0)
+        #expect(try await !tree.remove("sub/other"))
+        #expect(try contentsOf(scratch.path + "/moved/other") == [1, 2, 3])
+        try #require(unlink(path + "/sub") == 0)
+        try await tree.makeParents(of: "sub/new", newFilesMask: nil)
+        #expect(try await tree.entry("sub") == LocalEntry("sub", .directory))
+    }
+
+    @Test func `A tree whose own directory was replaced is found anew`() async throws {
+        try #require(symlink(path, scratch.path + "/named") == 0)
+        let (tree, named) = (tree(), tree(scratch.path + "/named"))
+        for tree in [tree, named] { #expect(try await tree.entry("sub/other") != nil) }
+        try #require(unlink(scratch.path + "/named") == 0)
+        try #require(symlink(scratch.path + "/out", scratch.path + "/named") == 0)
+        #expect(try await named.entry("sub/other") == nil)
+        #expect(try await named.entry("secret") != nil)
+        try #require(rename(path, scratch.path + "/moved") == 0)
+        #expect(try await tree.entry("sub/other") == nil)
+        #expect(try await tree.entry("") == nil)
+        try await tree.makeParents(of: "file", newFilesMask: nil)
+        #expect(try await tree.entry("") != nil)
+    }
+
+    // MARK: - Places that are not a client's
+
+    @Test func `The root of the service is neither read nor changed`() async throws {
+        let root = try StorageRoot(path + "/sub/root")
+        try make("tree/sub/root/objects")
+        let tree = tree()
+        let why = "is the root of the service, which only the service reads and changes"
+        #expect(try await tree.entry("sub/root") == LocalEntry("sub/root", .other(why)))
+        #expect(try await all(tree, in: "sub").contains(LocalEntry("sub/root", .other(why))))
+        for (tree, way) in [(tree, "sub/root/"), (self.tree(root.path), ""), (self.tree(root.path + "/objects"), "")] {
+            for error in [
+                try await failure { try await tree.makeParents(of: way + "new/file", newFilesMask: nil) },
+                try await failure { _ = try await tree.remove(way + "lock") },
+                try await failure { _ = try await tree.entry(way + "lock") },
+            ] {
+                #expect(error.message.contains(why))
+            }
+        }
+        let new = self.tree(root.path + "/new")
+        #expect(try await failure { try await new.makeParents(of: "a", newFilesMask: nil) }.message.contains(why))
+        #expect(try await failure { _ = try await tree.read("sub/root") }.message.contains(why))
+        #expect(try names(in: root.path) == ["lock", "objects", StorageRoot.databaseName])
+        withExtendedLifetime(root) {}
+    }
+
+    @Test func `Directories of the system are left out`() async throws {
+        let tree = tree("/", isWritten: false)
+        for entry in try await all(tree, most: 100) where ["dev", "proc", "sys"].contains(entry.path) {
+            #expect(
+                entry.kind
+                    == .other("is below /\(entry.path), where a service neither reads nor writes for its clients"))
+        }
+        for place in ["proc/1", "dev", "sys"] {
+            #expect(try await failure { _ = try await tree.read(place) }.message.contains("is below /"))
+        }
+        #expect(try await failure { _ = try await self.tree("/proc/self").read("") }.message.contains("is below /proc"))
+    }
+
+    @Test func `A tree is read and written in allowed directories alone`() async throws {
+        let reading = try FileAccessPolicy(reading: [path], writing: [scratch.path + "/out"])
+        let refusal = "it is in no directory that --allow-"
+        #expect(try await tree(nil, reading, isWritten: false).entry("sub/other") != nil)
+        #expect(try await tree(path + "/sub", reading, isWritten: false).entry("other") != nil)
+        for (root, isWritten) in [("out", false), ("tree", true), ("none", false), ("none", true)] {
+            let tree = tree("\(scratch.path)/\(root)", reading, isWritten: isWritten)
+            let error = try await failure { _ = try await tree.entry("") }
+            #expect(error.code == .unauthorized && error.message.contains(refusal + (isWritten ? "write" : "read")))
+        }
+        let new = tree(scratch.path + "/out/x/y", reading)
+        #expect(try await new.entry("") == nil)
+        try await new.makeParents(of: "a/file", newFilesMask: nil)
+        #expect(try await new.entry("a") == LocalEntry("a", .directory))
+        for outside in ["out/../new/x", "new/x", "out/none/../../new/x"] {
+            let tree = tree("\(scratch.path)/\(outside)", reading)
+            await #expect(throws: StorageError.self) { try await tree.makeParents(of: "file", newFilesMask: nil) }
+        }
+        #expect(try names(in: scratch.path) == ["out", "tree"])
+    }
+
+    @Test func `A directory that is moved out of the allowed one is not used`() async throws {
+        let policy = try FileAccessPolicy(reading: [], writing: [path])
+        let tree = tree(path + "/sub", policy)
+        #expect(try await tree.entry("other") != nil)
+        try #require(rename(path + "/sub", scratch.path + "/out/sub") == 0)
+        try #require(symlink(scratch.path + "/out/sub", path + "/sub") == 0)
+        #expect(try await failure { _ = try await tree.remove("other") }.code == .unauthorized)
+        #expect(try contentsOf(scratch.path + "/out/sub/other") == [1, 2, 3])
+    }
+}

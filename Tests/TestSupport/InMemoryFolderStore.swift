@@ -1,0 +1,234 @@
+import Storage
+import Synchronization
+
+/// Plans in memory, which a test looks into, and that fail where it says so.
+package final class InMemoryFolderStore: FolderStore {
+    private let plans = Mutex<[InMemoryFolderPlan]>([])
+    private let failing = Mutex<StorageError?>(nil)
+    private let unreadable: [StorageError]
+
+    package init(unreadable: [StorageError] = []) { self.unreadable = unreadable }
+
+    /// Whatever is asked of the store and its plans fails with this.
+    package var failure: StorageError? {
+        get { failing.withLock { $0 } }
+        set { failing.withLock { $0 = newValue } }
+    }
+
+    package var all: [InMemoryFolderPlan] { plans.withLock { $0 } }
+
+    package subscript(id: String) -> InMemoryFolderPlan? { all.first { $0.id == id } }
+
+    /// What the next process finds. Whatever this one does from now on is lost.
+    package func afterCrash() -> InMemoryFolderStore {
+        let next = InMemoryFolderStore(unreadable: unreadable)
+        let copies = all.map { $0.copy(for: next) }
+        next.plans.withLock { $0 = copies }
+        return next
+    }
+
+    package func begin(
+        _ id: String, _ request: FolderRequest, number: Int64, began: Timestamp
+    ) async throws(StorageError) -> any FolderPlan {
+        if let failure { throw failure }
+        let plan = InMemoryFolderPlan(id, request, number, began, in: self)
+        plans.withLock { $0.append(plan) }
+        return plan
+    }
+
+    package func stored() async throws(StorageError) -> [Result<StoredFolder, StorageError>] {
+        if let failure { throw failure }
+        return unreadable.map { .failure($0) } + all.map { .success($0.stored) }
+    }
+
+    fileprivate func remove(_ id: String) { plans.withLock { $0.removeAll { $0.id == id } } }
+}
+
+package final class InMemoryFolderPlan: FolderPlan {
+    fileprivate struct State {
+        var items: [FolderItem] = []
+        var directories: [String] = []
+        var stage = FolderStage.planning
+        var kept: FolderCounts?
+        var isRemoved = false
+        var endpoint: String?
+        /// The process that used it has ended.
+        var isDead = false
+        var closes = 0
+    }
+
+    package let id: String
+    package let request: FolderRequest
+    private let (number, began): (Int64, Timestamp)
+    private let store: InMemoryFolderStore
+    private let state = Mutex(State())
+
+    fileprivate init(
+        _ id: String, _ request: FolderRequest, _ number: Int64, _ began: Timestamp, in store: InMemoryFolderStore
+    ) {
+        (self.id, self.request, self.number, self.began, self.store) = (id, request, number, began, store)
+    }
+
+    package var items: [FolderItem] { state.withLock { $0.items } }
+    package var directories: [String] { state.withLock { $0.directories } }
+    package var stage: FolderStage { state.withLock { $0.stage } }
+    package var closes: Int { state.withLock { $0.closes } }
+    /// The endpoint that it belongs to.
+    package func move(to endpoint: String?) { state.withLock { $0.endpoint = endpoint } }
+
+    fileprivate var stored: StoredFolder {
+        state.withLock { state in
+            StoredFolder(
+                plan: self, request: request, stage: state.stage, number: number, began: began,
+                endpoint: state.endpoint)
+        }
+    }
+
+    fileprivate func copy(for store: InMemoryFolderStore) -> InMemoryFolderPlan {
+        let copy = InMemoryFolderPlan(id, request, number, began, in: store)
+        let state = state.withLock { state in
+            defer { state.isDead = true }
+            return state
+        }
+        copy.state.withLock { $0 = state }
+        return copy
+    }
+
+    /// The changes of a process that has ended are lost.
+    private func use<Value>(_ body: (inout State) -> Value) throws(StorageError) -> Value {
+        if let failure = store.failure { throw failure }
+        return try state.withLock { state throws(StorageError) in
+            guard !state.isRemoved else { throw StorageError(.unknown, "The plan of task \(id) was removed.") }
+            var changed = state
+            defer { if !state.isDead { state = changed } }
+            return body(&changed)
+        }
+    }
+
+    package func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) {
+        try use { state in
+            for var item in items where !state.has(item.path) {
+                item.number = (state.items.last?.number ?? 0) + 1
+                state.items.append(item)
+            }
+            for path in directories where !state.directories.contains(where: { $0.hasSameBytes(as: path) }) {
+                state.directories.append(path)
+            }
+        }
+    }
+
+    package func nextDirectory() async throws(StorageError) -> String? { try use { $0.directories.first } }
+
+    package func didRead(_ directory: String) async throws(StorageError) {
+        try use { $0.directories.removeAll { $0.hasSameBytes(as: directory) } }
+    }
+
+    package func note(
+        _ objects: [(path: String, object: FolderObject)]
+    ) async throws(StorageError) -> Set<String> {
+        try use { state in
+            for (path, object) in objects {
+                for index in state.items.indices where state.items[index].path.hasSameBytes(as: path) {
+                    state.items[index].object = object
+                }
+            }
+            return Set(objects.map(\.path).filter { !state.has($0) })
+        }
+    }
+
+    package func unknown(_ paths: [String]) async throws(StorageError) -> Set<String> {
+        try use { state in Set(paths.filter { !state.has($0) }) }
+    }
+
+    package func hasItems(below path: String) async throws(StorageError) -> Bool {
+        let start = path.isEmpty ? "" : path + "/"
+        return try use { $0.items.contains { $0.state != .refused && $0.path.utf8.starts(with: start.utf8) } }
+    }
+
+    package func clear() async throws(StorageError) { try use { ($0.items, $0.directories) = ([], []) } }
+
+    package func pending(
+        _ action: FolderItem.Action, after number: Int64, most: Int
+    ) async throws(StorageError) -> [FolderItem] {
+        try use { state in
+            Array(
+                state.items.filter { $0.action == action && $0.state == .pending && $0.number > number }.prefix(most))
+        }
+    }
+
+    package func update(_ items: [FolderItem]) async throws(StorageError) {
+        try use { state in
+            for item in items {
+                guard let index = state.items.firstIndex(where: { $0.number == item.number }) else { continue }
+                state.items[index].state = item.state
+                (state.items[index].size, state.items[index].error) = (item.size, item.error)
+            }
+        }
+    }
+
+    package func renew() async throws(StorageError) {
+        try use { state in
+            for index in state.items.indices where state.items[index].state == .failed {
+                (state.items[index].state, state.items[index].error) = (.pending, nil)
+            }
+        }
+    }
+
+    package func items(
+        _ states: [FolderItem.State], after number: Int64, most: Int
+    ) async throws(StorageError) -> [FolderItem] {
+        try use { state in
+            Array(state.items.filter { states.contains($0.state) && $0.number > number }.prefix(most))
+        }
+    }
+
+    package func counts() async throws(StorageError) -> FolderCounts { try use { $0.counts } }
+
+    package func keep(_ stage: FolderStage) async throws(StorageError) {
+        try use { [isDryRun = request.isDryRun] state in
+            (state.stage, state.kept) = (stage, nil)
+            guard case .ended(let outcome, _) = stage, outcome == .succeeded || outcome == .cancelled, !isDryRun else {
+                return
+            }
+            state.kept = state.counts
+            state.items.removeAll { $0.state != .failed && $0.state != .refused }
+            state.directories = []
+        }
+    }
+
+    package func remove() async {
+        let isDead = state.withLock { state in
+            state.isRemoved = true
+            return state.isDead
+        }
+        if !isDead { store.remove(id) }
+    }
+
+    package func close() async { state.withLock { $0.closes += 1 } }
+}
+
+extension InMemoryFolderPlan.State {
+    fileprivate func has(_ path: String) -> Bool { items.contains { $0.path.hasSameBytes(as: path) } }
+
+    fileprivate var counts: FolderCounts {
+        if let kept { return kept }
+        var counts = FolderCounts()
+        for item in items {
+            let isTransfer = item.action == .transfer
+            if isTransfer, item.state != .refused {
+                (counts.total, counts.totalBytes) = (counts.total + 1, counts.totalBytes + item.size)
+            }
+            switch item.state {
+            case .refused: counts.refused += 1
+            case .failed: counts.failed += 1
+            case .pending: counts.toDelete += isTransfer ? 0 : 1
+            case .done where !isTransfer: counts.deleted += 1
+            case .done:
+                (counts.completed, counts.completedBytes) = (counts.completed + 1, counts.completedBytes + item.size)
+            case .unchanged:
+                (counts.unchanged, counts.completedBytes) = (counts.unchanged + 1, counts.completedBytes + item.size)
+            }
+        }
+        return counts
+    }
+}

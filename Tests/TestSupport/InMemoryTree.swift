@@ -1,0 +1,119 @@
+import Checksums
+import Storage
+import Synchronization
+
+/// A local directory in memory: its files by their paths, and what else it has.
+package final class InMemoryTree: Sendable {
+    private struct State {
+        var files: [String: [UInt8]] = [:]
+        /// What is no file, with the reason.
+        var others: [String: String] = [:]
+        /// Directories that cannot be read, and files that cannot be removed.
+        var failures: [String: StorageError] = [:]
+        var made: Set<String> = []
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var files: [String: [UInt8]] {
+        get { state.withLock { $0.files } }
+        set { state.withLock { $0.files = newValue } }
+    }
+
+    /// Sets the bytes of a file; nil removes it.
+    package subscript(path: String) -> [UInt8]? {
+        get { state.withLock { $0.files[path] } }
+        set { state.withLock { $0.files[path] = newValue } }
+    }
+
+    /// The files whose directories were made.
+    package var made: Set<String> { state.withLock { $0.made } }
+
+    package func put(other path: String, _ why: String) { state.withLock { $0.others[path] = why } }
+
+    /// Reading this directory, or removing this file, fails so; nil ends that.
+    package func fail(_ path: String, _ error: StorageError?) { state.withLock { $0.failures[path] = error } }
+
+    /// As a client that has named this directory sees it.
+    package func at(_ directory: String) -> any LocalTree { NamedTree(directory: directory, tree: self) }
+}
+
+private struct NamedTree: LocalTree {
+    let directory: String
+    let tree: InMemoryTree
+
+    func absolute(_ path: String) -> String { path.isEmpty ? directory : "\(directory)/\(path)" }
+
+    func read(_ directory: String) async throws(StorageError) -> any LocalDirectoryReader {
+        InMemoryReader(try tree.entries(of: directory))
+    }
+
+    func entry(_ path: String) async throws(StorageError) -> LocalEntry? { tree.entry(path) }
+
+    func hasBytes(_ path: String, of object: FolderObject) async throws(StorageError) -> Bool {
+        guard let bytes = tree[path], bytes.count == object.size else { return false }
+        let checksum = Checksum(of: bytes)
+        return object.md5.map { $0 == checksum.md5 } ?? (object.crc32c == checksum.crc32c)
+    }
+
+    func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError) {
+        try tree.makeParents(of: path, absolute)
+    }
+
+    func remove(_ path: String) async throws(StorageError) -> Bool { try tree.remove(path) }
+}
+
+extension InMemoryTree {
+    fileprivate func entry(_ path: String) -> LocalEntry? {
+        state.withLock { state in
+            if let bytes = state.files[path] { return LocalEntry(path, .file, size: Int64(bytes.count)) }
+            if let why = state.others[path] { return LocalEntry(path, .other(why)) }
+            let isDirectory = (Array(state.files.keys) + state.others.keys).contains { $0.hasPrefix(path + "/") }
+            return path.isEmpty || isDirectory ? LocalEntry(path, .directory) : nil
+        }
+    }
+
+    /// In the order of their names.
+    fileprivate func entries(of directory: String) throws(StorageError) -> [LocalEntry] {
+        let (paths, failure) = state.withLock { (Array($0.files.keys) + $0.others.keys, $0.failures[directory]) }
+        if let failure { throw failure }
+        let start = directory.isEmpty ? "" : directory + "/"
+        let names = Set(paths.filter { $0.hasPrefix(start) }.map { $0.dropFirst(start.count).prefix { $0 != "/" } })
+        return names.sorted().compactMap { entry(start + $0) }
+    }
+
+    fileprivate func makeParents(of path: String, _ absolute: (String) -> String) throws(StorageError) {
+        let names = path.split(separator: "/").dropLast()
+        for count in names.indices {
+            let parent = names[...count].joined(separator: "/")
+            if let found = entry(parent), found.kind != .directory {
+                throw .file(absolute(parent), "is not a directory but a regular file")
+            }
+        }
+        state.withLock { _ = $0.made.insert(path) }
+    }
+
+    fileprivate func remove(_ path: String) throws(StorageError) -> Bool {
+        let (removed, failure) = state.withLock { state in
+            let failure = state.failures[path]
+            return (failure == nil && state.files.removeValue(forKey: path) != nil, failure)
+        }
+        if let failure { throw failure }
+        return removed
+    }
+}
+
+private final class InMemoryReader: LocalDirectoryReader {
+    private let rest: Mutex<[LocalEntry]>
+
+    init(_ entries: [LocalEntry]) { rest = Mutex(entries) }
+
+    func next(_ most: Int) async throws(StorageError) -> [LocalEntry] {
+        rest.withLock { rest in
+            defer { rest.removeFirst(min(most, rest.count)) }
+            return Array(rest.prefix(most))
+        }
+    }
+}

@@ -1,0 +1,236 @@
+# Rendered from aio/streams.py by protocol/render.py: edit that, not this.
+"""The streams of uploads and downloads, for threads."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from ._streams import WINDOW, Appended, Incoming, Outgoing, Piece
+from ._types import Metadata
+from .errors import StorageError
+from .wire import Bytes, given
+from ._face import Sink, Source, Waiting, answered, begun, chunks, feed, quietly, starve
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+T = TypeVar("T", bound=Waiting[Any, Any])
+W = TypeVar("W", bound="UploadStreamOf[Any]")
+D = TypeVar("D", bound="DownloadStreamOf[Any]")
+
+
+class UploadStreamOf(Sink, Generic[T]):
+    """An upload whose bytes are written piece by piece, or come from a source.
+
+    A write waits while the service has some pieces to store: the client keeps a few MiB at most. Leaving
+    `with` stores the object; an exception that leaves it cancels the upload, and nothing is stored. There is one
+    writer at a time.
+    """
+
+    def __init__(self, task: T, source: Any = None, offset: int = 0) -> None:
+        self.task, self._task = task, cast("Any", task)
+        self.offset = self.durable = offset
+        """The bytes before `offset` are taken; those before `durable` survive an end of the service."""
+        self._session = task._storage
+        self._bytes = Outgoing(offset, self._session._connection.core.max_message_bytes)
+        self._unanswered: deque[Any] = deque()
+        self._trouble: BaseException | None = None
+        self._is_fed, self._is_closed = source is not None, False
+        if self._is_fed:
+            feed(self, source)
+
+    @property
+    def closed(self) -> bool:
+        return self._is_closed
+
+    def tell(self) -> int:
+        """The position of the next byte that is written."""
+        return self._bytes.written
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Takes all bytes, and sends them when they fill a piece. Raises the error of the task, or of an earlier write."""
+        if self._is_fed:
+            raise ValueError("The bytes of this stream come from its source.")
+        return self._write(data)
+
+    def flush(self) -> None:
+        """Returns when the service has taken all that was written."""
+        offset, data = self._bytes.rest()
+        if data:
+            self._append(offset, data)
+        while self._unanswered:
+            self._settle()
+
+    def finish(self, md5_hash: str | None = None) -> Metadata:
+        """Stores the object, and returns its metadata. With another MD5 than the given one, the task fails with -13031."""
+        if not self._is_closed:
+            self.flush()
+            params = {"task": begun(self.task), **given(md5Hash=md5_hash)}
+            answered(self._session._submit("uploadTask/finish", params, lambda result: result))
+            self._is_closed = True
+        return self.wait()
+
+    def close(self) -> None:
+        """Stores the object, as `finish`; with a source, waits until it is stored."""
+        if self._is_fed:
+            self.wait()
+        elif not self._is_closed:
+            self.finish()
+
+    def cancel(self) -> bool:
+        """Ends the upload; nothing is stored."""
+        self._is_closed = True
+        self._unanswered.clear()
+        starve(self)
+        return bool(self._task.cancel())
+
+    def wait(self, timeout: float | None = None) -> Metadata:
+        """Waits for the end of the task. Raises its error, or that of the source."""
+        try:
+            metadata: Metadata = self.task.wait(timeout)
+        except StorageError:
+            if self._trouble is None:
+                raise
+            raise self._trouble from None
+        return metadata
+
+    def __enter__(self: W) -> W:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            quietly(self.cancel)
+            return
+        try:
+            if not self._is_closed:
+                self.close()
+        except BaseException:
+            quietly(self.cancel)
+            raise
+
+    def _write(self, data: ReadableBuffer) -> int:
+        if self._is_closed:
+            raise ValueError("The stream is closed.")
+        with memoryview(data) as view, view.cast("B") as octets:
+            for offset, piece in self._bytes.pieces(octets):
+                self._append(offset, piece)
+            return len(octets)
+
+    def _append(self, offset: int, data: bytes) -> None:
+        """Sends a piece, where few enough are unanswered; hears first of what has failed."""
+        while self._unanswered and (len(self._unanswered) >= WINDOW or self._unanswered[0].done()):
+            self._settle()
+        params = {"task": begun(self.task), "data": Bytes(data), "offset": offset}
+        self._unanswered.append(self._session._submit("uploadTask/append", params, Appended.from_wire))
+
+    def _settle(self) -> None:
+        """Waits for the oldest answer. An error stays: what follows would leave a gap."""
+        taken: Appended = answered(self._unanswered[0])
+        self._unanswered.popleft()
+        self.offset, self.durable = taken.offset, taken.durable
+
+    def _feed(self, source: Any) -> None:
+        trouble = self._copied(source)
+        if trouble is not None and not self._is_closed:
+            self._trouble = trouble
+            quietly(self._task.cancel)
+
+    def _copied(self, source: Any) -> BaseException | None:
+        """Stores the bytes of the source; returns what has prevented that."""
+        try:
+            for chunk in chunks(source, self._bytes.size):
+                self._write(chunk)
+            self.finish()
+        except BaseException as error:
+            return error
+        return None
+
+
+class DownloadStreamOf(Source, Generic[T]):
+    """A download whose bytes are read piece by piece, from one generation of the object.
+
+    Some pieces are fetched ahead: the client keeps a few MiB at most. Iterating yields the bytes as they arrive. Leaving
+    `with`, or closing, before the end cancels the download.
+    """
+
+    def __init__(self, task: T, offset: int = 0) -> None:
+        self.task, self._task = task, cast("Any", task)
+        self._session = task._storage
+        self._bytes = Incoming(offset)
+        self._unanswered: deque[Any] = deque()
+        self._is_closed = False
+
+    @property
+    def closed(self) -> bool:
+        return self._is_closed
+
+    @property
+    def verified(self) -> bool | None:
+        """After the end: whether all bytes match the checksum of the object. False without its first byte, or where the
+        server has no checksum. Bytes that do not match raise `NonMatchingChecksum` at the end."""
+        return self._bytes.verified
+
+    def tell(self) -> int:
+        """The position of the next byte that is read."""
+        return self._bytes.position
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """The next bytes, at most `size`; without it all that follow. Empty at the end."""
+        if size is None or size < 0:
+            return self.readall()
+        if size > 0:
+            self._fetch()
+        return bytes(self._bytes.take(size))
+
+    def readall(self) -> bytes:
+        return b"".join([chunk for chunk in self])
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fills the buffer as far as bytes have arrived; returns their number, 0 at the end."""
+        self._fetch()
+        with memoryview(buffer) as view, view.cast("B") as octets:
+            taken = self._bytes.take(len(octets))
+            octets[: len(taken)] = taken
+            return len(taken)
+
+    def __iter__(self: D) -> D:
+        return self
+
+    def __next__(self) -> bytes:
+        self._fetch()
+        if not self._bytes:
+            raise StopIteration
+        return bytes(self._bytes.take())
+
+    def close(self) -> None:
+        """Ends the stream; before the end of the object, cancels the task."""
+        is_late, self._is_closed = self._is_closed or self._bytes.is_end, True
+        self._unanswered.clear()
+        if not is_late:
+            quietly(self._task.cancel)
+
+    def __enter__(self: D) -> D:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _fetch(self) -> None:
+        """Returns when bytes have arrived, or all were read."""
+        if self._is_closed:
+            raise ValueError("The stream is closed.")
+        while not self._bytes and not self._bytes.is_end:
+            params = {"task": begun(self.task)}
+            while len(self._unanswered) < self._bytes.window:
+                self._unanswered.append(self._session._submit("downloadTask/read", params, Piece.from_wire))
+            piece: Piece = answered(self._unanswered[0])
+            self._unanswered.popleft()
+            self._bytes.put(piece)
+        if self._bytes.is_end:
+            self._unanswered.clear()  # what was asked beyond the end
