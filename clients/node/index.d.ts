@@ -15,7 +15,6 @@ import { ReferenceMethods, StorageMethods, TaskMethods } from "./src/methods.js"
 import type { Readable, Writable } from "node:stream";
 
 export type {
-  Appended,
   Attempt,
   FolderCounts,
   FolderItemState,
@@ -330,12 +329,11 @@ export class UploadTask extends Task<Snapshot, Metadata> {
   private constructor();
 
   /**
-   * Of an upload that putStream of an earlier session began: brings the next bytes, from `offset` on, which is that of
-   * its snapshot. An upload of this session has its stream for that.
+   * Of an upload that putStream of an earlier session began, or of another program: a stream that goes on with it, from
+   * `offset` on, which is at most that of its snapshot: bytes that it has already are left out. If it is paused, resume it.
+   * Destroying the stream leaves the upload as it is.
    */
-  append(data: ArrayBufferView | ArrayBuffer | string, options?: { offset?: number } & RequestOptions): Promise<said.Appended>;
-  /** The same: stores the object. Resolves to its metadata. */
-  finish(options?: { md5Hash?: string } & RequestOptions): Promise<Metadata>;
+  stream(options?: { offset?: number; md5Hash?: string }): UploadStream;
 }
 
 export class DownloadTask extends Task<Snapshot, Metadata> {
@@ -376,7 +374,7 @@ export type StreamSource =
 /** The one, or the other where the first is any. */
 type Known<T, Otherwise> = 0 extends 1 & T ? Otherwise : T;
 
-/** A Writable of Node. Destroying it cancels its task. */
+/** A Writable of Node. Destroying one of putStream cancels its task. */
 export type UploadStream = Known<Writable, BareWritable> & { readonly task: UploadTask };
 
 /** A Readable of Node, which can be iterated over, and be piped. Destroying it cancels its task. */

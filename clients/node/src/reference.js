@@ -6,7 +6,6 @@ import { Changes } from "./changes.js";
 import { localPath } from "./files.js";
 import { COUNTS, METADATA, ReferenceMethods, STATUSES } from "./methods.js";
 import { callbackOf, optionsOf } from "./options.js";
-import { DownloadStream, UploadStream } from "./streams.js";
 import { DownloadTask, FolderTask, UploadTask } from "./task.js";
 
 const UPLOAD_OPTIONS = ["metadata", "ifGenerationMatch", "ifMetagenerationMatch"];
@@ -100,7 +99,7 @@ export class Reference extends ReferenceMethods {
   }
 
   getStream(options) {
-    return new DownloadStream(this.#begin(DownloadTask, "reference/getStream", {}, ["offset"], options, { isStream: true }));
+    return this.#begin(DownloadTask, "reference/getStream", {}, ["offset"], options)._stream();
   }
 
   // Folders
@@ -139,8 +138,8 @@ export class Reference extends ReferenceMethods {
   #openStream(options) {
     const names = [...STREAM_OPTIONS, "md5Hash", ...TASK_OPTIONS];
     const { md5Hash, ...more } = optionsOf("putStream", options, names, adviceFor(STREAM_OPTIONS));
-    const task = this.#begin(UploadTask, "reference/putStream", {}, STREAM_OPTIONS, more, { isStream: true });
-    return new UploadStream(task, { md5Hash, maxMessageBytes: this.#session.maxMessageBytes });
+    const task = this.#begin(UploadTask, "reference/putStream", {}, STREAM_OPTIONS, more);
+    return task._stream({ md5Hash });
   }
 
   #beginFolder(kind, method, directory, own, options) {
@@ -150,10 +149,10 @@ export class Reference extends ReferenceMethods {
   }
 
   /** `written` is the object of the task, where that is another one: a reference, or its URL. */
-  #begin(Kind, method, params, own, options, { written = this, beginning = {}, isStream = false } = {}) {
+  #begin(Kind, method, params, own, options, { written = this, beginning = {} } = {}) {
     const names = [...own, ...TASK_OPTIONS];
     const { observe, onProgress, signal, ...more } = optionsOf(method, options, names, adviceFor(own));
-    const ears = { observe: optionsOf("observe", observe, STATUSES), onProgress: callbackOf("onProgress", onProgress), signal, isStream };
+    const ears = { observe: optionsOf("observe", observe, STATUSES), onProgress: callbackOf("onProgress", onProgress), signal };
     for (const status of Object.keys(ears.observe)) callbackOf(`observe.${status}`, ears.observe[status] ?? {});
     if (typeof written === "object") beginning.reference = written;
     const task = new Kind(this.#session);

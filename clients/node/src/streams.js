@@ -5,7 +5,8 @@
  *     DownloadStream   read ─▶ push, until the reader is highWaterMark behind
  *
  * The service answers an append when it has taken the bytes; while too many have no answer, the stream takes no more: that
- * is the back pressure. A stream that is destroyed cancels its task, and a task that fails destroys its stream.
+ * is the back pressure. A stream that is destroyed cancels its task, except one that goes on with an earlier upload, and a
+ * task that fails destroys its stream.
  */
 import { Readable, Writable } from "node:stream";
 
@@ -14,13 +15,18 @@ const MOST = 4; // appends on their way
 const FRAME = 4096; // bytes of a message besides its data
 
 export class UploadStream extends Writable {
-  #md5Hash;
+  #end;
+  #isToStay;
+  #place;
   #pieceBytes;
   #onTheirWay = new Set();
 
-  constructor(task, { md5Hash, maxMessageBytes }) {
+  /** `offset` is where in the object the first bytes are, of an upload that goes on. */
+  constructor(task, { maxMessageBytes, offset, md5Hash, isToStay = false }) {
     super({ highWaterMark: PIECE });
-    this.#md5Hash = md5Hash;
+    this.#place = offset === undefined ? {} : { offset };
+    this.#isToStay = isToStay;
+    this.#end = md5Hash === undefined ? {} : { md5Hash };
     this.#pieceBytes = Math.min(PIECE, Math.floor(((maxMessageBytes - FRAME) / 4) * 3)); // in base64
     this.task = task;
     task.on("failure", ({ error }) => this.destroy(error));
@@ -44,7 +50,7 @@ export class UploadStream extends Writable {
   }
 
   _destroy(error, callback) {
-    this.task._abandon(error ?? undefined);
+    if (!this.#isToStay) this.task._abandon(error ?? undefined);
     callback(error);
   }
 
@@ -56,7 +62,8 @@ export class UploadStream extends Writable {
   }
 
   #append(piece) {
-    const answered = this.task.append(piece);
+    const answered = this.task._append(piece, this.#place);
+    this.#place = {};
     this.#onTheirWay.add(answered);
     const done = () => this.#onTheirWay.delete(answered);
     answered.then(done, (error) => this.destroy(error));
@@ -64,7 +71,7 @@ export class UploadStream extends Writable {
 
   async #finish() {
     await Promise.all(this.#onTheirWay);
-    await this.task.finish(this.#md5Hash === undefined ? {} : { md5Hash: this.#md5Hash });
+    await this.task._finish(this.#end);
     await this.task.wait();
   }
 }

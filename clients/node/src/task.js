@@ -5,6 +5,7 @@ import { STATUSES, TaskMethods } from "./methods.js";
 import { optionsOf } from "./options.js";
 import { onAbort } from "./signals.js";
 import { Snapshots, tell } from "./snapshots.js";
+import { DownloadStream, UploadStream } from "./streams.js";
 
 const NOTHING = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
 const ENDED = new Set(["success", "failed", "cancelled"]);
@@ -147,11 +148,10 @@ class Task extends TaskMethods {
   // Used by the other modules
 
   /** Requests the task, and observes all its events. `beginning` is what is known of its first snapshot. */
-  _begin(beginning, method, params, { signal, observe, onProgress, isStream = false }) {
+  _begin(beginning, method, params, { signal, observe, onProgress }) {
     for (const [status, callback] of Object.entries(observe)) this.on(status, callback);
     if (onProgress) this.on("progress", onProgress);
     Object.assign(this.#last, beginning);
-    this.#isStream = isStream;
     this.#signal = signal;
     this.#enter();
     const then = (result) => this.#adopt(result);
@@ -165,6 +165,13 @@ class Task extends TaskMethods {
 
   #heedSignal() {
     this.#forgetSignal = onAbort(this.#signal, () => void this.cancel().catch(ignore));
+  }
+
+  /** From now on the task waits for this program. Returns the bytes of the largest message that the service takes. */
+  _asStream() {
+    this.#isStream = true;
+    this.#keepGoing();
+    return this.#session.maxMessageBytes;
   }
 
   _hear(snapshot) {
@@ -289,19 +296,33 @@ export class UploadTask extends Task {
 
   // Of an upload that putStream began
 
-  append(data, options) {
+  stream(options) {
+    return this._stream({ ...optionsOf("stream", options, ["offset", "md5Hash"]), isToStay: true });
+  }
+
+  _stream(options) {
+    return new UploadStream(this, { ...options, maxMessageBytes: this._asStream() });
+  }
+
+  _append(data, options) {
     return this._ask("append", contentOf(data), ["offset"], options);
   }
 
-  finish(options) {
-    return this._ask("finish", {}, ["md5Hash"], options, ({ metadata }) => metadata);
+  _finish(options) {
+    return this._ask("finish", {}, ["md5Hash"], options);
   }
 }
 
 export class DownloadTask extends Task {
   static kind = "download";
 
-  /** The next piece of a download that getStream began. */
+  // Of a download that getStream began
+
+  _stream() {
+    this._asStream();
+    return new DownloadStream(this);
+  }
+
   _read() {
     const then = ({ data, ...rest }) => ({ data: Buffer.from(data, "base64"), ...rest });
     return this._ask("read", {}, [], {}, then);

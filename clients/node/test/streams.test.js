@@ -207,16 +207,25 @@ check("an upload goes on in another session", async (room) => {
   const first = await room.connect(socket);
   const stream = first.reference("log.txt").putStream();
   const lost = once(stream, "error");
-  assert.deepEqual(await stream.task.append("Hello, "), { offset: 7, durable: 7 });
+  const [arrived] = [once(stream.task, "progress"), stream.write("Hello, ")];
+  await arrived;
   await first.close();
   assert.equal((await lost)[0].reason, "serviceGone");
   const second = await room.connect(socket);
   const task = second.uploadTask(stream.task.id);
   assert.equal((await task.snapshot()).offset, 7);
-  assert.equal((await task.append("Hello, world!", { offset: 0 })).offset, 13);
-  const { size } = await task.finish({ md5Hash: "bNNVbesNpUvKBgtMOUeYOQ==" });
-  assert.equal(size, 13);
-  await assert.rejects(task.append("more"), { reason: "invalidArgument" });
+  await pipeline(["lo, ", "world", "!"], task.stream({ offset: 3, md5Hash: "bNNVbesNpUvKBgtMOUeYOQ==" }));
+  assert.equal((await task.wait()).size, 13);
+  const place = second.reference("log.txt");
+  assert.equal((await place.getData(20)).toString(), "Hello, world!");
+  await assert.rejects(pipeline(["more"], task.stream({ offset: 13 })), { reason: "invalidArgument" });
+  const gap = place.putStream();
+  const beyond = second.uploadTask(await gap.task.started()).stream({ offset: 4 });
+  await assert.rejects(pipeline(["more"], beyond), { reason: "invalidArgument" });
+  await pipeline(["less"], gap.task.stream({ offset: 0 }));
+  assert.equal((await gap.task.wait()).size, 4);
+  gap.destroy();
+  assert.throws(() => task.stream({ offset: 1n }), TypeError);
 });
 
 check("a stream that nobody uses does not keep the program running", async (room) => {

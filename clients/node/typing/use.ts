@@ -44,6 +44,7 @@ async function* lines() {
 }
 const streamed: Metadata = await space.putStream(lines(), { size: 6, md5Hash: "…" }).wait();
 const stream = space.putStream();
+storage.uploadTask(id).stream({ offset: (await task.snapshot()).offset ?? 0, md5Hash: "…" }).end();
 stream.write(new Uint8Array(3));
 stream.end("the end");
 const read = space.getStream({ offset: 3 });
