@@ -7,8 +7,10 @@
 ;;; Commentary:
 
 ;; `M-x storage-rpc-put-file' uploads a file, `M-x storage-rpc-get-file' downloads one,
-;; `M-x storage-rpc-pause', `storage-rpc-resume', `storage-rpc-retry' and `storage-rpc-cancel' control transfers, and
-;; `M-x storage-rpc-get-metadata' shows the metadata of an object.  The first command connects to the service that
+;; `storage-rpc-put-directory' and `storage-rpc-write-directory' do so with all files of a directory,
+;; `M-x storage-rpc-pause', `storage-rpc-resume', `storage-rpc-retry' and `storage-rpc-cancel' control transfers,
+;; `M-x storage-rpc-get-metadata' shows the metadata of an object, and `M-x storage-rpc-observe' logs what happens to
+;; the objects below a reference.  The first command connects to the service that
 ;; all clients of the root share, and starts it if there is none.  Transfers continue when Emacs ends.
 
 ;;; Code:
@@ -39,13 +41,16 @@ and \"start\", for the kind that the engine takes.  It returns a string,
   :type '(choice (const :tag "No tokens" nil) function))
 
 (cl-defstruct (storage-rpc-transfer (:constructor storage-rpc--transfer) (:copier nil))
-  "An upload or a download, as KIND says; its newest snapshot, a plist, and what is called with the last.
+  "An upload, a download or a folder, as KIND says; its newest snapshot, a plist, and what is called with the last.
 WANTED is what it is told, the newest first, before it has begun."
   kind name title task wanted reporter snapshot then)
 
 (defvar storage-rpc--connection nil "The connection, or nil before it is needed.")
 (defvar storage-rpc--shared nil "Non-nil where the service is not of Emacs alone.")
 (defvar storage-rpc--transfers (make-hash-table :test #'equal) "What was begun here and has not ended, by task.")
+(defvar storage-rpc--observers (make-hash-table :test #'equal)
+  "What is called with each change, by the handle of its observer.
+A list of changes where they came before the handle.")
 (defvar storage-rpc--history nil "References that were asked for.")
 
 (defun storage-rpc--command ()
@@ -122,11 +127,14 @@ It tells what the process wrote last, if anything."
          (signal (car failure) (cdr failure)))
        (funcall then nil (storage-rpc--last-words connection))))))
 
-(defun storage-rpc--call (method params)
+(defun storage-rpc--call (method params &optional take)
   "Return the result of METHOD with PARAMS, or signal its error.
-`jsonrpc-request' leaves unread what stands behind the answer."
+Call TAKE with the result before anything behind the answer is read,
+which `jsonrpc-request' leaves unread."
   (let (result failure done)
-    (storage-rpc--request method params (lambda (value why) (setq result value failure why done t)))
+    (storage-rpc--request method params (lambda (value why)
+                                          (setq result value failure why done t)
+                                          (when (and take (not why)) (funcall take value))))
     (while (not done) (accept-process-output nil 0.1))
     (when failure
       (error "%s" (storage-rpc--reason failure)))
@@ -153,7 +161,9 @@ It tells what the process wrote last, if anything."
 
 (defun storage-rpc--hear (_connection method params)
   "Take in the event METHOD with PARAMS."
-  (when (memq method '(uploadTask/event downloadTask/event))
+  (when (eq method 'storage/changed)
+    (storage-rpc--hear-change (plist-get params :handle) params))
+  (when (memq method '(uploadTask/event downloadTask/event folderTask/event))
     (let* ((snapshot (plist-get params :snapshot))
            (transfer (gethash (plist-get snapshot :task) storage-rpc--transfers)))
       (if (storage-rpc-transfer-p transfer)
@@ -172,20 +182,53 @@ It tells what the process wrote last, if anything."
     (pcase (plist-get snapshot :status)
       ("pause" (message "%s: paused at %d%%" name (storage-rpc--percent snapshot)))
       ("progress"
-       (progress-reporter-update reporter (storage-rpc--percent snapshot))
+       (progress-reporter-update reporter (storage-rpc--percent snapshot) (storage-rpc--files snapshot))
        (when-let ((retry (plist-get snapshot :retry)))
          (message "%s: %s Attempt %d of %s, next at %s." name (plist-get (plist-get retry :error) :message)
                   (plist-get retry :attempt) (plist-get retry :of) (plist-get retry :at))))
       ("success"
        (progress-reporter-done reporter)
-       (let ((url (plist-get (plist-get snapshot :reference) :url)))
-         (storage-rpc--end transfer (if (equal (storage-rpc-transfer-kind transfer) "upload") (format "stored as %s" url)
-                                      (format "downloaded from %s" url)))))
+       (storage-rpc--end transfer (storage-rpc--success transfer snapshot)))
       ("failure" (storage-rpc--end transfer (storage-rpc--reason (plist-get snapshot :error)))))))
+
+(defun storage-rpc--files (snapshot)
+  "Return how many files of SNAPSHOT are done, or nil if it is of one file."
+  (when-let ((files (plist-get snapshot :files)))
+    (format " (%d of %d files)" (+ (plist-get files :completed) (plist-get files :unchanged)) (plist-get files :total))))
+
+(defun storage-rpc--success (transfer snapshot)
+  "Return what TRANSFER has done by its last SNAPSHOT."
+  (let ((url (plist-get (plist-get snapshot :reference) :url)) (files (plist-get snapshot :files)))
+    (pcase (or (plist-get snapshot :kind) (storage-rpc-transfer-kind transfer))
+      ("upload" (format "stored as %s" url))
+      ("download" (format "downloaded from %s" url))
+      (kind (format "%d files %s %s, %d unchanged, %d refused" (plist-get files :completed)
+                    (if (equal kind "put") "stored below" "downloaded from") url
+                    (plist-get files :unchanged) (plist-get files :refused))))))
+
+(defun storage-rpc--report (transfer)
+  "Show why files of TRANSFER have failed or were refused, if any."
+  (when (plist-get (storage-rpc-transfer-snapshot transfer) :failures)
+    (storage-rpc--request
+     'folderTask/items `(:task ,(storage-rpc-transfer-task transfer) :states ["failed" "refused"])
+     (lambda (page failure)
+       (let ((items (or (plist-get page :items) (plist-get (storage-rpc-transfer-snapshot transfer) :failures))))
+         (with-current-buffer (get-buffer-create "*storage-rpc failures*")
+           (let ((inhibit-read-only t))
+             (erase-buffer)
+             (insert (storage-rpc-transfer-name transfer) "\n\n")
+             (cl-loop for item across items do
+                      (insert (format "%s: %s\n" (plist-get item :path)
+                                      (storage-rpc--reason (plist-get item :error)))))
+             (when (or failure (plist-get page :pageToken)) (insert "…\n")))
+           (special-mode)
+           (goto-char (point-min))
+           (display-buffer (current-buffer))))))))
 
 (defun storage-rpc--end (transfer how)
   "Forget TRANSFER, which has ended; say HOW."
   (remhash (storage-rpc-transfer-task transfer) storage-rpc--transfers)
+  (storage-rpc--report transfer)
   (let ((text (format "%s: %s" (storage-rpc-transfer-name transfer) how)))
     (message "%s" text)
     (storage-rpc--keep-said text (storage-rpc-transfer-title transfer) 10))
@@ -214,7 +257,8 @@ about key bindings after `M-x', even if that has long been replaced."
   "Fail whatever the service of CONNECTION was doing when it ended."
   (let ((running (storage-rpc--running)) (failure (storage-rpc--last-words connection)))
     (clrhash storage-rpc--transfers)
-    (dolist (transfer running) (storage-rpc--fail transfer failure))))
+    (dolist (transfer running) (storage-rpc--fail transfer failure))
+    (storage-rpc--forget-observers)))
 
 (defun storage-rpc-reference (reference)
   "Return the plist of REFERENCE, a URL or a path in the default bucket."
@@ -222,15 +266,16 @@ about key bindings after `M-x', even if that has long been replaced."
   (storage-rpc--call 'storage/reference
                      (list (if (string-search "://" reference) :url :path) reference)))
 
-(defun storage-rpc--begin (kind method params file then)
+(defun storage-rpc--begin (kind title method params file then)
   "Begin a transfer of KIND between FILE and the service by METHOD with PARAMS.
-Call THEN with the last snapshot.  Return the transfer."
+Its TITLE has the name of FILE for %s.  Call THEN with the last snapshot.
+Return the transfer."
   (let* ((name (abbreviate-file-name file))
-         (title (format "%sing %s..." (capitalize kind) (file-name-nondirectory file)))
+         (title (format title (file-name-nondirectory file)))
          (transfer (storage-rpc--transfer :kind kind :name name :title title :then then
                                           :reporter (make-progress-reporter title 0 100))))
     (storage-rpc--request
-     method `(:file ,file :observe ["progress" "pause" "success" "failure"] ,@params)
+     method `(,(if (equal kind "folder") :directory :file) ,file :observe ["progress" "pause" "success" "failure"] ,@params)
      (lambda (snapshot failure)
        (if failure
            (storage-rpc--fail transfer failure)
@@ -258,7 +303,8 @@ Call THEN with the last snapshot, a plist.  Return the upload."
    (let ((file (read-file-name "Upload file: " nil buffer-file-name t)))
      (list file (read-string "To reference: " (file-name-nondirectory file) 'storage-rpc--history))))
   (let ((path (storage-rpc--local file)))
-    (storage-rpc--begin "upload" 'reference/putFile `(:reference ,(storage-rpc-reference reference)) path then)))
+    (storage-rpc--begin "upload" "Uploading %s..." 'reference/putFile
+                        `(:reference ,(storage-rpc-reference reference)) path then)))
 
 ;;;###autoload
 (defun storage-rpc-get-file (reference file &optional then)
@@ -271,7 +317,38 @@ Call THEN with the last snapshot, a plist.  Return the download."
              (not (yes-or-no-p (format "Replace %s? " file))))
     (user-error "Nothing is downloaded"))
   (let ((path (storage-rpc--local file)))
-    (storage-rpc--begin "download" 'reference/writeToFile `(:reference ,(storage-rpc-reference reference)) path then)))
+    (storage-rpc--begin "download" "Downloading %s..." 'reference/writeToFile
+                        `(:reference ,(storage-rpc-reference reference)) path then)))
+
+;;;###autoload
+(defun storage-rpc-put-directory (directory reference &optional then &rest options)
+  "Upload the files of DIRECTORY below REFERENCE, as one task.
+Call THEN with the last snapshot, a plist.  Return the transfer.
+OPTIONS are those of reference/putDirectory, such as
+:exclude [\"*.tmp\"] :changed t.  What has failed is shown in a buffer."
+  (interactive
+   (let ((directory (read-directory-name "Upload directory: " nil nil t)))
+     (list directory (read-string "Below reference: " (file-name-nondirectory (directory-file-name directory))
+                                  'storage-rpc--history))))
+  (let ((path (directory-file-name (storage-rpc--local directory))))
+    (storage-rpc--begin "folder" "Uploading %s/..." 'reference/putDirectory
+                        `(:reference ,(storage-rpc-reference reference) ,@options) path then)))
+
+;;;###autoload
+(defun storage-rpc-write-directory (reference directory &optional then &rest options)
+  "Download what is below REFERENCE to DIRECTORY, as one task.
+Call THEN with the last snapshot, a plist.  Return the transfer.
+OPTIONS are those of reference/writeToDirectory, such as :changed t.
+What has failed is shown in a buffer."
+  (interactive
+   (let ((reference (read-string "Download all below reference: " nil 'storage-rpc--history)))
+     (list reference (read-directory-name "To directory: "))))
+  (when (and (called-interactively-p 'any) (file-directory-p directory) (not (directory-empty-p directory))
+             (not (yes-or-no-p (format "Replace files in %s? " directory))))
+    (user-error "Nothing is downloaded"))
+  (let ((path (directory-file-name (storage-rpc--local directory))))
+    (storage-rpc--begin "folder" "Downloading %s/..." 'reference/writeToDirectory
+                        `(:reference ,(storage-rpc-reference reference) ,@options) path then)))
 
 (defun storage-rpc--state (transfer)
   "Return the state of TRANSFER."
@@ -280,7 +357,7 @@ Call THEN with the last snapshot, a plist.  Return the download."
 (defun storage-rpc--others ()
   "Return the transfers in the service that were not begun here and have not ended."
   (cl-loop
-   for kind in '("upload" "download") append
+   for kind in '("upload" "download" "folder") append
    (cl-loop
     for snapshot across (plist-get (storage-rpc--call (intern (concat kind "Task/list")) nil) :tasks)
     for transfer = (storage-rpc--transfer :kind kind :task (plist-get snapshot :task) :snapshot snapshot
@@ -325,7 +402,7 @@ Say DONE where no event does."
 
 ;;;###autoload
 (defun storage-rpc-pause (transfer)
-  "Pause TRANSFER, an upload or a download."
+  "Pause TRANSFER, an upload, a download or a folder."
   (interactive (list (storage-rpc--choose "Pause " "queued" "running")))
   (storage-rpc--control transfer "pause" "paused"))
 
@@ -343,9 +420,64 @@ Say DONE where no event does."
 
 ;;;###autoload
 (defun storage-rpc-cancel (transfer)
-  "Cancel TRANSFER, an upload or a download; it ends as a failure."
+  "Cancel TRANSFER, an upload, a download or a folder; it ends as a failure."
   (interactive (list (storage-rpc--choose "Cancel " "queued" "running" "paused")))
   (storage-rpc--control transfer "cancel" "cancelled"))
+
+;; Changes
+
+(defun storage-rpc--hear-change (handle change)
+  "Tell the observer with HANDLE of CHANGE.
+Keep that until the observer is known."
+  (let ((observer (gethash handle storage-rpc--observers)))
+    (if (not (functionp observer))
+        (puthash handle (append observer (list change)) storage-rpc--observers)
+      (with-demoted-errors "storage-rpc: %S" ; an error here would keep jsonrpc.el from reading on
+        (funcall observer change)))))
+
+(defun storage-rpc--log-change (url change)
+  "Write CHANGE below URL into a buffer, and say it; nil if it was the last."
+  (let ((text (if change (format "%s %s" (plist-get change :change) (plist-get (plist-get change :reference) :url))
+                (format "%s is not observed any more" url))))
+    (message "%s" text)
+    (with-current-buffer (get-buffer-create "*storage-rpc changes*")
+      (unless (derived-mode-p 'special-mode) (special-mode))
+      (let ((inhibit-read-only t))
+        (save-excursion
+          (goto-char (point-max))
+          (insert (format-time-string "%T ") text "\n"))))))
+
+;;;###autoload
+(defun storage-rpc-observe (reference &optional function)
+  "Hear of each change of REFERENCE and of the objects below it.
+Call FUNCTION with the change, a plist, such as
+\(:change \"created\" :reference (:url \"gs://...\" ...) ...), and with nil when
+the service has ended.  By default log it in the buffer *storage-rpc changes*.
+Return what `storage-rpc-unobserve' takes."
+  (interactive (list (read-string "Observe reference: " nil 'storage-rpc--history)))
+  (let* ((place (storage-rpc-reference reference))
+         (observer (or function (apply-partially #'storage-rpc--log-change (plist-get place :url))))
+         (take (lambda (answer)
+                 (let* ((handle (plist-get answer :handle)) (early (gethash handle storage-rpc--observers)))
+                   (puthash handle observer storage-rpc--observers)
+                   (dolist (change early) (storage-rpc--hear-change handle change))))))
+    (prog1 (plist-get (storage-rpc--call 'storage/observe (list :reference place) take) :handle)
+      (when (called-interactively-p 'any) (message "%s is observed" (plist-get place :url))))))
+
+(defun storage-rpc-unobserve (handle)
+  "End the observation with HANDLE, which `storage-rpc-observe' has returned.
+Interactively, end all."
+  (interactive '(nil))
+  (dolist (one (if handle (list handle) (hash-table-keys storage-rpc--observers)))
+    (storage-rpc--call 'storage/removeObserver (list :handle one))
+    (remhash one storage-rpc--observers)))
+
+(defun storage-rpc--forget-observers ()
+  "Tell all observers that the connection has ended."
+  (let ((observers (hash-table-values storage-rpc--observers)))
+    (clrhash storage-rpc--observers)
+    (dolist (observer (seq-filter #'functionp observers))
+      (with-demoted-errors "storage-rpc: %S" (funcall observer nil)))))
 
 ;;;###autoload
 (defun storage-rpc-get-metadata (reference)
@@ -372,6 +504,7 @@ in one that is shared, transfers go on."
         (mapc #'storage-rpc-cancel (storage-rpc--running)) ; else they would wait for the next service
         (with-timeout (3) (while (storage-rpc--running) (accept-process-output nil 0.1))))
       (clrhash storage-rpc--transfers)
+      (storage-rpc--forget-observers)
       (storage-rpc--request 'shutdown nil (lambda (_ failure) (unless failure (jsonrpc-notify connection 'exit nil))))
       (with-timeout (3) (while (jsonrpc-running-p connection) (accept-process-output nil 0.1))))
     (jsonrpc-shutdown connection t)

@@ -220,6 +220,85 @@
     (storage-rpc-test-await (lambda () last))
     (should (equal (plist-get (plist-get last :error) :code) -13010))))
 
+(defun storage-rpc-test-tree (directory)
+  "Make a directory with two files, one of them large, in DIRECTORY; return its path."
+  (let ((tree (concat directory "tree/")))
+    (make-directory (concat tree "deep") t)
+    (storage-rpc-test-file tree "large" 5000000)
+    (storage-rpc-test-file tree "deep/small" 5)
+    tree))
+
+(storage-rpc-test a-directory-is-uploaded-and-downloaded
+  (let (last shown)
+    (cl-letf (((symbol-function 'progress-reporter-update)
+               (lambda (_reporter _value &optional suffix) (push suffix shown))))
+      (storage-rpc-put-directory (storage-rpc-test-tree directory) "photos" (lambda (snapshot) (setq last snapshot)))
+      (storage-rpc-test-await (lambda () last)))
+    (should (equal (plist-get last :status) "success"))
+    (should (equal (plist-get (plist-get last :files) :completed) 2))
+    (should (equal (car shown) " (2 of 2 files)"))
+    (should (string-search "tree: 2 files stored below gs://default-bucket/photos, 0 unchanged, 0 refused"
+                           (storage-rpc-test-messages)))
+    (should-not (storage-rpc--running))
+    (setq last nil)
+    (storage-rpc-write-directory "photos" (concat directory "copy") (lambda (snapshot) (setq last snapshot))
+                                 :exclude ["large"])
+    (storage-rpc-test-await (lambda () last))
+    (should (equal (plist-get (plist-get last :files) :completed) 1))
+    (should (equal (file-attribute-size (file-attributes (concat directory "copy/deep/small"))) 5))
+    (should-not (file-exists-p (concat directory "copy/large")))))
+
+(storage-rpc-test a-directory-is-cancelled
+  (let ((tree (storage-rpc-test-tree directory)) last)
+    (storage-rpc-test-file tree "huge" 2147483648)
+    (let ((folder (storage-rpc-put-directory tree "photos" (lambda (snapshot) (setq last snapshot)))))
+      (storage-rpc-test-await
+       (lambda () (equal (plist-get (storage-rpc-transfer-snapshot folder) :status) "progress")))
+      (call-interactively #'storage-rpc-cancel)
+      (storage-rpc-test-await (lambda () last))
+      (should (equal (plist-get (plist-get last :error) :code) -13040)))))
+
+(storage-rpc-test what-a-directory-has-refused-is-shown
+  (let ((tree (storage-rpc-test-tree directory)) last)
+    (make-symbolic-link "large" (concat tree "link"))
+    (storage-rpc-put-directory tree "photos" (lambda (snapshot) (setq last snapshot)))
+    (storage-rpc-test-await (lambda () last))
+    (should (equal (plist-get (plist-get last :files) :refused) 1))
+    (storage-rpc-test-await (lambda () (get-buffer "*storage-rpc failures*")))
+    (with-current-buffer "*storage-rpc failures*"
+      (should (string-match-p "^link: .+ (-13[0-9]+): .+" (buffer-string)))
+      (kill-buffer))
+    (setq last nil)
+    (storage-rpc-put-directory (concat directory "none") "photos" (lambda (snapshot) (setq last snapshot)))
+    (storage-rpc-test-await (lambda () last))
+    (should (equal (plist-get last :status) "failure"))))
+
+(storage-rpc-test changes-are-heard
+  (let* ((file (storage-rpc-test-file directory "plain.txt" 3)) heard
+         (handle (storage-rpc-observe "uploads" (lambda (change) (push change heard)))))
+    (storage-rpc-test-put file "other")
+    (storage-rpc-test-put file "uploads/a")
+    (storage-rpc-test-await (lambda () heard))
+    (should (equal (plist-get (car heard) :change) "created"))
+    (should (equal (plist-get (plist-get (car heard) :reference) :url) "gs://default-bucket/uploads/a"))
+    (storage-rpc-unobserve handle)
+    (storage-rpc-test-put file "uploads/b")
+    (should-not (cdr heard))
+    (storage-rpc-observe "uploads" (lambda (change) (push change heard)))
+    (signal-process (jsonrpc--process storage-rpc--connection) 'KILL)
+    (storage-rpc-test-await (lambda () (cdr heard)))
+    (should (equal (car heard) nil))))
+
+(storage-rpc-test changes-are-logged
+  (storage-rpc-observe "")
+  (storage-rpc-test-put (storage-rpc-test-file directory "plain.txt" 3) "a")
+  (storage-rpc-test-await (lambda () (get-buffer "*storage-rpc changes*")))
+  (with-current-buffer "*storage-rpc changes*"
+    (should (string-match-p "^[0-9:]+ created gs://default-bucket/a$" (buffer-string)))
+    (kill-buffer))
+  (call-interactively #'storage-rpc-unobserve)
+  (should (hash-table-empty-p storage-rpc--observers)))
+
 (storage-rpc-test progress-does-not-come-back-after-the-end
   (let (shown last)
     (cl-letf (((symbol-function 'message)

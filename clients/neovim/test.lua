@@ -34,6 +34,9 @@ end
 
 local function file(name, size)
   local path = directory .. '/' .. name
+  if name:find('/') then
+    vim.fn.mkdir(vim.fn.fnamemodify(path, ':h'), 'p')
+  end
   local stream = assert(io.open(path, 'wb'))
   if size > 0 then -- a hole: no bytes on the disk
     stream:seek('set', size - 1)
@@ -261,6 +264,67 @@ local tests = {
     assert(said('is there; :StorageGet! replaces it'))
     vim.cmd('StorageGet none')
     await(function() return said('download of none failed: objectNotFound %(%-13010%)') end)
+  end },
+  { 'a directory is uploaded and downloaded', function()
+    file('tree/deep/small', 5)
+    file('tree/large', 5000000)
+    vim.cmd('cd ' .. directory)
+    vim.cmd('StoragePutDirectory tree/ photos')
+    await(function() return said('2 files stored below gs://default%-bucket/photos, 0 unchanged, 0 refused') end, 'the end')
+    assert(said('tree: %d+ %%$'), 'there was no progress')
+    vim.cmd('StorageGetDirectory photos')
+    await(function() return said('2 files downloaded from gs://default%-bucket/photos') end, 'the copy')
+    assert(vim.fn.getfsize(directory .. '/photos/deep/small') == 5)
+    vim.cmd('StoragePutDirectory tree my photos')
+    assert(said('more than two names'))
+    vim.cmd('StorageGetDirectory photos')
+    assert(said('is there; :StorageGetDirectory! replaces files in it'))
+    local last
+    storage.get_directory('photos', directory .. '/part', function(snapshot) last = snapshot end, { exclude = { 'large' } })
+    await(function() return last end, 'the part')
+    assert(last.files.completed == 1 and vim.fn.filereadable(directory .. '/part/large') == 0)
+  end },
+  { 'what a directory has refused is in the quickfix list', function()
+    file('links/plain.txt', 5)
+    assert(vim.loop.fs_symlink('plain.txt', directory .. '/links/link'))
+    storage.put_directory(directory .. '/links', 'links')
+    await(function() return said('1 files of links failed or were refused: see :copen') end, 'the report')
+    local item = vim.fn.getqflist()[1]
+    assert(vim.fn.bufname(item.bufnr):find('links/link$') and item.text:find('%(%-13%d+%)'), vim.inspect(item))
+    storage.put_directory(directory .. '/none', 'none')
+    await(function() return said('folder of none failed') end)
+  end },
+  { 'a directory is cancelled', function()
+    file('films/large', 5000000)
+    file('films/z', 2147483648)
+    vim.cmd('StoragePutDirectory ' .. directory .. '/films')
+    await(function() return said('films: %d+ %%$') or #storage.running() > 0 and storage.running()[1].task end, 'progress')
+    vim.cmd('StorageCancel')
+    await(function() return said('folder of films failed: cancelled %(%-13040%)') end, 'the end')
+  end },
+  { 'changes are heard', function()
+    local heard_of = {}
+    local stop = storage.observe('uploads', function(change) table.insert(heard_of, change or 'the end') end)
+    put(file('plain.txt', 3), 'other')
+    put(file('plain.txt', 3), 'uploads/a')
+    await(function() return #heard_of > 0 end, 'a change')
+    assert(heard_of[1].change == 'created' and heard_of[1].reference.url == 'gs://default-bucket/uploads/a')
+    stop()
+    put(file('plain.txt', 3), 'uploads/b')
+    assert(#heard_of == 1)
+    storage.observe('uploads', function(change) table.insert(heard_of, change or 'the end') end)
+    call('service/ping')
+    storage.stop()
+    assert(heard_of[2] == 'the end')
+  end },
+  { 'changes are said', function()
+    vim.cmd('StorageObserve')
+    await(function() return said('gs://default%-bucket/ is observed') end)
+    put(file('plain.txt', 3), 'said/a')
+    await(function() return said('created gs://default%-bucket/said/a$') end)
+    vim.cmd('StorageObserve!')
+    put(file('plain.txt', 3), 'said/b')
+    assert(not said('created gs://default%-bucket/said/b$'))
   end },
   { 'a request that is cancelled fails', function()
     local upload = storage.put_file(file('huge', 2147483648), 'huge')

@@ -9,11 +9,15 @@
  * protocol/reference.md. An unknown option of a method is a TypeError that names it.
  */
 import type * as said from "./src/methods.js";
-import type { Metadata, Methods, Settings, Status, TokenKind } from "./src/methods.js";
+import type { FolderItemState, Metadata, Methods, Settings, Status, TokenKind } from "./src/methods.js";
 import { ReferenceMethods, StorageMethods, TaskMethods } from "./src/methods.js";
+// @ts-ignore: without Node's types they are any, see Streams below.
+import type { Readable, Writable } from "node:stream";
 
 export type {
   Attempt,
+  FolderCounts,
+  FolderItemState,
   Metadata,
   Methods,
   Progress,
@@ -24,7 +28,7 @@ export type {
   Status,
   TokenKind,
 } from "./src/methods.js";
-export type Observer = (snapshot: Snapshot) => void;
+export type Observer<S = Snapshot> = (snapshot: S) => void;
 
 /** A token, with an optional lifetime in seconds; null for "no more". */
 export type FreshToken = string | { token: string; expiresIn?: number | null } | null | undefined;
@@ -88,14 +92,17 @@ export class Storage extends StorageMethods {
   /** The upload with this id; does not check that it exists. */
   uploadTask(id: string): UploadTask;
   downloadTask(id: string): DownloadTask;
+  folderTask(id: string): FolderTask;
 
-  /** All active uploads, or downloads, of the service, and the newest of the ended ones. */
+  /** All active uploads, downloads, or tasks over folders, of the service, and the newest of the ended ones. */
   uploadTasks(options?: RequestOptions): Promise<Snapshot[]>;
   downloadTasks(options?: RequestOptions): Promise<Snapshot[]>;
+  folderTasks(options?: RequestOptions): Promise<FolderSnapshot[]>;
 
   /** The same in pages: each task that exists throughout is listed once. */
   uploadTaskPages(options?: TaskPageOptions): AsyncGenerator<Snapshot[], void>;
   downloadTaskPages(options?: TaskPageOptions): AsyncGenerator<Snapshot[], void>;
+  folderTaskPages(options?: TaskPageOptions): AsyncGenerator<FolderSnapshot[], void>;
 
   /** Calls any method of the service by its name on the wire. */
   request<M extends keyof Methods>(
@@ -123,10 +130,10 @@ export interface TaskPageOptions extends RequestOptions {
   maxResults?: number;
 }
 
-export interface TaskOptions {
+export interface TaskOptions<S = Snapshot> {
   /** Listeners that are added before the start, as with `on`. */
-  observe?: { [status in Status]?: Observer };
-  onProgress?: Observer;
+  observe?: { [status in Status]?: Observer<S> };
+  onProgress?: Observer<S>;
   /** Cancels the task, whose error then has the signal's reason as its `cause`: a TimeoutError of a timeout. */
   signal?: Signal;
 }
@@ -144,6 +151,43 @@ export interface CopyOptions extends UploadOptions {
   ifSourceGenerationMatch?: said.Precondition;
   /** The same with its metageneration. */
   ifSourceMetagenerationMatch?: said.Precondition;
+}
+
+export interface PutStreamOptions extends UploadOptions {
+  /** The size of the object in bytes, if it is known. Other bytes than so many are an error. */
+  size?: number;
+  /** The MD5 that all bytes must have, in base64; with another one nothing is stored, and the task fails. */
+  md5Hash?: string;
+}
+
+export interface GetStreamOptions extends TaskOptions {
+  /** The first byte that is read; default: 0. */
+  offset?: number;
+}
+
+export interface DeleteAllOptions extends TaskOptions<FolderSnapshot> {
+  /** Takes only these files, which are patterns, such as `*.jpg` or `old/`; protocol/reference.md describes them. */
+  include?: readonly string[];
+  /** Leaves these files and folders out; also `delete` does. */
+  exclude?: readonly string[];
+  /** Must be true for the root of a bucket. */
+  everything?: boolean;
+  /** Changes nothing; `items()` of the task tells what would be done. */
+  dryRun?: boolean;
+}
+
+export interface FolderOptions extends Omit<DeleteAllOptions, "everything"> {
+  /** Skips a file whose target has the same size and checksum. */
+  changed?: boolean;
+  /** Deletes what the target has and the source has not, after everything else has succeeded. */
+  delete?: boolean;
+  /** 0 is the only value: nothing that is there is replaced. */
+  ifGenerationMatch?: said.Precondition;
+}
+
+export interface PutDirectoryOptions extends FolderOptions {
+  /** Of each new object. */
+  metadata?: MetadataChange;
 }
 
 /** A path in a bucket: a value. The object need not exist. */
@@ -178,6 +222,26 @@ export class Reference extends ReferenceMethods {
   writeToFile(file: string | FileURL, options?: TaskOptions): DownloadTask;
 
   /**
+   * Starts to upload what a source yields: a stream, a Blob, a generator, or bytes that are too long for putData. The
+   * source is read only as fast as it is stored. If it fails, the task is cancelled, and its error is the `cause`.
+   */
+  putStream(source: StreamSource, options?: PutStreamOptions): UploadTask;
+  /** The same without a source: a stream to write to. The object is there at its `finish`, as after `pipeline`. */
+  putStream(options?: PutStreamOptions): UploadStream;
+  /**
+   * Starts to download: a stream to read, or to iterate over. All bytes are of one generation. It emits `error` where
+   * they do not match the checksum of the object: then discard what was read.
+   */
+  getStream(options?: GetStreamOptions): DownloadStream;
+
+  /** Starts to upload a local directory below this reference, as one task that goes on after a restart. */
+  putDirectory(directory: string | FileURL, options?: PutDirectoryOptions): FolderTask;
+  /** Starts to download all that is below this reference to a local directory, as one task. */
+  writeToDirectory(directory: string | FileURL, options?: FolderOptions): FolderTask;
+  /** Starts to delete all objects below this reference, as one task. An object of its own name stays. */
+  deleteAll(options?: DeleteAllOptions): FolderTask;
+
+  /**
    * The changes of this object and of those below it from now on, whoever makes them; of a bucket those of all.
    *
    *     for await (const { change, reference } of await storage.reference("uploads").changes()) console.log(change, `${reference}`);
@@ -197,7 +261,7 @@ export interface Change {
 }
 
 /**
- * An upload or a download. It emits each event of the contract with a snapshot, and never "error": one that fails
+ * An upload, a download, or a task over a folder. It emits each event of the contract with a snapshot, and never "error": one that fails
  * without a listener is not an unhandled rejection. It also fails if it cannot start, or the service ends.
  *
  *     for await (const snapshot of task) console.log(snapshot.progress.fractionCompleted);
@@ -205,15 +269,15 @@ export interface Change {
  * An iteration yields the events from its start up to the last one; then it ends, or throws the error of the task. A
  * slow consumer gets only the newest progress. Leaving the iteration early does not stop the task.
  */
-interface Task extends AsyncIterable<Snapshot> {
-  on(event: Status, listener: Observer): this;
-  once(event: Status, listener: Observer): this;
-  off(event: Status, listener: Observer): this;
-  addListener(event: Status, listener: Observer): this;
-  removeListener(event: Status, listener: Observer): this;
+interface Task<S, Outcome> extends AsyncIterable<S> {
+  on(event: Status, listener: Observer<S>): this;
+  once(event: Status, listener: Observer<S>): this;
+  off(event: Status, listener: Observer<S>): this;
+  addListener(event: Status, listener: Observer<S>): this;
+  removeListener(event: Status, listener: Observer<S>): this;
   // The rest of Node's EventEmitter, so that a task can be used as one.
-  prependListener(event: Status, listener: Observer): this;
-  prependOnceListener(event: Status, listener: Observer): this;
+  prependListener(event: Status, listener: Observer<S>): this;
+  prependOnceListener(event: Status, listener: Observer<S>): this;
   removeAllListeners(event?: Status): this;
   emit(event: string | symbol, ...values: any[]): boolean;
   listeners(event: Status): any[];
@@ -224,7 +288,7 @@ interface Task extends AsyncIterable<Snapshot> {
   getMaxListeners(): number;
 }
 
-declare class Task extends TaskMethods {
+declare class Task<S, Outcome> extends TaskMethods {
   protected constructor();
 
   /** Unique across restarts of the service; undefined until the task has started. */
@@ -239,33 +303,100 @@ declare class Task extends TaskMethods {
   resume(): Promise<boolean>;
   /**
    * Ends the wait after a failure at once. A task that has failed with an error that may pass runs again, from its
-   * beginning: its listeners hear of it again, and `wait` is for its new end. False if the task cannot be retried.
+   * beginning, one over a folder with what has failed: its listeners hear of it again, and `wait` is for its new end;
+   * the callbacks of `observe` must be added anew. False if the task cannot be retried.
    */
   retry(): Promise<boolean>;
   /** Resolves once the task has ended. False if it had ended before, or completes at that moment. */
   cancel(): Promise<boolean>;
-  snapshot(): Promise<Snapshot>;
+  snapshot(): Promise<S>;
 
   /**
-   * The metadata of the object; rejects with the error of the task. The signal ends the wait, not the task. Also a task
+   * The metadata of the object, or of a folder the last snapshot; rejects with the error of the task. The signal ends the wait, not the task. Also a task
    * that ends before the promise is awaited is not an unhandled rejection.
    */
-  wait(options?: RequestOptions): Promise<Metadata>;
+  wait(options?: RequestOptions): Promise<Outcome>;
 
   /** Adds an observer; resolves to its handle. Calls it at once if the status matches the state of the task. */
-  observe(status: Status, callback: Observer): Promise<string>;
+  observe(status: Status, callback: Observer<S>): Promise<string>;
   /** Stops calls of its callback. False if there is no such observer. */
   removeObserver(handle: string): Promise<boolean>;
   /** Removes all observers that `observe` added, or those of one status; resolves to their number. */
   removeAllObservers(status?: Status): Promise<number>;
 }
 
-export class UploadTask extends Task {
+export class UploadTask extends Task<Snapshot, Metadata> {
+  private constructor();
+
+  /**
+   * Of an upload that putStream of an earlier session began, or of another program: a stream that goes on with it, from
+   * `offset` on, which is at most that of its snapshot: bytes that it has already are left out. If it is paused, resume it.
+   * Destroying the stream leaves the upload as it is.
+   */
+  stream(options?: { offset?: number; md5Hash?: string }): UploadStream;
+}
+
+export class DownloadTask extends Task<Snapshot, Metadata> {
   private constructor();
 }
 
-export class DownloadTask extends Task {
+export class FolderTask extends Task<FolderSnapshot, FolderSnapshot> {
   private constructor();
+
+  /** The files of the task, those of all pages, and why some of them failed; all, or those in these states. */
+  items(options?: { states?: readonly FolderItemState[] } & RequestOptions): AsyncGenerator<FolderItem, void>;
+}
+
+/** A task over a folder in one moment. */
+export type FolderSnapshot = Omit<said.FolderSnapshot, "task" | "reference" | "failures" | "error" | "observers"> & {
+  task: FolderTask;
+  reference: Reference;
+  /** The first 20 items that have failed or are refused; `items` of the task has all. */
+  failures?: FolderItem[];
+  error?: StorageError;
+};
+
+/** One file of a task over a folder. */
+export type FolderItem = Omit<said.FolderItem, "reference" | "error"> & { reference?: Reference; error?: StorageError };
+
+// Streams
+
+/** What putStream uploads. */
+export type StreamSource =
+  | ArrayBufferView
+  | ArrayBuffer
+  | string
+  | AsyncIterable<ArrayBufferView | ArrayBuffer | string>
+  | Iterable<ArrayBufferView | ArrayBuffer | string>
+  | { readonly size: number; stream(): object } // a Blob
+  | { readonly locked: boolean; getReader(): object }; // a ReadableStream
+
+/** The one, or the other where the first is any. */
+type Known<T, Otherwise> = 0 extends 1 & T ? Otherwise : T;
+
+/** A Writable of Node. Destroying one of putStream cancels its task. */
+export type UploadStream = Known<Writable, BareWritable> & { readonly task: UploadTask };
+
+/** A Readable of Node, which can be iterated over, and be piped. Destroying it cancels its task. */
+export type DownloadStream = Known<Readable, BareReadable> & {
+  readonly task: DownloadTask;
+  /** At the end: whether all bytes match the checksum of the object, which is false for a part of it. */
+  readonly verified: boolean | undefined;
+};
+
+interface BareWritable {
+  write(data: Uint8Array | string, callback?: (error?: Error | null) => void): boolean;
+  end(data?: Uint8Array | string): this;
+  destroy(error?: Error): this;
+  on(event: string, listener: (...values: any[]) => void): this;
+  once(event: string, listener: (...values: any[]) => void): this;
+}
+
+interface BareReadable extends AsyncIterable<Bytes> {
+  pipe<Destination>(destination: Destination): Destination;
+  destroy(error?: Error): this;
+  on(event: string, listener: (...values: any[]) => void): this;
+  once(event: string, listener: (...values: any[]) => void): this;
 }
 
 /** A task in one moment. */

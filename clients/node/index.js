@@ -2,4 +2,4 @@
 export { ServiceGoneError, StorageError } from "./src/errors.js";
 export { Reference } from "./src/reference.js";
 export { Storage } from "./src/storage.js";
-export { DownloadTask, UploadTask } from "./src/task.js";
+export { DownloadTask, FolderTask, UploadTask } from "./src/task.js";

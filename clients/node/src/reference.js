@@ -1,13 +1,19 @@
 /** A reference: a value, whose path is normalised as in the SDK. */
 import { inspect } from "node:util";
+import { pipeline } from "node:stream";
+import { contentOf, pieces, sourceOf } from "./bytes.js";
 import { Changes } from "./changes.js";
 import { localPath } from "./files.js";
-import { ReferenceMethods, STATUSES, METADATA } from "./methods.js";
+import { COUNTS, METADATA, ReferenceMethods, STATUSES } from "./methods.js";
 import { callbackOf, optionsOf } from "./options.js";
-import { DownloadTask, UploadTask } from "./task.js";
+import { DownloadTask, FolderTask, UploadTask } from "./task.js";
 
 const UPLOAD_OPTIONS = ["metadata", "ifGenerationMatch", "ifMetagenerationMatch"];
 const COPY_OPTIONS = [...UPLOAD_OPTIONS, "ifSourceGenerationMatch", "ifSourceMetagenerationMatch"];
+const STREAM_OPTIONS = [...UPLOAD_OPTIONS, "size"];
+const FOLDER_OPTIONS = ["include", "exclude", "changed", "delete", "dryRun", "ifGenerationMatch"];
+const DELETE_OPTIONS = ["include", "exclude", "everything", "dryRun"];
+const NO_FILES = Object.fromEntries(COUNTS.map((name) => [name, 0]));
 const TASK_OPTIONS = ["observe", "onProgress", "signal"];
 
 export class Reference extends ReferenceMethods {
@@ -63,24 +69,51 @@ export class Reference extends ReferenceMethods {
   // Tasks
 
   putData(data, options) {
-    const source = typeof data === "string" ? { text: data } : { data: bytes(data).toString("base64") };
-    return this.#begin(UploadTask, "reference/putData", source, UPLOAD_OPTIONS, options);
+    return this.#begin(UploadTask, "reference/putData", contentOf(data), UPLOAD_OPTIONS, options);
   }
 
   putFile(file, options) {
     return this.#begin(UploadTask, "reference/putFile", { file: localPath(file) }, UPLOAD_OPTIONS, options);
   }
 
+  /** With a source the task that uploads it; without one the stream to write to. */
+  putStream(...given) {
+    if (given.length === 0 || isPlain(given[0])) return this.#openStream(...given);
+    const [source, options] = given;
+    const from = sourceOf(source);
+    const stream = this.#openStream(options);
+    pipeline(from, pieces, stream, () => {}); // the task has the error
+    return stream.task;
+  }
+
   copy(to, options) {
-    return this.#begin(UploadTask, "reference/copy", { to: place(to) }, COPY_OPTIONS, options, to);
+    return this.#begin(UploadTask, "reference/copy", { to: place(to) }, COPY_OPTIONS, options, { written: to });
   }
 
   move(to, options) {
-    return this.#begin(UploadTask, "reference/move", { to: place(to) }, COPY_OPTIONS, options, to);
+    return this.#begin(UploadTask, "reference/move", { to: place(to) }, COPY_OPTIONS, options, { written: to });
   }
 
   writeToFile(file, options) {
     return this.#begin(DownloadTask, "reference/writeToFile", { file: localPath(file) }, [], options);
+  }
+
+  getStream(options) {
+    return this.#begin(DownloadTask, "reference/getStream", {}, ["offset"], options)._stream();
+  }
+
+  // Folders
+
+  putDirectory(directory, options) {
+    return this.#beginFolder("put", "reference/putDirectory", localPath(directory), [...FOLDER_OPTIONS, "metadata"], options);
+  }
+
+  writeToDirectory(directory, options) {
+    return this.#beginFolder("write", "reference/writeToDirectory", localPath(directory), FOLDER_OPTIONS, options);
+  }
+
+  deleteAll(options) {
+    return this.#beginFolder("delete", "reference/deleteAll", undefined, DELETE_OPTIONS, options);
   }
 
   // Changes
@@ -102,14 +135,28 @@ export class Reference extends ReferenceMethods {
     return { prefixes: folders, items: objects, ...rest };
   }
 
+  #openStream(options) {
+    const names = [...STREAM_OPTIONS, "md5Hash", ...TASK_OPTIONS];
+    const { md5Hash, ...more } = optionsOf("putStream", options, names, adviceFor(STREAM_OPTIONS));
+    const task = this.#begin(UploadTask, "reference/putStream", {}, STREAM_OPTIONS, more);
+    return task._stream({ md5Hash });
+  }
+
+  #beginFolder(kind, method, directory, own, options) {
+    const place = directory === undefined ? {} : { directory };
+    const beginning = { kind, files: NO_FILES, isPlanned: false, ...place };
+    return this.#begin(FolderTask, method, place, own, options, { beginning });
+  }
+
   /** `written` is the object of the task, where that is another one: a reference, or its URL. */
-  #begin(Kind, method, params, own, options, written = this) {
+  #begin(Kind, method, params, own, options, { written = this, beginning = {} } = {}) {
     const names = [...own, ...TASK_OPTIONS];
     const { observe, onProgress, signal, ...more } = optionsOf(method, options, names, adviceFor(own));
     const ears = { observe: optionsOf("observe", observe, STATUSES), onProgress: callbackOf("onProgress", onProgress), signal };
     for (const status of Object.keys(ears.observe)) callbackOf(`observe.${status}`, ears.observe[status] ?? {});
+    if (typeof written === "object") beginning.reference = written;
     const task = new Kind(this.#session);
-    return task._begin(written, method, { reference: this.toJSON(), ...params, ...more }, ears);
+    return task._begin(beginning, method, { reference: this.toJSON(), ...params, ...more }, ears);
   }
 }
 
@@ -129,8 +176,8 @@ function adviceFor(own) {
   return (name) => (own.includes("metadata") && METADATA.includes(name) ? `metadata: { ${name} } has it.` : undefined);
 }
 
-function bytes(data) {
-  if (ArrayBuffer.isView(data)) return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  if (data instanceof ArrayBuffer) return Buffer.from(data);
-  throw new TypeError("What is put must be bytes or a string.");
+/** Whether it can only be options: any other object is a source, or a mistake. */
+function isPlain(object) {
+  if (typeof object !== "object" || object === null || Symbol.iterator in object || Symbol.asyncIterator in object) return false;
+  return [Object.prototype, null].includes(Object.getPrototypeOf(object));
 }

@@ -3,9 +3,13 @@ import { Connection } from "./connection.js";
 import { ServiceGoneError, StorageError } from "./errors.js";
 import { Reference } from "./reference.js";
 import { tell } from "./snapshots.js";
-import { DownloadTask, UploadTask } from "./task.js";
+import { DownloadTask, FolderTask, UploadTask } from "./task.js";
 
-const KINDS = { "uploadTask/event": UploadTask, "downloadTask/event": DownloadTask };
+const KINDS = {
+  "uploadTask/event": UploadTask,
+  "downloadTask/event": DownloadTask,
+  "folderTask/event": FolderTask,
+};
 const START_PATIENCE = 30_000; // milliseconds for the first answer
 
 export class Session {
@@ -48,6 +52,11 @@ export class Session {
     }
   }
 
+  /** The bytes of the largest message that the service takes. */
+  get maxMessageBytes() {
+    return this.#connection.maxMessageBytes;
+  }
+
   request(method, params, options) {
     return this.#connection.request(method, params, options);
   }
@@ -63,9 +72,16 @@ export class Session {
     return new Reference(this, bucket, fullPath, object);
   }
 
-  snapshot(Kind, { task, reference, source, error, observers, ...rest }) {
-    const values = { task: this.task(Kind, task), reference: this.reference(reference), ...rest };
+  snapshot(Kind, { task, source, failures, observers, ...rest }) {
+    const values = { task: this.task(Kind, task), ...this.item(rest) };
     if (source) values.source = this.reference(source);
+    if (failures) values.failures = failures.map((item) => this.item(item));
+    return values;
+  }
+
+  /** What has a reference or an error, such as a file of a folder. */
+  item({ reference, error, ...rest }) {
+    const values = reference ? { reference: this.reference(reference), ...rest } : rest;
     return error ? { ...values, error: StorageError.fromWire(error) } : values;
   }
 

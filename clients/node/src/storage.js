@@ -5,7 +5,7 @@ import { StorageMethods } from "./methods.js";
 import { StorageError } from "./errors.js";
 import { callbackOf, optionsOf } from "./options.js";
 import { Session } from "./session.js";
-import { DownloadTask, UploadTask } from "./task.js";
+import { DownloadTask, FolderTask, UploadTask } from "./task.js";
 import { Child, Socket } from "./transport.js";
 import { isURL, parseURL } from "./url.js";
 
@@ -84,6 +84,10 @@ export class Storage extends StorageMethods {
     return this.#session.task(DownloadTask, id);
   }
 
+  folderTask(id) {
+    return this.#session.task(FolderTask, id);
+  }
+
   uploadTasks(options) {
     return this.#all("uploadTasks", UploadTask, options);
   }
@@ -92,12 +96,20 @@ export class Storage extends StorageMethods {
     return this.#all("downloadTasks", DownloadTask, options);
   }
 
+  folderTasks(options) {
+    return this.#all("folderTasks", FolderTask, options);
+  }
+
   uploadTaskPages(options) {
     return this.#pages(UploadTask, optionsOf("uploadTaskPages", options, PAGE_OPTIONS));
   }
 
   downloadTaskPages(options) {
     return this.#pages(DownloadTask, optionsOf("downloadTaskPages", options, PAGE_OPTIONS));
+  }
+
+  folderTaskPages(options) {
+    return this.#pages(FolderTask, optionsOf("folderTaskPages", options, PAGE_OPTIONS));
   }
 
   async request(method, params = {}, options) {

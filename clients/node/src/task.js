@@ -1,13 +1,22 @@
-/** Uploads and downloads. */
+/** Uploads, downloads, and tasks over folders. */
+import { contentOf } from "./bytes.js";
 import { ServiceGoneError, StorageError } from "./errors.js";
 import { STATUSES, TaskMethods } from "./methods.js";
 import { optionsOf } from "./options.js";
 import { onAbort } from "./signals.js";
 import { Snapshots, tell } from "./snapshots.js";
+import { DownloadStream, UploadStream } from "./streams.js";
 
 const NOTHING = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
 const ENDED = new Set(["success", "failed", "cancelled"]);
 const ignore = () => {};
+
+/** The end of a task: a promise with its two functions. */
+function newEnd() {
+  const end = {};
+  end.promise = quiet(new Promise((resolve, reject) => Object.assign(end, { resolve, reject })));
+  return end;
+}
 
 /** The same promise. The end of a task may come before its caller awaits it: then it is no unhandled rejection. */
 function quiet(promise) {
@@ -15,8 +24,9 @@ function quiet(promise) {
   return promise;
 }
 
-/** The common part of uploads and downloads. It emits no "error" event, so it needs no listener. */
+/** The common part of all tasks. It emits no "error" event, so it needs no listener. */
 class Task extends TaskMethods {
+  static outcome = ({ metadata }) => metadata;
   #session;
   #id;
   #started;
@@ -26,9 +36,11 @@ class Task extends TaskMethods {
   #isOver = false;
   #isPaused = false;
   #isHolding = false;
+  #isStream = false;
   #waiters = 0;
-  #end = {};
+  #end = newEnd();
   #signal;
+  #reason;
   #forgetSignal = ignore;
 
   constructor(session, id) {
@@ -37,13 +49,7 @@ class Task extends TaskMethods {
     this.#id = id;
     this.#last = { task: this, status: "resume", state: "queued", progress: NOTHING };
     this.#started = Promise.resolve(id);
-    this.#awaitEnd();
     if (id !== undefined) this.on("newListener", (event) => STATUSES.includes(event) && this.#listen());
-  }
-
-  #awaitEnd() {
-    this.#end.promise = new Promise((resolve, reject) => Object.assign(this.#end, { resolve, reject }));
-    this.#end.promise.catch(ignore);
   }
 
   get id() {
@@ -78,7 +84,7 @@ class Task extends TaskMethods {
     return this.#call("snapshot", (result) => this.#session.snapshot(this.constructor, result));
   }
 
-  /** Resolves to the metadata of the object, or rejects with the error of the task. */
+  /** Resolves to the outcome of the task, or rejects with its error. */
   wait(options) {
     return quiet(this.#wait(options));
   }
@@ -91,7 +97,7 @@ class Task extends TaskMethods {
     const aborted = new Promise((_, reject) => (forget = onAbort(signal, () => reject(signal.reason))));
     this.#keepGoing({ waiters: 1 });
     try {
-      return (await Promise.race([this.#end.promise, aborted])).metadata;
+      return this.constructor.outcome(await Promise.race([this.#end.promise, aborted]));
     } finally {
       forget();
       this.#keepGoing({ waiters: -1 });
@@ -141,11 +147,11 @@ class Task extends TaskMethods {
 
   // Used by the other modules
 
-  /** Requests the task, and observes all its events. */
-  _begin(reference, method, params, { signal, observe, onProgress }) {
+  /** Requests the task, and observes all its events. `beginning` is what is known of its first snapshot. */
+  _begin(beginning, method, params, { signal, observe, onProgress }) {
     for (const [status, callback] of Object.entries(observe)) this.on(status, callback);
     if (onProgress) this.on("progress", onProgress);
-    if (typeof reference === "object") this.#last.reference = reference;
+    Object.assign(this.#last, beginning);
     this.#signal = signal;
     this.#enter();
     const then = (result) => this.#adopt(result);
@@ -153,8 +159,19 @@ class Task extends TaskMethods {
       ? Promise.reject(StorageError.cancelled(signal.reason))
       : this.#session.request(method, { ...params, observe: true }, { then });
     this.#started.catch((error) => this._fail(error));
-    this.#forgetSignal = onAbort(signal, () => void this.cancel().catch(ignore));
+    this.#heedSignal();
     return this;
+  }
+
+  #heedSignal() {
+    this.#forgetSignal = onAbort(this.#signal, () => void this.cancel().catch(ignore));
+  }
+
+  /** From now on the task waits for this program. Returns the bytes of the largest message that the service takes. */
+  _asStream() {
+    this.#isStream = true;
+    this.#keepGoing();
+    return this.#session.maxMessageBytes;
   }
 
   _hear(snapshot) {
@@ -162,7 +179,8 @@ class Task extends TaskMethods {
     this.#last = snapshot;
     this.#isOver = snapshot.status === "success" || snapshot.status === "failure";
     this.#keepGoing({ isPaused: snapshot.state === "paused" });
-    if (snapshot.error?.reason === "cancelled" && this.#signal?.aborted) snapshot.error._causedBy(this.#signal.reason);
+    const reason = this.#signal?.aborted ? this.#signal.reason : this.#reason;
+    if (snapshot.error?.reason === "cancelled" && reason !== undefined) snapshot.error._causedBy(reason);
     tell(() => this.emit(snapshot.status, snapshot));
     for (const iteration of this.#iterations) iteration.push(snapshot);
     if (!this.#isOver) return;
@@ -176,6 +194,23 @@ class Task extends TaskMethods {
   _fail(error) {
     const state = error.reason === "cancelled" ? "cancelled" : "failed";
     this._hear({ ...this.#last, status: "failure", state, error });
+  }
+
+  /** Cancels the task, whose error then has the reason as its `cause`. */
+  _abandon(reason) {
+    if (this.#isOver) return;
+    this.#reason = reason;
+    void this.cancel().catch(ignore);
+  }
+
+  /** A task that has failed runs again: it has another end, of which its listeners hear. */
+  #renew(snapshot) {
+    this.#last = this.#session.snapshot(this.constructor, snapshot);
+    this.#end = newEnd();
+    this.#reason = undefined;
+    this.#isOver = this.#isListening = false;
+    this.#heedSignal();
+    this.#listen();
   }
 
   #adopt(result) {
@@ -192,11 +227,15 @@ class Task extends TaskMethods {
     this.#keepGoing();
   }
 
-  /** Holds the event loop for a running task, and for a paused one that is awaited and that other clients can resume. */
+  /**
+   * Holds the event loop for a running task, and for a paused one that is awaited and that other clients can resume; for
+   * a stream, which waits for this program, only while it is awaited.
+   */
   #keepGoing({ isPaused = this.#isPaused, waiters = 0 } = {}) {
     this.#isPaused = isPaused;
     this.#waiters += waiters;
-    const canMove = !isPaused || (this.#session.isShared && this.#waiters > 0);
+    const isAwaited = this.#waiters > 0;
+    const canMove = (!isPaused && !this.#isStream) || (isAwaited && (!isPaused || this.#session.isShared));
     const mayMove = this.#isListening && !this.#isOver && canMove;
     if (mayMove === this.#isHolding) return;
     this.#isHolding = mayMove;
@@ -209,13 +248,6 @@ class Task extends TaskMethods {
     if (this.#isListening) return;
     this.#enter();
     Promise.all(STATUSES.map((status) => this.#observe(status))).catch((error) => this._fail(error));
-  }
-
-  /** A task that has failed runs again: it has another end, of which its listeners hear. */
-  #renew() {
-    this.#isOver = this.#isListening = false;
-    this.#awaitEnd();
-    this.#listen();
   }
 
   #observe(status, callback) {
@@ -233,6 +265,11 @@ class Task extends TaskMethods {
     return this.#call(verb, then, { ...params, ...more }, signal);
   }
 
+  /** A page of the items of a folder. */
+  _toItems({ items, ...rest }) {
+    return { items: items.map((item) => this.#session.item(item)), ...rest };
+  }
+
   #call(verb, then, params = {}, signal = undefined) {
     const method = `${this.constructor.kind}Task/${verb}`;
     return this.#session.request(method, { task: this.#id, ...params }, { signal, then });
@@ -246,7 +283,7 @@ class Task extends TaskMethods {
       return false;
     }
     const then = ({ accepted, snapshot }) => {
-      if (this.#isOver && !ENDED.has(snapshot.state)) this.#renew();
+      if (this.#isOver && !ENDED.has(snapshot.state)) this.#renew(snapshot);
       this.#keepGoing({ isPaused: snapshot.state === "paused" });
       return accepted;
     };
@@ -256,8 +293,53 @@ class Task extends TaskMethods {
 
 export class UploadTask extends Task {
   static kind = "upload";
+
+  // Of an upload that putStream began
+
+  stream(options) {
+    return this._stream({ ...optionsOf("stream", options, ["offset", "md5Hash"]), isToStay: true });
+  }
+
+  _stream(options) {
+    return new UploadStream(this, { ...options, maxMessageBytes: this._asStream() });
+  }
+
+  _append(data, options) {
+    return this._ask("append", contentOf(data), ["offset"], options);
+  }
+
+  _finish(options) {
+    return this._ask("finish", {}, ["md5Hash"], options);
+  }
 }
 
 export class DownloadTask extends Task {
   static kind = "download";
+
+  // Of a download that getStream began
+
+  _stream() {
+    this._asStream();
+    return new DownloadStream(this);
+  }
+
+  _read() {
+    const then = ({ data, ...rest }) => ({ data: Buffer.from(data, "base64"), ...rest });
+    return this._ask("read", {}, [], {}, then);
+  }
+}
+
+export class FolderTask extends Task {
+  static kind = "folder";
+  static outcome = (snapshot) => snapshot;
+
+  async *items(options) {
+    const { states, signal } = optionsOf("items", options, ["states", "signal"]);
+    let pageToken;
+    do {
+      const page = await this._ask("items", { states, pageToken }, [], { signal }, (result) => this._toItems(result));
+      yield* page.items;
+      ({ pageToken } = page);
+    } while (pageToken !== undefined);
+  }
 }

@@ -10,7 +10,7 @@ import * as client from "../index.js";
 import { METHODS } from "../src/methods.js";
 import { check } from "./support.js";
 
-const KINDS = ["upload", "download"];
+const KINDS = ["upload", "download", "folder"];
 
 const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
 const declarations = read("../index.d.ts");
@@ -27,12 +27,13 @@ const own = (type) => Object.getOwnPropertyNames(type).filter(isPublic);
 test("all that is exported is declared, with all its members, and nothing else is", () => {
   const exported = [...declarations.matchAll(/^export class (\w+)/gm)].map((match) => match[1]);
   assert.deepEqual(exported.sort(), Object.keys(client).sort());
-  const classes = [client.Storage, client.Reference, client.StorageError, Object.getPrototypeOf(client.UploadTask)];
+  const tasks = [Object.getPrototypeOf(client.UploadTask), client.UploadTask, client.FolderTask];
+  const classes = [client.Storage, client.Reference, client.StorageError, ...tasks];
   for (const type of classes) {
-    const statics = ["length", "name", "prototype", "fromWire", "cancelled"];
-    const inherited = type === client.StorageError ? [] : own(Object.getPrototypeOf(type.prototype));
+    const statics = ["length", "name", "prototype", "fromWire", "cancelled", "kind", "outcome"];
+    const inherited = [client.StorageError, ...tasks.slice(1)].includes(type) ? [] : own(Object.getPrototypeOf(type.prototype));
     const members = [...own(type.prototype), ...own(type).filter((name) => !statics.includes(name)), ...inherited];
-    const head = type.name === "Task" ? "declare class Task " : `export class ${type.name} `;
+    const head = type.name === "Task" ? "declare class Task<" : `export class ${type.name} `;
     const declared = [...names(head), ...names(`export class ${type.name}Methods `)];
     const set = ["code", "reason", "data", "bucket", "fullPath", "object", "constructor", "protected"];
     const known = members.filter((name) => name !== "name" || type === client.Reference);
@@ -41,7 +42,7 @@ test("all that is exported is declared, with all its members, and nothing else i
 });
 
 test("what the client asks for is in the table", () => {
-  const files = ["changes", "connection", "reference", "session", "storage", "task"];
+  const files = ["changes", "connection", "reference", "session", "storage", "streams", "task"];
   const asked = [...files.map((name) => read(`../src/${name}.js`)).join("").matchAll(/"([a-z]+\/[a-zA-Z]+)"/g)].map((match) => match[1]);
   const others = ["auth/refreshToken", "storage/changed", ...METHODS, ...KINDS.map((kind) => `${kind}Task/event`)];
   assert.ok(asked.includes("reference/putFile"));

@@ -1,6 +1,6 @@
 /** What people write: it is compiled, and never run. */
 import { ServiceGoneError, Storage, StorageError, UploadTask } from "storage-rpc-client";
-import type { Metadata, Snapshot, State } from "storage-rpc-client";
+import type { FolderItem, FolderSnapshot, Metadata, Snapshot, State } from "storage-rpc-client";
 
 const storage: Storage = await Storage.spawn({ program: "storage-rpc", args: ["--root", "x"], shared: false, bucket: "photos" });
 const space = storage.reference("images/space.jpg");
@@ -25,6 +25,33 @@ const { items, pageToken } = await space.root().list({ maxResults: 10 });
 const bytes: Uint8Array = await items[0]!.getData(1024);
 const version: string = (await storage.request("service/status")).version;
 
+const folder = space.putDirectory("images", {
+  include: ["*.jpg"],
+  dryRun: true,
+  metadata: { cacheControl: "no-store" },
+  onProgress: ({ files }) => console.log(files.completed, files.total),
+});
+folder.on("failure", ({ failures }: FolderSnapshot) => console.log(failures?.[0]?.error?.reason));
+const refused: FolderItem[] = [];
+for await (const item of folder.items({ states: ["refused", "failed"] })) refused.push(item);
+const planned: boolean = (await folder.wait()).isPlanned && (await folder.retry());
+await space.writeToDirectory(new URL("file:///tmp/images"), { changed: true, delete: true, ifGenerationMatch: 0 }).wait();
+const [{ files }] = (await storage.folderTasks()) as [FolderSnapshot];
+await space.root().deleteAll({ everything: true }).wait();
+
+async function* lines() {
+  yield "a line";
+}
+const streamed: Metadata = await space.putStream(lines(), { size: 6, md5Hash: "…" }).wait();
+const stream = space.putStream();
+storage.uploadTask(id).stream({ offset: (await task.snapshot()).offset ?? 0, md5Hash: "…" }).end();
+stream.write(new Uint8Array(3));
+stream.end("the end");
+const read = space.getStream({ offset: 3 });
+for await (const piece of read) console.log(piece.length);
+const verified: boolean | undefined = read.verified;
+console.log(refused.length, planned, files.deleted, streamed.size, await stream.task.wait(), verified);
+
 try {
   await space.updateMetadata({ cacheControl: null });
 } catch (error) {
@@ -44,3 +71,9 @@ await storage.request("reference/list", { maxResults: "10" });
 new UploadTask();
 // @ts-expect-error: the size is a number.
 const size: string = metadata.size;
+// @ts-expect-error: there is no such state of a file.
+folder.items({ states: ["running"] });
+// @ts-expect-error: only a folder has a directory.
+(await task.snapshot()).directory;
+// @ts-expect-error: numbers are no bytes.
+space.putStream([1, 2]);

@@ -7,6 +7,7 @@ local say, sentence, complain = service.say, service.sentence, service.complain
 local M = { call = service.call }
 
 local transfers = {} -- what was begun here and has not ended, the newest last
+local observers = {} -- what is called with each change, by handle
 
 --- `command`: program and flags; else `storage-rpc connect`, the service that all clients of the root share, where the
 --- program is $STORAGE_RPC or on the PATH. A command without `connect` starts a private service, which ends with Neovim.
@@ -30,16 +31,42 @@ local function percent(snapshot)
   return math.floor(snapshot.progress.fractionCompleted * 100)
 end
 
+local function success(transfer, snapshot)
+  local name, url, files = tail(transfer.file), snapshot.reference.url, snapshot.files
+  if transfer.kind == 'upload' then
+    return ('stored %s as %s'):format(name, url)
+  elseif transfer.kind == 'download' then
+    return ('downloaded %s from %s'):format(name, url)
+  end
+  local how = snapshot.kind == 'put' and 'stored below' or 'downloaded from'
+  return ('%d files %s %s, %d unchanged, %d refused'):format(files.completed, how, url, files.unchanged, files.refused)
+end
+
+--- Puts the files of a folder that have failed or were refused into the quickfix list.
+local function report(transfer, snapshot)
+  if not snapshot.failures then
+    return
+  end
+  local params = { task = transfer.task, states = { 'failed', 'refused' } }
+  service.call('folderTask/items', params, function(_, page)
+    local items = vim.tbl_map(function(item)
+      return { filename = transfer.file .. '/' .. item.path, text = sentence(item.error), type = 'E' }
+    end, page and page.items or snapshot.failures)
+    vim.fn.setqflist({}, ' ', { title = 'storage-rpc: ' .. transfer.file, items = items })
+    local more = page and page.pageToken and ' and more' or ''
+    say(('%d%s files of %s failed or were refused: see :copen'):format(#items, more, tail(transfer.file)), vim.log.levels.WARN)
+  end)
+end
+
 local function finish(transfer, snapshot)
   transfers = vim.tbl_filter(function(one) return one ~= transfer end, transfers)
-  local name = tail(transfer.file) -- the whole path would make Neovim ask for ENTER
   if snapshot.error then
+    local name = tail(transfer.file) -- the whole path would make Neovim ask for ENTER
     say(('%s of %s failed: %s'):format(transfer.kind, name, sentence(snapshot.error)), vim.log.levels.ERROR)
-  elseif transfer.kind == 'upload' then
-    say(('stored %s as %s'):format(name, snapshot.reference.url))
   else
-    say(('downloaded %s from %s'):format(name, snapshot.reference.url))
+    say(success(transfer, snapshot))
   end
+  report(transfer, snapshot)
   if transfer.on_end then
     transfer.on_end(snapshot)
   end
@@ -62,6 +89,10 @@ local function show_progress(transfer, snapshot)
 end
 
 function service.hear(method, params)
+  if method == 'storage/changed' then
+    local observer = observers[params.handle]
+    return observer and observer(params)
+  end
   local snapshot = params.snapshot
   for _, transfer in ipairs(transfers) do
     if transfer.task == snapshot.task and method == transfer.kind .. 'Task/event' then
@@ -79,6 +110,11 @@ function service.hear(method, params)
 end
 
 function service.lose(failure)
+  local lost = observers
+  observers = {}
+  for _, observer in pairs(lost) do
+    observer(nil)
+  end
   for _, transfer in ipairs(vim.list_slice(transfers)) do
     if transfer.task then -- else its request fails
       fail(transfer, failure)
@@ -124,8 +160,8 @@ end
 
 --- Calls back with the active transfers of the service that this Neovim did not start.
 local function others(callback)
-  local found, left = {}, 2
-  for _, kind in ipairs({ 'upload', 'download' }) do
+  local found, left = {}, 3
+  for _, kind in ipairs({ 'upload', 'download', 'folder' }) do
     service.call(kind .. 'Task/list', nil, function(failure, answer)
       complain(failure)
       for _, snapshot in ipairs(answer and answer.tasks or {}) do
@@ -181,8 +217,9 @@ end
 
 -- Transfers
 
-local function begin(kind, method, file, reference, on_end)
-  local transfer = { kind = kind, file = vim.fn.fnamemodify(file, ':p'), tenth = 0, wanted = {}, on_end = on_end }
+local function begin(kind, method, file, reference, on_end, options)
+  local path = vim.fn.fnamemodify(file, ':p'):gsub('(.)/+$', '%1')
+  local transfer = { kind = kind, file = path, tenth = 0, wanted = {}, on_end = on_end }
   table.insert(transfers, transfer)
   M.reference(reference, function(failure, place)
     if failure then
@@ -191,7 +228,8 @@ local function begin(kind, method, file, reference, on_end)
     transfer.reference = place
     -- As a URL, a name may have any bytes.
     local observed = { 'progress', 'pause', 'success', 'failure' }
-    local params = { reference = place, file = vim.uri_from_fname(transfer.file), observe = observed }
+    local params = vim.tbl_extend('error', { reference = place, observe = observed }, options or {})
+    params[kind == 'folder' and 'directory' or 'file'] = vim.uri_from_fname(transfer.file)
     M.call(method, params, function(refusal, snapshot)
       if refusal then
         return fail(transfer, refusal)
@@ -213,6 +251,64 @@ end
 --- Downloads gs://BUCKET/PATH, or a path in the default bucket, to a file; `on_end` gets the last snapshot.
 function M.get_file(reference, file, on_end)
   return begin('download', 'reference/writeToFile', file, reference, on_end)
+end
+
+--- Uploads the files of a directory below a reference, as one task. `options` are those of reference/putDirectory, such
+--- as { exclude = { '*.tmp' }, changed = true }. What has failed is in the quickfix list.
+function M.put_directory(directory, reference, on_end, options)
+  return begin('folder', 'reference/putDirectory', directory, reference, on_end, options)
+end
+
+--- Downloads what is below a reference to a directory; `options` are those of reference/writeToDirectory.
+function M.get_directory(reference, directory, on_end, options)
+  return begin('folder', 'reference/writeToDirectory', directory, reference, on_end, options)
+end
+
+-- Changes
+
+local function say_change(url)
+  return function(change)
+    say(change and ('%s %s'):format(change.change, change.reference.url) or url .. ' is not observed any more')
+  end
+end
+
+--- Calls back with each change of a reference and of the objects below it, and with nil when the service has ended; says
+--- them without a callback. Returns a function that ends it.
+function M.observe(reference, callback)
+  local handle, is_over
+  local function stop()
+    is_over = true
+    if handle and observers[handle] then
+      observers[handle] = nil
+      service.call('storage/removeObserver', { handle = handle }, complain)
+    end
+  end
+  M.reference(reference, function(failure, place)
+    if failure or is_over then
+      return complain(failure)
+    end
+    M.call('storage/observe', { reference = place }, function(refusal, answer)
+      if refusal then
+        return complain(refusal)
+      end
+      handle = answer.handle
+      observers[handle] = callback or say_change(place.url)
+      if is_over then
+        stop()
+      elseif not callback then
+        say(('%s is observed'):format(place.url))
+      end
+    end)
+  end)
+  return stop
+end
+
+--- Ends all that is observed.
+function M.unobserve()
+  for handle in pairs(observers) do
+    observers[handle] = nil
+    service.call('storage/removeObserver', { handle = handle }, complain)
+  end
 end
 
 function M.reference(reference, callback)

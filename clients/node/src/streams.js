@@ -1,0 +1,110 @@
+/**
+ * The ends of uploads and downloads that are streams of Node.
+ *
+ *     UploadStream     write ─▶ pieces ─▶ append, a few on their way ─▶ finish ─▶ end of the task
+ *     DownloadStream   read ─▶ push, until the reader is highWaterMark behind
+ *
+ * The service answers an append when it has taken the bytes; while too many have no answer, the stream takes no more: that
+ * is the back pressure. A stream that is destroyed cancels its task, except one that goes on with an earlier upload, and a
+ * task that fails destroys its stream.
+ */
+import { Readable, Writable } from "node:stream";
+
+const PIECE = 1 << 20; // bytes
+const MOST = 4; // appends on their way
+const FRAME = 4096; // bytes of a message besides its data
+
+export class UploadStream extends Writable {
+  #end;
+  #isToStay;
+  #place;
+  #pieceBytes;
+  #onTheirWay = new Set();
+
+  /** `offset` is where in the object the first bytes are, of an upload that goes on. */
+  constructor(task, { maxMessageBytes, offset, md5Hash, isToStay = false }) {
+    super({ highWaterMark: PIECE });
+    this.#place = offset === undefined ? {} : { offset };
+    this.#isToStay = isToStay;
+    this.#end = md5Hash === undefined ? {} : { md5Hash };
+    this.#pieceBytes = Math.min(PIECE, Math.floor(((maxMessageBytes - FRAME) / 4) * 3)); // in base64
+    this.task = task;
+    task.on("failure", ({ error }) => this.destroy(error));
+  }
+
+  _construct(callback) {
+    this.task.started().then(() => callback(), callback);
+  }
+
+  _write(chunk, encoding, callback) {
+    this.#send(chunk).then(() => callback(), callback);
+  }
+
+  /** What was written meanwhile goes together. */
+  _writev(chunks, callback) {
+    this.#send(Buffer.concat(chunks.map(({ chunk }) => chunk))).then(() => callback(), callback);
+  }
+
+  _final(callback) {
+    this.#finish().then(() => callback(), callback);
+  }
+
+  _destroy(error, callback) {
+    if (!this.#isToStay) this.task._abandon(error ?? undefined);
+    callback(error);
+  }
+
+  async #send(bytes) {
+    for (let at = 0; at < bytes.length && !this.destroyed; at += this.#pieceBytes) {
+      this.#append(bytes.subarray(at, at + this.#pieceBytes));
+      if (this.#onTheirWay.size >= MOST) await Promise.race(this.#onTheirWay);
+    }
+  }
+
+  #append(piece) {
+    const answered = this.task._append(piece, this.#place);
+    this.#place = {};
+    this.#onTheirWay.add(answered);
+    const done = () => this.#onTheirWay.delete(answered);
+    answered.then(done, (error) => this.destroy(error));
+  }
+
+  async #finish() {
+    await Promise.all(this.#onTheirWay);
+    await this.task._finish(this.#end);
+    await this.task.wait();
+  }
+}
+
+export class DownloadStream extends Readable {
+  /** Whether all bytes match the checksum of the object; undefined before the end. */
+  verified;
+  #isAtEnd = false;
+
+  constructor(task) {
+    super({ highWaterMark: 2 * PIECE });
+    this.task = task;
+    task.on("failure", ({ error }) => this.destroy(error));
+  }
+
+  _construct(callback) {
+    this.task.started().then(() => callback(), callback);
+  }
+
+  _read() {
+    this.task._read().then((piece) => this.#take(piece), (error) => this.destroy(error));
+  }
+
+  _destroy(error, callback) {
+    if (!this.#isAtEnd) this.task._abandon(error ?? undefined);
+    callback(error);
+  }
+
+  #take({ data, isEnd, verified }) {
+    if (this.destroyed) return;
+    this.#isAtEnd = isEnd;
+    if (isEnd) this.verified = verified;
+    this.push(data);
+    if (isEnd) this.push(null);
+  }
+}
