@@ -25,6 +25,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     let endpoint: String?
     let origin: TaskRequest.Origin?
     private let copy: CopyRequest?
+    /// Nil where its client neither sends nor fetches the bytes piece by piece.
+    var stream: (any TaskStream)?
     /// Of an upload; nil once its success is published.
     private var metadata: TaskSnapshot.Metadata?
     /// Nil once the task has ended, or is paused with its bytes on disk.
@@ -78,6 +80,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// Keeps no more of an ended task than its snapshot shows.
     func dropWorkingState() {
         (recordWriter, timer) = (nil, nil)
+        if Strategy.kind == .upload { stream = nil }
         switch (machine.state, metadata) {
         case (.ended(.succeeded), _): metadata = nil
         case (_, .uploading(let settable, let md5Hash)): metadata = .uploading(settable.bounded, md5Hash: md5Hash)
@@ -101,6 +104,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
             kind: Strategy.kind, task: id, status: status ?? state.status, state: state(for: status),
             progress: machine.progress, reference: reference, metadata: metadata, endpoint: endpoint, origin: origin,
             copy: copy)
+        if origin == .stream, !snapshot.state.isFinished { snapshot.offset = stream?.offset }
         if var retry = machine.retry {
             retry.error = retry.error.orAbout(reference)
             snapshot.retry = retry

@@ -42,6 +42,7 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
     Root.self,
     PutData.self,
     PutFile.self,
+    PutStream.self,
     CopyObject.self,
     MoveObject.self,
     Exists.self,
@@ -54,6 +55,7 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
     ListAll.self,
     GetData.self,
     WriteToFile.self,
+    GetStream.self,
     Pause<UploadStrategy>.self,
     Resume<UploadStrategy>.self,
     Cancel<UploadStrategy>.self,
@@ -64,6 +66,8 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
     Observe<UploadStrategy>.self,
     RemoveObserver<UploadStrategy>.self,
     RemoveAllObservers<UploadStrategy>.self,
+    Append.self,
+    Finish.self,
     Pause<DownloadStrategy>.self,
     Resume<DownloadStrategy>.self,
     Cancel<DownloadStrategy>.self,
@@ -74,6 +78,7 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
     Observe<DownloadStrategy>.self,
     RemoveObserver<DownloadStrategy>.self,
     RemoveAllObservers<DownloadStrategy>.self,
+    ReadPiece.self,
 ]
 
 /// The notifications of the service.

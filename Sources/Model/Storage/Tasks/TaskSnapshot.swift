@@ -78,8 +78,10 @@ public struct TaskSnapshot: Equatable, Sendable {
     public var retry: Retry?
     /// The endpoint that it belongs to, where it is not the service's own.
     public var endpoint: String?
-    /// Who sends the bytes of an upload, where that is no client of JSON-RPC.
+    /// Where the bytes come from, or go to, where that is neither a file nor memory.
     public var origin: TaskRequest.Origin?
+    /// The next byte of a stream; nil for any other task, and once the task has ended.
+    public var offset: Int64?
     /// What a copy is made of; nil for any other task.
     public var copy: CopyRequest?
 
