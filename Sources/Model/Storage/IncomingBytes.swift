@@ -87,7 +87,10 @@ public final class IncomingBytes: Sendable {
 
     /// The object has this size and these checksums, whether its last piece is there or not. Nil: its client goes on.
     package func end(at size: Int64?, _ expected: Expected = .init()) {
-        state.withLock { $0.whole = State.Whole(size: size ?? announced, expected: expected) }
+        state.withLock { state in
+            state.whole = State.Whole(size: size ?? announced, expected: expected)
+            if state.piece == nil { state = State(state.whole) }
+        }
     }
 
     /// Where the piece is that is there.

@@ -62,6 +62,7 @@ import Storage
     /// An append has failed since the last one that has not.
     private var hasGap = false
     private var isFinishing = false
+    private var expected = IncomingBytes.Expected()
     private let changed = Waiters()
 
     /// `offset` is what an earlier process has recorded; nil for a new task.
@@ -108,7 +109,7 @@ import Storage
         if let size = source.announced, end != size { throw StorageError.otherSize(end, than: size) }
         guard let task else { throw StorageError(.cancelled, "The upload has ended.") }
         if !isFinishing {
-            isFinishing = true
+            (isFinishing, self.expected) = (true, expected)
             source.end(at: end, expected)
             pump()
         }
@@ -191,7 +192,7 @@ import Storage
         sending = range.upperBound
         let piece = IncomingBytes.Piece(range, read: reader(of: range))
         Loop.immediateTask { [self] in
-            let answer = try? await upload.send(piece, isLast: isLast, source.expected)
+            let answer = try? await upload.send(piece, isLast: isLast, expected)
             sending = nil
             guard let answer else { return }
             note(answer, after: range, isLast: isLast, of: upload)

@@ -45,7 +45,7 @@ public struct Progress: Equatable, Sendable {
     public static var unknown: Progress { .unknown(after: 0) }
 
     /// The total is unknown: at least the bytes that there are.
-    static func unknown(after completed: Int64) -> Progress {
+    package static func unknown(after completed: Int64) -> Progress {
         var progress = Progress(completedUnitCount: completed, totalUnitCount: completed)
         progress.totalIsKnown = false
         return progress
