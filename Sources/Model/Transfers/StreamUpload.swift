@@ -205,13 +205,12 @@ import Storage
         let parts = held.filter { $0.start < range.upperBound && $0.end > range.lowerBound }
         return { buffer, offset in
             for part in parts {
-                let place = max(offset, part.start)..<min(offset + Int64(buffer.count), part.end)
-                if place.isEmpty { continue }
+                let first = max(offset, part.start), last = min(offset + Int64(buffer.count), part.end)
+                guard first < last else { continue }
                 part.bytes.withUnsafeBytes { all in
                     let from = UnsafeRawBufferPointer(
-                        rebasing: all[Int(place.lowerBound - part.start)..<Int(place.upperBound - part.start)])
-                    UnsafeMutableRawBufferPointer(rebasing: buffer[Int(place.lowerBound - offset)...])
-                        .copyMemory(from: from)
+                        rebasing: all[Int(first - part.start)..<Int(last - part.start)])
+                    UnsafeMutableRawBufferPointer(rebasing: buffer[Int(first - offset)...]).copyMemory(from: from)
                 }
             }
         }
