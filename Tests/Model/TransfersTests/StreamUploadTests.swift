@@ -11,7 +11,8 @@ import Testing
 
     // MARK: - Positions
 
-    @Test func `Appends are taken in the order in which they arrive, and those that wait go as one piece`() async throws {
+    @Test func `Appends are taken in the order in which they arrive, and those that wait go as one piece`() async throws
+    {
         let scene = try await StreamScene()
         let first = scene.append("ab")
         #expect(try await scene.session.nextStep() == .send(0..<2))
@@ -132,6 +133,8 @@ import Testing
         try await TransfersFixture.succeedElsewhere()
         #expect(!scene.session.isInFlight && scene.task.snapshot().offset == 4)
         #expect(scene.task.resume())
+        #expect(try await scene.session.nextStep() == .query)
+        scene.session.answer(.received(upTo: 2))
         #expect(try await scene.session.nextStep() == .send(2..<4))
         scene.session.answer(.received(upTo: 4))
         #expect(try await append.value.offset == 4)
