@@ -189,7 +189,8 @@ let package = Package(
             ],
             path: "Tests/Engines/EngineTests"),
 
-        .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "Platform", "TestSupport"]),
+        .testTarget(
+            name: "TransfersTests", dependencies: ["Transfers", "Storage", "Checksums", "Platform", "TestSupport"]),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "Resources", "TestSupport"]),
 
         .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "Platform", "TestSupport"]),

@@ -204,7 +204,7 @@ extension RestartableService {
     }
 }
 
-private func md5(_ bytes: [UInt8]) -> [UInt8] {
+func md5(_ bytes: [UInt8]) -> [UInt8] {
     var context = checksums_md5()
     checksums_md5_init(&context)
     bytes.withUnsafeBytes { checksums_md5_update(&context, $0.baseAddress, $0.count) }

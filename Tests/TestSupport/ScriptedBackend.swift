@@ -10,6 +10,7 @@ package final class ScriptedBackend: Backend {
     package let smallUploadsAtOnce = 256
     package let oneRequestLimit: Int64
     package let chunkSizes: ChunkSizes
+    package let takesAnyPiece: Bool
     package var downloadsAtOnce: Int { uploadsAtOnce }
     /// What `inspect` says of every file.
     package let inspection: Result<FileIdentity, StorageError>
@@ -30,7 +31,7 @@ package final class ScriptedBackend: Backend {
 
     package init(
         kind: EngineKind = .embedded, uploadsAtOnce: Int = 2, oneRequestLimit: Int64 = 1,
-        chunkSizes: ChunkSizes = ChunkSizes(first: 2, largest: 8),
+        chunkSizes: ChunkSizes = ChunkSizes(first: 2, largest: 8), takesAnyPiece: Bool = true,
         inspection: Result<FileIdentity, StorageError> = .success(.ofSize(20)),
         describe: @escaping Describe = { reference, _ throws(StorageError) in throw .objectNotFound(reference) },
         read: @escaping Read = { reference, _, _ throws(StorageError) in throw .objectNotFound(reference) },
@@ -45,6 +46,7 @@ package final class ScriptedBackend: Backend {
         self.uploadsAtOnce = uploadsAtOnce
         self.oneRequestLimit = oneRequestLimit
         self.chunkSizes = chunkSizes
+        self.takesAnyPiece = takesAnyPiece
         self.inspection = inspection
     }
 

@@ -42,6 +42,8 @@ import Storage
     private var object: ObjectMetadata?
     private var checksum = Checksum()
     private var isVerified: Bool?
+    /// Why the task has ended without all bytes.
+    private var failure: StorageError?
     private var reads: [Read] = []
     private let asked = Waiters()
     private let answered = Waiters()
@@ -62,6 +64,7 @@ import Storage
     /// - Parameter mayBegin: waited for before the piece is fetched.
     public func read(_ length: Int64, mayBegin: @escaping @Loop () async throws -> Void) async throws -> Piece {
         let read = Read(length, mayBegin)
+        if let failure { throw failure }
         if let isVerified { return Piece(bytes: [], offset: offset, isVerified: isVerified) }
         reads.append(read)
         asked.wakeAll()
@@ -85,9 +88,9 @@ import Storage
     }
 
     func taskEnded() {
-        let error = task?.snapshot().error
+        failure = task?.snapshot().error
         let end = Piece(bytes: [], offset: offset, isVerified: isVerified)
-        for read in reads where read.outcome == nil { read.outcome = error.map { .failure($0) } ?? .success(end) }
+        for read in reads where read.outcome == nil { read.outcome = failure.map { .failure($0) } ?? .success(end) }
         (reads, object) = ([], nil)
         answered.wakeAll()
     }

@@ -63,6 +63,8 @@ import Storage
     private var hasGap = false
     private var isFinishing = false
     private var expected = IncomingBytes.Expected()
+    /// What an append gets once the task has ended.
+    private var ended: StorageError?
     private let changed = Waiters()
 
     /// `offset` is what an earlier process has recorded; nil for a new task.
@@ -143,6 +145,7 @@ import Storage
     /// Gives bytes their place. Throws where they have none.
     private func take(_ bytes: [UInt8], at offset: Int64?) throws(StorageError) -> Range<Int64> {
         if let offset, offset < 0 { throw .invalidArgument("offset", "offset must be at least 0, not \(offset).") }
+        if let ended { throw ended }
         if isFinishing { throw .invalidArgument("task", "The upload is being finished: it takes no more bytes.") }
         do throws(StorageError) {
             guard let place = offset ?? (isPositionLost ? nil : end) else { throw .unknownPosition(end) }
@@ -205,13 +208,12 @@ import Storage
         let parts = held.filter { $0.start < range.upperBound && $0.end > range.lowerBound }
         return { buffer, offset in
             for part in parts {
-                let place = max(offset, part.start)..<min(offset + Int64(buffer.count), part.end)
-                if place.isEmpty { continue }
+                let first = max(offset, part.start), last = min(offset + Int64(buffer.count), part.end)
+                guard first < last else { continue }
                 part.bytes.withUnsafeBytes { all in
                     let from = UnsafeRawBufferPointer(
-                        rebasing: all[Int(place.lowerBound - part.start)..<Int(place.upperBound - part.start)])
-                    UnsafeMutableRawBufferPointer(rebasing: buffer[Int(place.lowerBound - offset)...])
-                        .copyMemory(from: from)
+                        rebasing: all[Int(first - part.start)..<Int(last - part.start)])
+                    UnsafeMutableRawBufferPointer(rebasing: buffer[Int(first - offset)...]).copyMemory(from: from)
                 }
             }
         }
@@ -285,6 +287,7 @@ import Storage
         settle()
         // After a success all bytes are stored.
         let error = task?.snapshot().error
+        ended = error ?? .endedStream
         for one in waiting.values where one.outcome == nil { one.outcome = error.map { .failure($0) } ?? .success(()) }
         changed.wakeAll()
     }

@@ -100,7 +100,8 @@ public struct TransferLog: Sendable {
         tasks[task.id] === task && finished.removeFirst { $0 == task.id }
     }
 
-    var areAtRest: Bool { !tasks.values.contains { !$0.isAtRest } }
+    /// No task runs, except streams: those wait for their clients, who may be gone.
+    var areAtRest: Bool { !tasks.values.contains { !$0.isAtRest && $0.origin != .stream } }
 
     /// Pauses all tasks that can still be paused; queued ones first, so that none of them starts.
     func suspend() async throws {

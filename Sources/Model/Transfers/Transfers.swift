@@ -99,7 +99,7 @@ import Storage
         uploads.count(of: state) + downloads.count(of: state) + folders.count(of: state)
     }
 
-    /// Returns when all tasks are paused or have ended.
+    /// Returns when all tasks but streams are paused or have ended.
     public func restsOnly() async throws {
         try await ready()
         while areRunning { try await rest.wait() }

@@ -128,6 +128,53 @@ import Testing
         ])
     }
 
+    // MARK: - Streams
+
+    /// A step that sends from 4 on waits for a request of a stream.
+    private func stream() -> Machine {
+        var machine = Machine(announcedSize: nil, isStream: true)
+        machine.converse([(.stepBegan(.send(4..<20)), [])])
+        return machine
+    }
+
+    @Test(
+        arguments: [.failed(.busy), .unsettled(.busy), .failed(.refused), .superseded(.gone)]
+            as [UploadStrategy.Answer])
+    func `A failure is that of a stream's task, and the request stays for the next step`(
+        answer: UploadStrategy.Answer
+    ) {
+        var machine = stream()
+        machine.converse([
+            (.requested(.send(4..<8, isLast: false)), [.perform(.send(4..<8))]),
+            (.engineAnswered(answer), [.endStep(answer)]),
+            (.stepBegan(.query), [.perform(.query)]),
+            (.engineAnswered(.received(upTo: 6)), [.endStep(.received(upTo: 6))]),
+            (.stepBegan(.send(6..<20)), [.perform(.send(6..<8))]),
+            (.engineAnswered(.received(upTo: 8)), [.endStep(.received(upTo: 8)), .acknowledge(upTo: 8)]),
+        ])
+    }
+
+    @Test func `A stream whose session is lost has a gap, and says where it begins`() throws {
+        var machine = stream()
+        machine.converse([
+            (.requested(.send(4..<8, isLast: false)), [.perform(.send(4..<8))]),
+            (.engineAnswered(.forgotten(.gone)), [.endStep(.forgotten(.gone))]),
+            (.stepBegan(.open), [.perform(.open)]),
+            (.engineAnswered(.opened()), [.endStep(.opened())]),
+        ])
+        let error = try #require(refusal(machine.handle(.stepBegan(.send(0..<20)))))
+        #expect(error.message.contains("begin at 4, but the next one is that at 0") && machine.offset == 0)
+    }
+
+    @Test func `A request of a stream that has failed for good gets the end of the task`() {
+        var machine = stream()
+        machine.converse([
+            (.requested(.send(4..<8, isLast: true)), [.perform(.send(4..<8))]),
+            (.engineAnswered(.failed(.refused)), [.endStep(.failed(.refused))]),
+            (.discarded, [.answerWithEnd]),
+        ])
+    }
+
     // MARK: - Ends of steps
 
     @Test func `A step that waits stops at once`() {

@@ -1,0 +1,279 @@
+import Platform
+import Storage
+import TestSupport
+import Testing
+
+@testable import Transfers
+
+/// Uploads whose clients append the bytes: what the engine gets, and what the clients hear.
+@Loop @Suite(.watchdog(minutes: 10)) struct StreamUploadTests {
+    private static let granule = ChunkSizes.granularity
+
+    // MARK: - Positions
+
+    @Test func `Appends are taken in the order in which they arrive, and those that wait go as one piece`() async throws
+    {
+        let scene = try await StreamScene()
+        let first = scene.append("ab")
+        #expect(try await scene.session.nextStep() == .send(0..<2))
+        let others = ["cd", "", "e"].map { scene.append($0) }
+        try await until { scene.stream.offset == 5 }
+        scene.session.answer(.received(upTo: 2))
+        #expect(try await first.value == .init(offset: 2, durable: 2))
+        #expect(try await scene.session.nextStep() == .send(2..<5))
+        #expect(try scene.sent(2..<5) == "cde")
+        scene.session.answer(.received(upTo: 5))
+        for other in others { #expect(try await other.value == .init(offset: 5, durable: 5)) }
+    }
+
+    @Test func `A gap is refused, and then each append without an offset, until one has the right one`() async throws {
+        let scene = try await StreamScene(having: "abcd")
+        let gap = try await failure { _ = try await scene.stream.append([1], at: 5) }
+        #expect(gap.code == .invalidArgument && gap.message.contains("begin at 5, but the next one is that at 4"))
+        let lost = try await failure { _ = try await scene.stream.append([1], at: nil) }
+        #expect(lost.param == "offset" && lost.message.contains("The next one is that at 4"))
+        let early = try await failure { _ = try await scene.stream.finish(.init()) }
+        #expect(early.code == .invalidArgument)
+        let repeated = scene.append("cdef", at: 2)
+        #expect(try await scene.session.nextStep() == .send(4..<6))
+        #expect(try scene.sent(4..<6) == "ef")
+        scene.session.answer(.received(upTo: 6))
+        #expect(try await repeated.value.offset == 6)
+        #expect(try await scene.stream.append(Array("abc".utf8), at: 0) == .init(offset: 6, durable: 6))
+    }
+
+    @Test func `Bytes beyond the announced size, and an end before it, are refused, and the upload goes on`()
+        async throws
+    {
+        let scene = try await StreamScene(size: 4, having: "abc")
+        let long = try await failure { _ = try await scene.stream.append([1, 2], at: nil) }
+        #expect(long.param == "size" && long.message.contains("end at 5, but the upload has announced 4"))
+        let last = scene.append("d", at: 3)
+        #expect(try await scene.session.nextStep() == .send(3..<4))
+        scene.session.answer(.received(upTo: 4))
+        _ = try await last.value
+        let end = Task { try await scene.stream.finish(.init()) }
+        #expect(try await scene.session.nextStep() == .send(4..<4))
+        scene.complete(4)
+        #expect(try await end.value.state == .success)
+    }
+
+    @Test func `An end before the announced size is refused`() async throws {
+        let scene = try await StreamScene(size: 4, having: "abc")
+        #expect(try await failure { _ = try await scene.stream.finish(.init()) }.param == "size")
+    }
+
+    @Test func `An append that is cancelled takes its bytes back, and those behind it fail`() async throws {
+        let scene = try await StreamScene()
+        let first = scene.append("ab")
+        #expect(try await scene.session.nextStep() == .send(0..<2))
+        let (second, third) = (scene.append("cd"), scene.append("ef"))
+        try await until { scene.stream.offset == 6 }
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        #expect(try await failure { _ = try await third.value }.message.contains("the next one is that at 2"))
+        scene.session.answer(.received(upTo: 2))
+        #expect(try await first.value.offset == 2)
+        #expect(scene.stream.offset == 2 && scene.transfers.streamMemory.bytes == 0)
+    }
+
+    // MARK: - Engines that take chunks
+
+    @Test func `Small appends to an engine that takes chunks are answered at once, and make one chunk`() async throws {
+        let scene = try await StreamScene(takesAnyPiece: false, chunk: Self.granule)
+        let some = [UInt8](repeating: 7, count: 100_000)
+        for number in 1...2 {
+            #expect(try await scene.stream.append(some, at: nil) == .init(offset: Int64(number * 100_000), durable: 0))
+        }
+        let last = scene.append(some)
+        #expect(try await scene.session.nextStep() == .send(0..<Self.granule))
+        scene.session.answer(.received(upTo: Self.granule))
+        #expect(try await last.value.offset == 300_000)
+        try await until { scene.task.machine.progress.completedUnitCount == Self.granule }
+        let end = Task { try await scene.stream.finish(.init()) }
+        #expect(try await scene.session.nextStep() == .send(Self.granule..<300_000))
+        scene.complete(300_000)
+        _ = try await end.value
+        #expect(scene.transfers.streamMemory.bytes == 0)
+    }
+
+    @Test func `An append beyond a chunk waits until the engine has the chunk`() async throws {
+        let scene = try await StreamScene(takesAnyPiece: false, chunk: Self.granule)
+        let large = scene.append([UInt8](repeating: 7, count: Int(2 * Self.granule) + 1))
+        #expect(try await scene.session.nextStep() == .send(0..<Self.granule))
+        scene.session.answer(.received(upTo: Self.granule))
+        #expect(try await scene.session.nextStep() == .send(Self.granule..<2 * Self.granule))
+        scene.session.answer(.received(upTo: 2 * Self.granule))
+        #expect(try await large.value == .init(offset: 2 * Self.granule + 1, durable: 2 * Self.granule))
+    }
+
+    // MARK: - Failures and ends
+
+    @Test func `A failure is retried with the same bytes, and the snapshot says so`() async throws {
+        let scene = try await StreamScene()
+        let append = scene.append("abcd")
+        #expect(try await scene.session.nextStep() == .send(0..<4))
+        scene.session.answer(.failed(.busy))
+        let rest = try await scene.stage.clock.nextSleep()
+        #expect(scene.task.snapshot().retry?.attempt == 1)
+        scene.stage.clock.advance(by: rest)
+        #expect(try await scene.session.nextStep() == .query)
+        scene.session.answer(.received(upTo: 2))
+        #expect(try await scene.session.nextStep() == .send(2..<4))
+        #expect(try scene.sent(2..<4) == "cd")
+        scene.session.answer(.received(upTo: 4))
+        #expect(try await append.value.offset == 4)
+    }
+
+    @Test func `An append to a paused task waits until it is resumed`() async throws {
+        let scene = try await StreamScene(having: "ab")
+        #expect(try await scene.task.pause())
+        let append = scene.append("cd")
+        try await until { scene.stream.offset == 4 }
+        try await TransfersFixture.succeedElsewhere()
+        #expect(!scene.session.isInFlight && scene.task.snapshot().offset == 4)
+        #expect(scene.task.resume())
+        #expect(try await scene.session.nextStep() == .query)
+        scene.session.answer(.received(upTo: 2))
+        #expect(try await scene.session.nextStep() == .send(2..<4))
+        scene.session.answer(.received(upTo: 4))
+        #expect(try await append.value.offset == 4)
+    }
+
+    @Test func `Whoever waits when the task ends gets its end, and the bytes are gone`() async throws {
+        let scene = try await StreamScene(having: "ab")
+        #expect(try await scene.task.pause())
+        let append = scene.append("cd")
+        try await until { scene.stream.offset == 4 }
+        #expect(try await scene.task.cancel())
+        #expect(try await failure { _ = try await append.value }.code == .cancelled)
+        #expect(try await failure { _ = try scene.task.openStream() }.code == .cancelled)
+        #expect(scene.transfers.streamMemory.bytes == 0 && scene.task.snapshot().offset == nil)
+    }
+
+    @Test func `A session that is lost leaves a gap, and the client may begin anew`() async throws {
+        let scene = try await StreamScene(having: "abcd")
+        let append = scene.append("ef")
+        #expect(try await scene.session.nextStep() == .send(4..<6))
+        scene.session.answer(.forgotten(.refused))
+        #expect(try await scene.session.nextStep() == .open)
+        scene.session.answer(.opened())
+        let gap = try await failure { _ = try await append.value }
+        #expect(gap.message.contains("begin at 4, but the next one is that at 0"))
+        #expect(scene.stream.offset == 0)
+        let again = scene.append("abcdef", at: 0)
+        #expect(try await scene.session.nextStep() == .send(0..<6))
+        scene.session.answer(.received(upTo: 6))
+        #expect(try await again.value == .init(offset: 6, durable: 6))
+    }
+
+    @Test func `The engine compares the MD5 that the end brings`() async throws {
+        let scene = try await StreamScene(having: "ab")
+        let md5 = [UInt8](repeating: 9, count: 16)
+        let end = Task { try await scene.stream.finish(.init(md5: md5)) }
+        #expect(try await scene.session.nextStep() == .send(2..<2))
+        let source = scene.session.upload.source
+        guard case .incoming(let bytes) = source else { return #expect(Bool(false)) }
+        #expect(bytes.expected.md5 == md5 && source.size == 2)
+        #expect(try await failure { _ = try await scene.stream.append([1], at: nil) }.param == "task")
+        scene.session.answer(.failed(.refused))
+        #expect(try await failure { _ = try await end.value }.code == .unauthorized)
+    }
+
+    // MARK: - Other tasks
+
+    @Test func `A stream counts as a task, and not as an upload session`() async throws {
+        var limits = TransferLimits()
+        (limits.tasks, limits.uploadSessions) = (1, 0)
+        let scene = try await StreamScene(limits: limits)
+        let refusal = try await failure {
+            _ = try await scene.transfers.uploadStream(size: nil, to: TransfersFixture.reference(), .init())
+        }
+        #expect(refusal.message.contains("--max-tasks"))
+        #expect(scene.transfers.uploadSessions.isEmpty)
+    }
+
+    @Test func `A stream of an earlier process waits, and goes on where its engine is`() async throws {
+        let scene = try await StreamScene(having: "abcd", InMemoryTaskStore())
+        let later = try await scene.stage.afterCrash()
+        let task = try #require(later.transfers.uploads.all.first)
+        #expect(task.state == .paused && task.snapshot().offset == 4 && task.snapshot().origin == .stream)
+        let stream = try task.openStream()
+        #expect(try await failure { _ = try await stream.append([1], at: nil) }.message.contains("at 4"))
+        let append = Task { try await stream.append(Array("efgh".utf8), at: 4) }
+        try await until { stream.offset == 8 }
+        #expect(task.resume())
+        let session = try await later.backend.nextSession()
+        #expect(try await session.nextStep() == .query)
+        // More than was recorded.
+        session.answer(.received(upTo: 6))
+        #expect(try await session.nextStep() == .send(6..<8))
+        session.answer(.received(upTo: 8))
+        #expect(try await append.value == .init(offset: 8, durable: 8))
+    }
+
+    @Test func `A later process does not end a stream before bytes that its engine has`() async throws {
+        let scene = try await StreamScene(having: "abcd", InMemoryTaskStore())
+        let later = try await scene.stage.afterCrash()
+        let task = try #require(later.transfers.uploads.all.first)
+        #expect(task.resume())
+        let session = try await later.backend.nextSession()
+        #expect(try await session.nextStep() == .query)
+        session.answer(.received(upTo: 6))
+        let error = try await failure { _ = try await task.openStream().finish(.init()) }
+        #expect(error.message.contains("the upload has 6 bytes"))
+        #expect(task.snapshot().offset == 6)
+    }
+}
+
+/// An upload stream over a scripted engine, which is open.
+@Loop private final class StreamScene {
+    let stage: TransfersFixture
+    let task: UploadTask
+    let stream: StreamUpload
+    let session: ScriptedSession
+    var transfers: Transfers { stage.transfers }
+
+    init(
+        size: Int64? = nil, having bytes: String = "", takesAnyPiece: Bool = true, chunk: Int64? = nil,
+        limits: TransferLimits = .init(), _ store: InMemoryTaskStore? = nil
+    ) async throws {
+        stage = TransfersFixture(ScriptedBackend(takesAnyPiece: takesAnyPiece), store, limits: limits)
+        if let chunk { try stage.transfers.settings.setUploadChunkSize(chunk) }
+        task = try await stage.transfers.uploadStream(size: size, to: TransfersFixture.reference(), .init())
+        stream = try task.openStream()
+        session = try await stage.backend.nextSession()
+        session.mark = "mark"
+        task.start()
+        #expect(try await session.nextStep() == .open)
+        session.answer(.opened())
+        try await until { self.task.session?.waitsForItsClient == true }
+        guard !bytes.isEmpty else { return }
+        let append = append(bytes)
+        #expect(try await session.nextStep() == .send(0..<Int64(bytes.utf8.count)))
+        session.answer(.received(upTo: Int64(bytes.utf8.count)))
+        _ = try await append.value
+        try await until { self.task.session?.waitsForItsClient == true }
+    }
+
+    func append(_ text: String, at offset: Int64? = nil) -> Task<StreamUpload.Position, any Error> {
+        append(Array(text.utf8), at: offset)
+    }
+
+    func append(_ bytes: [UInt8], at offset: Int64? = nil) -> Task<StreamUpload.Position, any Error> {
+        Task { [stream] in try await stream.append(bytes, at: offset) }
+    }
+
+    /// What the engine reads.
+    func sent(_ range: Range<Int64>) throws -> String {
+        guard case .incoming(let incoming) = session.upload.source else { return "" }
+        var bytes = [UInt8](repeating: 0, count: range.count)
+        let outcome = bytes.withUnsafeMutableBytes { buffer in
+            Result { () throws(StorageError) in try incoming.read(into: buffer, at: range.lowerBound) }
+        }
+        try outcome.get()
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func complete(_ size: Int64) { session.answer(.completed(.stored(session.upload.reference, size: size))) }
+}
