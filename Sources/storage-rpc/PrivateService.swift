@@ -28,6 +28,7 @@ struct PrivateService {
         let done = DispatchSemaphore(value: 0)
         Task { [engine] in
             await engine.backend.settle()
+            await engine.removeTemporaryFiles()
             done.signal()
         }
         _ = done.wait(timeout: .now() + 2)

@@ -234,6 +234,7 @@ final class Server {
                 space.transfers.discardUnrecordedDownloads()
                 await space.transfers.recordEnds()
                 await space.engine.backend.settle()
+                await space.engine.removeTemporaryFiles()
             }
             isSuspended = true
             for connection in connections.values { Task { await connection.finish() } }

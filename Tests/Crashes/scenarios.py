@@ -1,6 +1,7 @@
 """What clients do while the machine fails."""
 import base64
 import dataclasses
+import json
 import random
 import sqlite3
 
@@ -11,6 +12,7 @@ SMALL, SMALL2 = (random.Random(seed).randbytes(5000) for seed in (1, 2))
 LARGE, LARGE2 = (random.Random(seed).randbytes(600_000) for seed in (3, 4))  # one step, or three chunks
 HUGE = random.Random(5).randbytes(1_100_000)  # arrives in a file with a name
 CHUNK = 256 << 10
+FAILED = "00000000-0000-4000-8000-000000000000"  # the id of a task
 FIRST = {"contentType": "text/first", "cacheControl": "no-store", "customMetadata": {"a": "1", "b": "2"}}
 SECOND = {"contentType": "text/second", "customMetadata": {"c": "3"}}
 
@@ -117,6 +119,19 @@ class Get(Step):
         return World(world.objects, world.files | {self.file: world.objects[self.path].data})
 
 
+class Retry(Get):
+    """Runs the download of `leave_failure` again, or another one where that has failed for good meanwhile."""
+
+    def call(self, service, work):
+        answer = service.call("downloadTask/retry", task=FAILED)
+        if answer["accepted"]:
+            service.call("downloadTask/wait", task=FAILED)
+        elif answer["snapshot"]["state"] == "failed":
+            if answer["snapshot"]["error"]["code"] == -13030:
+                raise AssertionError("a failed download is not retried")
+            super().call(service, work)
+
+
 class Link(Step):
     method = "downloadURL"
 
@@ -186,6 +201,20 @@ def leave_leftovers(root):
     database.close()
 
 
+def leave_failure(root):
+    """A download of keep/large that has failed, but may be retried."""
+    database = sqlite3.connect(root / "storage.sqlite3")
+    file = root.parent.parent / "work" / "out" / "new"  # of each run
+    request = {"file": str(file), "patience": 600, "hasOwnTokens": False, "isSpooled": False}
+    error = {"code": -13030, "message": "The disk was busy.", "retryable": True, "attempts": []}
+    database.execute(
+        "INSERT INTO tasks (id, place, kind, number, bucket, name, completed, request, ended, outcome, error)"
+        " VALUES (?, (SELECT place FROM tasks), 'download', 1, 'bucket', CAST('keep/large' AS BLOB), 0, ?, 1, 'failed', ?)",
+        (FAILED, json.dumps(request), json.dumps(error)))
+    database.commit()
+    database.close()
+
+
 ALL = [
     Scenario("first start", [Put("a", SMALL)], at_start=True),
     Scenario("start with leftovers", [List("")], KEPT, leave_leftovers, at_start=True),
@@ -215,6 +244,7 @@ ALL = [
     Scenario("download large", [Get("keep/large", "new")], KEPT),
     Scenario("download huge", [Get("a", "new")], [*KEPT, Put("a", HUGE)], needs_inodes=True),
     Scenario("download over a file", [Get("keep/large", "old")], KEPT, files={"old": SMALL2}),
+    Scenario("retried download", [Retry("keep/large", "new")], KEPT, leave_failure),
     Scenario("download URLs", [Link("a"), Revoke("a"), Link("a")], [*KEPT, Put("a", LARGE)]),
     Scenario("one after the other", [Put("b", SMALL), PutFile("a", LARGE), List(""), Put("a", SMALL2, SECOND), Delete("a")], KEPT),
     Scenario(

@@ -170,7 +170,7 @@ import Testing
         ("lss", "did you mean ls?"), ("ls --recursiv", "did you mean --recursive?"), ("put -x a b", "unknown flag -x"),
         ("frobnicate", "try: storage-rpc help"), ("put tree/a.txt s3://b/c", "is no reference"),
         ("put tree/a.txt ./x", "is no reference"), ("put tree/a.txt gs:/b/c", "is no reference"),
-        ("set a", "needs something to change"), ("tasks end x", "takes resume, cancel or forget"),
+        ("set a", "needs something to change"), ("tasks end x", "takes resume, retry, cancel or forget"),
         ("call service/ping 3", "PARAMS is a JSON object"),
     ])
     func `An invalid argument is refused with an error that names it`(words: String, sentence: String) async {
@@ -304,6 +304,24 @@ import Testing
         #expect(resumed.text.contains("success  100%") && resumed.text.hasSuffix("\nlarge\n"), "\(resumed.text)")
         #expect(await sh("$S tasks -q forget \(id) && $S tasks -q") == (0, ""))
         #expect(await sh("$S tasks cancel nothing").text.contains("there is no task nothing"))
+    }
+
+    @Test func `tasks retries what an earlier process could not carry out`() async throws {
+        let file = directory + "/tree/a.txt"
+        let messages = """
+            {"jsonrpc":"2.0","id":1,"method":"storage/updateSettings","params":{"maxUploadRetryTime":0}}
+            {"jsonrpc":"2.0","id":2,"method":"harness/arm","params":{"on":"whole","do":{"fail":{"httpStatus":503}}}}
+            {"jsonrpc":"2.0","id":3,"method":"reference/putFile","params":{"reference":"gs://b/late","file":"\(file)","wait":true}}
+            """
+        try write(messages + "\n", "tree/messages")
+        let failed = await sh("$S serve --root r --harness < tree/messages 2> log | grep -c 13030; $S tasks --root r")
+        let task = try #require(failed.text.split(separator: "\n").first { $0.contains("gs://b/late") })
+        #expect(task.contains("failed") && failed.text.hasPrefix("1\n"), "\(failed.text)")
+        let id = try #require(task.split(separator: " ").first)
+        let retried = await sh("$S tasks retry \(id.prefix(8)) --root r; $S tasks --root r; $S ls gs://b --root r")
+        #expect(retried.text.contains("success  100%") && retried.text.hasSuffix("\nlate\n"), "\(retried.text)")
+        let again = await sh("$S tasks retry \(id) --root r")
+        #expect(again.status == 1 && again.text.contains("is success; only one that failed"), "\(again.text)")
     }
 
     @Test func `call --events prints the events of a task until it ends`() async throws {

@@ -218,10 +218,11 @@ extension InMemoryFolderPlan.State {
             if isTransfer, item.state != .refused {
                 (counts.total, counts.totalBytes) = (counts.total + 1, counts.totalBytes + item.size)
             }
+            if !isTransfer, item.state != .refused { counts.toDelete += 1 }
             switch item.state {
             case .refused: counts.refused += 1
             case .failed: counts.failed += 1
-            case .pending: counts.toDelete += isTransfer ? 0 : 1
+            case .pending: break
             case .done where !isTransfer: counts.deleted += 1
             case .done:
                 (counts.completed, counts.completedBytes) = (counts.completed + 1, counts.completedBytes + item.size)

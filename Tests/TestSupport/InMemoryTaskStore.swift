@@ -108,6 +108,16 @@ package final class InMemoryTaskStore: TaskRecordStore {
         if isEnd { ends.deliver(record.id) }
     }
 
+    package func reopen(_ record: TaskRecord) async throws(StorageError) -> Bool {
+        try await turn()
+        guard takesRecords else { throw StorageError(.quotaExceeded, "There is no room left.") }
+        return state.withLock { state in
+            guard case .ended(.failed, _)? = state.records[record.id]?.stage, !state.isDead else { return false }
+            state.records[record.id] = record
+            return true
+        }
+    }
+
     package func keepEnd(of record: TaskRecord) async throws(StorageError) {
         let failure = state.withLock { state in
             if state.takesEnds, !state.isDead { state.records[record.id] = record }

@@ -23,7 +23,7 @@ extension ClientCommandRunner {
                 try self.carryOut(verb, task)
             }
         }
-        if verb == .resume { try endTransfers() }
+        if verb.continuesTasks { try endTransfers() }
     }
 
     private typealias ListedTask = (kind: String, id: String, snapshot: JSON)
@@ -53,13 +53,13 @@ extension ClientCommandRunner {
 
     private func carryOut(_ verb: TaskVerb, _ task: ListedTask) throws {
         let params: JSON = ["task": .string(task.id)]
-        guard verb == .resume else {
-            let answer = try client.call("\(task.kind)/\(verb.rawValue)", params)
-            guard answer["accepted"] == false else { return }
-            let hint = verb == .forget ? "; cancel it first" : ""
-            return fail("task \(task.id) is \(answer["snapshot"]?["state"]?.string ?? "gone")\(hint)")
+        let answer = try client.call("\(task.kind)/\(verb.rawValue)", params)
+        // One that cannot be resumed runs, or has ended: both are followed.
+        if verb != .resume, answer["accepted"] == false {
+            let state = answer["snapshot"]?["state"]?.string ?? "gone"
+            return fail("task \(task.id) is \(state)\(verb.hint)")
         }
-        _ = try client.call("\(task.kind)/resume", params)
+        guard verb.continuesTasks else { return }
         // Not before: an observer gets the present state first, which was paused. It gets an end, too.
         for status in ["progress", "pause", "success", "failure"] {
             _ = try client.call("\(task.kind)/observe", ["task": .string(task.id), "status": .string(status)])
@@ -105,6 +105,20 @@ extension ClientCommandRunner {
                 }
                 if ["success", "failure"].contains(snapshot["status"]?.string) { return }
             }
+        }
+    }
+}
+
+extension TaskVerb {
+    /// The command follows the tasks to their ends.
+    fileprivate var continuesTasks: Bool { self == .resume || self == .retry }
+
+    /// What to do where it was not accepted.
+    fileprivate var hint: String {
+        switch self {
+        case .forget: "; cancel it first"
+        case .retry: "; only one that failed for a reason that may pass, or waits after a failure, can be retried"
+        case .resume, .cancel: ""
         }
     }
 }

@@ -145,7 +145,7 @@ package enum ClientCommand {
     }
 }
 
-package enum TaskVerb: String { case resume, cancel, forget }
+package enum TaskVerb: String { case resume, retry, cancel, forget }
 
 /// The options of all commands.
 package struct CommandOptions {

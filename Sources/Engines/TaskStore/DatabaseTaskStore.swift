@@ -96,6 +96,15 @@ package struct DatabaseTaskStore: TaskRecordStore {
         if record.hasEnded { ended(record.id) }
     }
 
+    package func reopen(_ record: TaskRecord) async throws(StorageError) -> Bool {
+        try await database.write(isUrgent: true) { [files, place] in
+            guard try $0.forgetFailedTask(record.id, place: place) else { return false }
+            try files.renewTombstone(for: record.id)
+            try $0.keep(record, place: place)
+            return true
+        }
+    }
+
     /// Called when the end of the task is stored.
     package func ended(_ task: String) { files.tombstones.release(task) }
 

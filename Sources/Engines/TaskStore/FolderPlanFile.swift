@@ -30,20 +30,19 @@ final class FolderPlanFile: FolderPlan {
 
     // MARK: - The file
 
-    /// Creates the file with the row of the task; it is durable then.
+    /// Creates the file with the row of the task.
     func create(
         _ request: FolderRequest, place: String, number: Int64, began: Timestamp
     ) async throws(StorageError) {
         try await use { state in
             guard Self.isName(self.id) else { throw StorageError(.internalError, "\(self.id) names no file.") }
-            let directory = try self.makeFile()
+            try self.directory.check()
+            try self.makeFile()
             do {
-                let database = try self.opened(&state, isNew: true)
+                let database = try self.opened(&state)
                 try self.transaction(database) {
                     try database.insertFolder(self.id, request, place: place, number: number, began: began)
                 }
-                try directory.syncNames()
-                try database.execute(Self.relaxed)
             } catch {
                 state = State(isRemoved: true)
                 self.removeFiles()
@@ -53,14 +52,13 @@ final class FolderPlanFile: FolderPlan {
     }
 
     /// Only its owner may read and write it: SQLite gives its log the same permissions.
-    private func makeFile() throws(StorageError) -> OpenFile {
-        let directory = try directory.open()
-        do throws(SystemError) { _ = try OpenFile(name, [.readingAndWriting, .new, .noLink], in: directory) } catch {
+    private func makeFile() throws(StorageError) {
+        let opened = try directory.open()
+        do throws(SystemError) { _ = try OpenFile(name, [.readingAndWriting, .new, .noLink], in: opened) } catch {
             throw StorageError(
                 error.isFull ? .quotaExceeded : .unknown,
-                "The task cannot be kept: \(self.directory.path)/\(name): \(error.reason).")
+                "The task cannot be kept: \(directory.path)/\(name): \(error.reason).")
         }
-        return directory
     }
 
     /// What an earlier process has left, and closes the file. Nil for a file of a task that did not begin, which goes.
@@ -91,9 +89,7 @@ final class FolderPlanFile: FolderPlan {
         !id.isEmpty && !id.hasPrefix(".") && !id.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
     }
 
-    private static let relaxed = "PRAGMA synchronous = NORMAL"
-
-    private func opened(_ state: inout State, isNew: Bool = false) throws -> Database {
+    private func opened(_ state: inout State) throws -> Database {
         guard !state.isRemoved else { throw StorageError(.unknown, "The plan of task \(id) was removed.") }
         try directory.check()
         files.used(self)
@@ -102,8 +98,8 @@ final class FolderPlanFile: FolderPlan {
         // SQLite would create a new one.
         guard try FileStatus(ofPath: path, followingLinks: false).kind == .regular else { throw SystemError.link }
         let database = try Database(path: path, applicationID: StorageRoot.applicationID)
-        try database.execute("PRAGMA cache_size = -1024")
-        if !isNew { try database.execute(Self.relaxed) }
+        // KiB.
+        try database.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -1024")
         try database.migrate([.folders])
         state.database = database
         return database

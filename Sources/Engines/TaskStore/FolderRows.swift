@@ -225,13 +225,15 @@ extension FolderCounts {
         switch state {
         case .refused: return refused += count
         case .failed: failed += count
-        case .pending where action == .delete: toDelete += count
         case .done where action == .delete: deleted += count
         case .done: (completed, completedBytes) = (completed + count, completedBytes + bytes)
         case .unchanged: (unchanged, completedBytes) = (unchanged + count, completedBytes + bytes)
         case .pending: break
         }
-        if action == .transfer { (total, totalBytes) = (total + count, totalBytes + bytes) }
+        switch action {
+        case .transfer: (total, totalBytes) = (total + count, totalBytes + bytes)
+        case .delete: toDelete += count
+        }
     }
 }
 

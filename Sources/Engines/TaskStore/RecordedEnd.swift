@@ -74,7 +74,9 @@ extension RecordedEnd {
 
     private var shortened: RecordedEnd {
         var short = self
-        short.error = error.map { StorageError($0.code, String($0.message.prefix(40)) + "…") }
+        short.error = error.map {
+            StorageError($0.code, String($0.message.prefix(40)) + "…").with(\.retryable, $0.retryable)
+        }
         return short
     }
 }

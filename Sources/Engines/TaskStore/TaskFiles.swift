@@ -39,6 +39,14 @@ package struct TaskFiles: Sendable {
         try withTombstones { () throws(SystemError) in try tombstones.reserve(for: task) }
     }
 
+    /// For a task that has ended, and runs again.
+    func renewTombstone(for task: String) throws(StorageError) {
+        try withTombstones { () throws(SystemError) in
+            try tombstones.erase(task)
+            try tombstones.reserve(for: task)
+        }
+    }
+
     func writeTombstone(of record: TaskRecord) throws(StorageError) {
         try root.check()
         try withTombstones { () throws(SystemError) in try tombstones.write(endOf: record) }

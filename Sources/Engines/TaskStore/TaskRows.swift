@@ -13,10 +13,12 @@ extension Database {
         var stored: ObjectMetadata?
         switch record.stage {
         case .unfinished(let asked, let mark): (request, bookmark) = (try asked.text, mark?.text)
+        case .ended(.failed(let failure), let time):
+            (ended, outcome, error) = (time, Self.failed, try failure.text)
+            (request, bookmark) = (try record.retryRequest?.request.text, record.retryRequest?.bookmark?.text)
         case .ended(.succeeded(let metadata), let time): (ended, outcome, stored) = (time, "success", metadata)
         case .ended(.cancelled, let time): (ended, outcome) = (time, "cancelled")
         case .ended(.cancelledInDoubt, let time): (ended, outcome) = (time, Self.inDoubt)
-        case .ended(.failed(let failure), let time): (ended, outcome, error) = (time, "failed", try failure.text)
         }
         let settable = stored?.settable ?? record.metadata
         let values: Values = [
@@ -36,6 +38,7 @@ extension Database {
         try run(Self.keep, values + .content(settable))
     }
 
+    fileprivate static let failed = "failed"
     /// What earlier releases read as cancelled.
     fileprivate static let inDoubt = "cancelledInDoubt"
 
@@ -79,6 +82,15 @@ extension Database {
         if let (place, record) = found { try keep(end.applied(to: record), place: place) }
     }
 
+    /// False where there is no such task, or it has not failed.
+    func forgetFailedTask(_ id: String, place: String) throws -> Bool {
+        let values: Values = ["id": .text(id), "place": .text(place), "failed": .text(Self.failed)]
+        let isThere = "SELECT id FROM tasks WHERE id = :id AND place = :place AND outcome = :failed"
+        guard try first(isThere, values, map: { _ in true }) == true else { return false }
+        try forgetTask(id)
+        return true
+    }
+
     func forgetTask(_ id: String) throws { try run("DELETE FROM tasks WHERE id = :id", ["id": .text(id)]) }
 }
 
@@ -116,6 +128,7 @@ extension TaskRecord {
         stage = try stage(row)
         copy = try row.textOrNil("copy").map(CopyRequest.init(text:))
         folder = try row.textOrNil("folder")
+        if case .ended(.failed, _) = stage { retryRequest = try retryRequest(row) }
     }
 
     private func stage(_ row: borrowing Row) throws -> Stage {
@@ -126,10 +139,17 @@ extension TaskRecord {
         }
         switch try row.text("outcome") {
         case "success": return .ended(.succeeded(try stored(row)), at: time)
-        case "failed": return .ended(.failed(try StorageError(text: row.text("error"))), at: time)
+        case Database.failed: return .ended(.failed(try StorageError(text: row.text("error"))), at: time)
         case Database.inDoubt: return .ended(.cancelledInDoubt, at: time)
         default: return .ended(.cancelled, at: time)
         }
+    }
+
+    /// Nil in rows that earlier releases have ended. One that cannot be read leaves the end as it is.
+    private func retryRequest(_ row: borrowing Row) throws -> RetryRequest? {
+        guard let text = try row.textOrNil("request"), let request = try? TaskRequest(text: text), request.flaw == nil
+        else { return nil }
+        return RetryRequest(request: request, bookmark: try row.textOrNil("bookmark").map(Bookmark.init))
     }
 
     private func stored(_ row: borrowing Row) throws -> ObjectMetadata {

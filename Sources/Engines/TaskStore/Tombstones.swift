@@ -19,6 +19,8 @@ final class Tombstones: Sendable {
         var free: [Int] = []
         var count = 0
         var found: [String: RecordedEnd] = [:]
+        /// The tasks whose ends the slots have, released or not.
+        var written: [Int: String] = [:]
     }
 
     private let directory: OpenFile
@@ -39,7 +41,7 @@ final class Tombstones: Sendable {
             for slot in 0..<count {
                 let end = RecordedEnd.parse(bytes[(slot * Self.slotSize)...].prefix(Self.slotSize))
                 guard let (task, end) = end else { state.free.append(slot); continue }
-                (state.slotOf[task], state.found[task]) = (slot, end)
+                (state.slotOf[task], state.found[task], state.written[slot]) = (slot, end, task)
             }
         }
     }
@@ -64,9 +66,22 @@ final class Tombstones: Sendable {
     }
 
     func write(endOf record: TaskRecord) throws(SystemError) {
-        let (file, slot) = state.withLock { ($0.file, $0.slotOf[record.id]) }
-        guard let file, let slot else { throw .noSpace }
-        try file.write(RecordedEnd.slot(for: record, size: Self.slotSize), inSlot: slot)
+        try state.withLock { state throws(SystemError) in
+            guard let file = state.file, let slot = state.slotOf[record.id] else { throw .noSpace }
+            state.written[slot] = record.id
+            try file.write(RecordedEnd.slot(for: record, size: Self.slotSize), inSlot: slot)
+        }
+    }
+
+    /// Removes the end of a task that runs again from its slot, even if that was released.
+    func erase(_ task: String) throws(SystemError) {
+        try state.withLock { state throws(SystemError) in
+            for (slot, owner) in state.written where owner == task {
+                try state.file?.write([UInt8](repeating: 0, count: Self.slotSize), inSlot: slot)
+                state.written[slot] = nil
+            }
+            state.found[task] = nil
+        }
     }
 
     private func make() throws(SystemError) -> OpenFile {

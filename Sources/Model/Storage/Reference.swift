@@ -133,8 +133,9 @@ extension Reference: Codable {
     /// Throws for a name that no object may have.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
-        self = try Reference(
-            bucket: values.decode(String.self, forKey: .bucket), object: values.decode(String.self, forKey: .object))
+        let bucket = try values.decode(String.self, forKey: .bucket)
+        let object = try values.decode(String.self, forKey: .object)
+        self = try object.isEmpty ? Reference(bucket: bucket, path: "") : Reference(bucket: bucket, object: object)
     }
 
     public func encode(to encoder: any Encoder) throws {

@@ -12,6 +12,10 @@ import Storage
     /// Forgets a finished task; returns false for an unfinished one.
     static func forget(_ task: Self, of transfers: Transfers) async -> Bool
 
+    /// Ends the wait after a failure. A task that has failed runs again: the task that does so, or nil where the state
+    /// does not allow it.
+    static func retry(_ task: Self, tokens: (any TokenSource)?, of transfers: Transfers) async throws -> Self?
+
     var id: String { get }
     func snapshot(for status: Status?) -> Snapshot
     func start()
@@ -43,6 +47,10 @@ extension TransferTask: ControllableTask where Strategy: ListedStrategy {
     public static func forget(_ task: TransferTask, of transfers: Transfers) async -> Bool {
         await Strategy.tasks(of: transfers).forget(task)
     }
+
+    public static func retry(
+        _ task: TransferTask, tokens: (any TokenSource)?, of transfers: Transfers
+    ) async throws -> TransferTask? { try await transfers.retry(task, tokens: tokens) }
 
     public func resume(tokens: (any TokenSource)?) -> Bool { resume(tokens: tokens, replacesNewer: true) }
 }

@@ -48,6 +48,19 @@ import Storage
         }
     }
 
+    /// Records that a failed task runs again. False where the store has no record of its failure.
+    func reopen(_ record: TaskRecord) async throws(StorageError) -> Bool {
+        if pending[record.id] != nil { await settle() }
+        // That write would end it again.
+        guard pending[record.id] == nil else {
+            throw StorageError(.quotaExceeded, "It is not recorded yet how \(record.title) ended; try again later.")
+                .with(\.retryable, true)
+        }
+        let isOpen = try await persistence.store.reopen(record)
+        storeWorks()
+        return isOpen
+    }
+
     func forget(_ tasks: [String]) async {
         do throws(StorageError) {
             try await persistence.store.forget(tasks)

@@ -95,6 +95,11 @@ public struct TransferLog: Sendable {
         return true
     }
 
+    /// Takes a finished task off those that are forgotten one day; false for one that is not listed as finished.
+    func reopen(_ task: TransferTask<Strategy>) -> Bool {
+        tasks[task.id] === task && finished.removeFirst { $0 == task.id }
+    }
+
     var areAtRest: Bool { !tasks.values.contains { !$0.isAtRest } }
 
     /// Pauses all tasks that can still be paused; queued ones first, so that none of them starts.
@@ -138,12 +143,29 @@ public struct TransferLog: Sendable {
 }
 
 /// A strategy that has a list of tasks.
-@Loop public protocol ListedStrategy: TransferStrategy { static func tasks(of transfers: Transfers) -> TaskList<Self> }
+@Loop public protocol ListedStrategy: TransferStrategy {
+    static func tasks(of transfers: Transfers) -> TaskList<Self>
+    /// Makes a paused task of one that has failed, in its place.
+    static func again(_ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in transfers: Transfers)
+        -> TransferTask<Self>?
+}
 
 extension UploadStrategy: ListedStrategy {
     public static func tasks(of transfers: Transfers) -> TaskList<UploadStrategy> { transfers.uploads }
+
+    public static func again(
+        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in transfers: Transfers
+    ) -> UploadTask? {
+        transfers.restore(record, request, bookmark)
+    }
 }
 
 extension DownloadStrategy: ListedStrategy {
     public static func tasks(of transfers: Transfers) -> TaskList<DownloadStrategy> { transfers.downloads }
+
+    public static func again(
+        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in transfers: Transfers
+    ) -> DownloadTask? {
+        transfers.restore(record, request, bookmark, isRestored: false)
+    }
 }

@@ -27,6 +27,10 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// The task over a folder that this one belongs to.
     let folder: String?
     private let copy: CopyRequest?
+    /// Without a task store, until the task has ended.
+    private var record: TaskRecord?
+    /// The record of a failed task that can run again. It is small: no bytes, and nothing at the engine.
+    private(set) var recordForRetry: TaskRecord?
     /// Of an upload; nil once its success is published.
     private var metadata: TaskSnapshot.Metadata?
     /// Nil once the task has ended, or is paused with its bytes on disk.
@@ -79,13 +83,18 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         countedBytes = machine.progress.completedUnitCount
         isTold = machine.taskState.isFinished
         recordWriter?.didKeep = { [weak self] in self?.releaseHeldBytes() }
+        self.record = recordWriter == nil && !record.hasEnded ? record : nil
+        recordForRetry = record.forRetry
         if isTold { dropWorkingState() }
     }
 
-    /// Keeps no more of an ended task than its snapshot shows.
+    /// Keeps no more of an ended task than its snapshot shows, and what a retry needs.
     func dropWorkingState() {
         wasRecorded = recordWriter?.isKept ?? false
-        (recordWriter, timer) = (nil, nil)
+        if case .ended(let outcome) = machine.state, let last = recordWriter?.record ?? record {
+            recordForRetry = last.ended(outcome, at: began).forRetry
+        }
+        (recordWriter, record, timer) = (nil, nil, nil)
         switch (machine.state, metadata) {
         case (.ended(.succeeded), _): metadata = nil
         case (_, .uploading(let settable, let md5Hash)): metadata = .uploading(settable.bounded, md5Hash: md5Hash)
@@ -159,6 +168,14 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         self.replacesNewer = replacesNewer
         openDeferredSession(with: tokens)
         post(.requested(.resume))
+        return true
+    }
+
+    /// Tries again at once; false unless the task waits after a failure.
+    func endRest() -> Bool {
+        guard machine.allows(.retry) else { return false }
+        timer?.cancel()
+        post(.requested(.retry))
         return true
     }
 

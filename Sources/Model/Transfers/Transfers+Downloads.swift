@@ -46,13 +46,17 @@ extension Transfers {
         return list.make(record, machine, .open(session), arriving, recordWriter)
     }
 
+    /// Makes a paused task of what an earlier process has left.
+    ///
+    /// - Parameter isRestored: it may have left a partial file. A run that has failed removes its own, perhaps only now:
+    ///   the next one takes another name then.
     func restore(
-        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: OutcomeRecorder
+        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, isRestored: Bool = true
     ) -> DownloadTask {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))
         download.folder = record.folder
-        download.isRestored = true
+        download.isRestored = isRestored
         download.newFilesMask = request.newFilesMask
         download.bookmark = bookmark
         let machine = DownloadMachine(
@@ -62,7 +66,7 @@ extension Transfers {
             download.caller.tokens = tokens
             return backend.beginDownload(download)
         }
-        let recordWriter = TaskRecordWriter(ends, record, isKept: true)
+        let recordWriter = ends.map { TaskRecordWriter($0, record, isKept: true) }
         let list = record.folder == nil ? downloads : folderDownloads
         return list.make(record, machine, sessionState, arriving, recordWriter)
     }

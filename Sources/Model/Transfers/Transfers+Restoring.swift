@@ -44,7 +44,7 @@ extension Transfers {
                 if record.folder != nil { ofFolders.append(record) }
                 switch record.kind {
                 case .upload:
-                    let task: UploadTask? = restore(record, request, bookmark, in: ends)
+                    let task: UploadTask? = restore(record, request, bookmark)
                     guard let task else {
                         ends.persistence.complain(
                             "Task \(record.id) cannot be restored: its record does not say what its file was like. It is kept."
@@ -53,7 +53,7 @@ extension Transfers {
                     }
                     try await settle(task, unfinished, request, tokens, in: uploads)
                 case .download:
-                    let task: DownloadTask = restore(record, request, bookmark, in: ends)
+                    let task: DownloadTask = restore(record, request, bookmark)
                     try await settle(task, unfinished, request, tokens, in: downloads)
                 }
             }

@@ -185,9 +185,9 @@ extension Transfers {
         upload.source.isIncoming ? fromClients : strategy.isWhole ? small : large
     }
 
-    func restore(_ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: OutcomeRecorder)
-        -> UploadTask?
-    {
+    /// Makes a paused task of what an earlier process, or an earlier run, has left. Nil where the record does not say what
+    /// its file was like.
+    func restore(_ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?) -> UploadTask? {
         let source: UploadSource
         if let copy = record.copy {
             source = .object(CopySource(copy))
@@ -200,7 +200,7 @@ extension Transfers {
         var upload = Upload(
             reference: record.reference, source: source, metadata: record.metadata,
             expectedMD5: record.md5Hash, if: request.preconditions ?? Preconditions(), caller: caller(request))
-        (upload.task, upload.record, upload.folder) = (record.id, record, record.folder)
+        (upload.task, upload.record, upload.folder) = (record.id, ends == nil ? nil : record, record.folder)
         upload.expectedCRC32C = request.crc32c
         upload.isRestored = true
         upload.isSpooled = request.isSpooled
@@ -222,7 +222,7 @@ extension Transfers {
             upload.caller.tokens = tokens
             return session(of: upload)
         }
-        let recordWriter = TaskRecordWriter(ends, record, isKept: true)
+        let recordWriter = ends.map { TaskRecordWriter($0, record, isKept: true) }
         let list = record.folder == nil ? uploads : folderUploads
         let task = list.make(record, machine, sessionState, limiter(of: upload, strategy), recordWriter)
         // A client that has sent a part in one request and got no answer may be gone: that upload expires, too.

@@ -25,6 +25,8 @@ protocol Engine: Sendable {
     func open() async throws(StorageError)
     /// Closes everything but the servers; later uses fail.
     func close() async
+    /// Removes what ends with the process, at its end.
+    func removeTemporaryFiles() async
 }
 
 extension Engine {

@@ -40,4 +40,6 @@ struct HarnessEngine: Engine {
     }
 
     func close() async { await engine.close() }
+
+    func removeTemporaryFiles() async { await engine.removeTemporaryFiles() }
 }

@@ -45,6 +45,10 @@ struct LocalEngine: Engine {
         await server.serve(embedded)
     }
 
+    func removeTemporaryFiles() async {
+        if persistence == nil { await plans.close() }
+    }
+
     func close() async {
         await plans.close()
         await embedded.close()

@@ -65,6 +65,10 @@ struct RemoteEngine: Engine {
         if let store { try await tasks.adopt(into: store) }
     }
 
+    func removeTemporaryFiles() async {
+        if persistence == nil { await plans.close() }
+    }
+
     func close() async {
         await plans.close()
         await store?.close()

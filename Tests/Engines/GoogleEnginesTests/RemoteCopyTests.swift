@@ -1,4 +1,5 @@
 import JSONText
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -149,6 +150,61 @@ import Testing
             }
             #expect(error.code == .preconditionFailed && error.object == "a")
             #expect(fixture.bytes("b", "a") == other && fixture.bytes("b", "b") == bytes)
+        }
+    }
+
+    /// A move whose first run has failed when it was to delete its source, as a retry finds it.
+    private func failedMove(_ place: any RemoteFixture, _ fault: StorageFixture.Fault.Action) async throws -> Upload {
+        var upload = Upload.copy(of: try ref("a"), to: try ref("b"), isMove: true)
+        let request = TaskRequest(file: "", retryTime: 0, hasOwnTokens: false)
+        upload.record = TaskRecord(
+            id: "task", kind: .upload, number: 1, began: TimeSource.system.now().advanced(by: .seconds(-10)),
+            reference: upload.reference,
+            progress: .unknown, stage: .unfinished(request, nil))
+        place.fixture.faults = [.init(.first(.delete), fault)]
+        let session = place.backend.beginUpload(upload)
+        guard case .opened = await session.perform(.open) else { throw Unexpected() }
+        upload.bookmark = await session.bookmark()
+        var offset: Int64 = 0
+        while case .received(let end) = await session.perform(.send(offset..<Int64(bytes.count))) { offset = end }
+        session.discard()
+        #expect(place.fixture.bytes("b", "b") == bytes && place.fixture.log.unfired.isEmpty)
+        upload.source = .object(CopySource(try #require(upload.source.copy).request))
+        upload.isRestored = true
+        return upload
+    }
+
+    private struct Unexpected: Error {}
+
+    @Test func `A retried move whose source is deleted has succeeded`() async throws {
+        for type in [GCSFixture.self, FirebaseFixture.self] as [any RemoteFixture.Type] {
+            let place = try await place(type)
+            let upload = try await failedMove(place, .resetAfterHandling)
+            let generation = try await place.backend.metadata(of: ref("b")).generation
+            #expect(try await place.backend.continueUpload(upload).generation == generation)
+            try await expectCopy(place, isMove: true)
+        }
+    }
+
+    @Test func `A retried move leaves a source that was replaced since`() async throws {
+        for type in [GCSFixture.self, FirebaseFixture.self] as [any RemoteFixture.Type] {
+            let place = try await place(type), other = noise(290_000, seed: 7)
+            let upload = try await failedMove(place, .answer(503))
+            try place.fixture.put(other, "b", "a")
+            let error = try await failure { _ = try await place.backend.continueUpload(upload) }
+            #expect(error.code == .preconditionFailed && error.object == "a")
+            #expect(place.fixture.bytes("b", "a") == other && place.fixture.bytes("b", "b") == bytes)
+        }
+    }
+
+    @Test func `A move that is retried without a bookmark loses no bytes`() async throws {
+        for type in [GCSFixture.self, FirebaseFixture.self] as [any RemoteFixture.Type] {
+            let place = try await place(type), other = noise(290_000, seed: 7)
+            var upload = try await failedMove(place, .answer(503))
+            upload.bookmark = nil
+            try place.fixture.put(other, "b", "a")
+            _ = try await place.backend.continueUpload(upload)
+            #expect(place.fixture.bytes("b", "a") == nil && place.fixture.bytes("b", "b") == other)
         }
     }
 }

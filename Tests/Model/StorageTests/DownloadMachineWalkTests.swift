@@ -52,7 +52,7 @@ private struct DownloadWalk {
     mutating func step() throws {
         switch Int.random(in: 0..<12, using: &random) {
         case 0: try ask(DownloadMachine.Control.allCases.randomElement(using: &random) ?? .start)
-        case 1, 2: try ask([.start, .pause, .resume].randomElement(using: &random) ?? .start)
+        case 1, 2: try ask([.start, .pause, .resume, .retry].randomElement(using: &random) ?? .start)
         case 3: if let alarm = alarms.randomElement(using: &random) { try handle(.retryDue(attempt: alarm)) }
         case 4, 5: try handle(.admitted)
         case 6..<10: try report()

@@ -23,6 +23,45 @@ import Testing
             ])
     }
 
+    @Test func `A retry that is asked for ends the delay and counts as the one that was due`() {
+        var machine = UploadMachine.growing()
+        let rests = rests(0, 1, 2)
+        machine.converse(
+            opening + [
+                (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 1, after: rests[0])]),
+                (.requested(.retry), [.publish(.progress), .perform(.query)]),
+                (.requested(.retry), []),
+                (.retryDue(attempt: 1), []),
+                (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 2, after: rests[1])]),
+                (.requested(.retry), [.publish(.progress), .perform(.query)]),
+                (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 3, after: rests[2])]),
+            ])
+    }
+
+    @Test func `A delay that a request ends does not use up the retry time`() {
+        var machine = UploadMachine.sending(retryTime: .seconds(1))
+        for attempt in 1...100 {
+            _ = machine.handle(.answered(.failed(.busy)))
+            #expect(machine.retry?.attempt == attempt)
+            #expect(machine.handle(.requested(.retry)) == [.publish(.progress), .perform(.query)])
+        }
+        _ = machine.handle(.answered(.failed(.busy), took: .seconds(1)))
+        #expect(machine.state.error?.code == .retryLimitExceeded && machine.state.error?.attempts.count == 100)
+    }
+
+    @Test func `Only a task that waits after a failure allows a retry`() throws {
+        var paused = UploadMachine.sending(), ended = UploadMachine.sending(), stopping = UploadMachine.sending()
+        _ = paused.handle(.answered(.failed(.busy)))
+        #expect(paused.allows(.retry))
+        _ = paused.handle(.requested(.pause))
+        _ = ended.handle(.answered(.failed(.refused)))
+        _ = stopping.handle(.requested(.pause))
+        for machine in [.growing(), .sending(), paused, ended, stopping] as [UploadMachine] {
+            var same = machine
+            #expect(!machine.allows(.retry) && same.handle(.requested(.retry)) == [] && same == machine)
+        }
+    }
+
     @Test func `A failed opening is retried without a query`() {
         var machine = UploadMachine.growing()
         machine.converse([

@@ -64,7 +64,7 @@ private struct Walk {
         switch Int.random(in: 0..<10, using: &random) {
         case 0: try ask(UploadMachine.Control.allCases.randomElement(using: &random) ?? .start)
         case 1: try ask(.start)
-        case 2: try ask([.pause, .resume].randomElement(using: &random) ?? .pause)
+        case 2: try ask([.pause, .resume, .retry].randomElement(using: &random) ?? .pause)
         case 3: if let alarm = alarms.randomElement(using: &random) { try handle(.retryDue(attempt: alarm)) }
         case 4, 5: try handle(.admitted)
         default: if let step = inFlight { try answer(step) }
@@ -180,6 +180,7 @@ private struct Walk {
             steps = []
             ledger.restIsOver()
         }
+        if event == .requested(.retry), machine.allows(.retry) { steps = [] }
         for effect in machine.handle(event) { try carryOut(effect) }
         if machine.acknowledged > acknowledged { ledger.renew() }
         try #require(machine.acknowledged >= acknowledged, "seed \(seed)")

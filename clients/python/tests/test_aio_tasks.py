@@ -2,10 +2,22 @@ from __future__ import annotations
 
 import asyncio
 
-from storage_rpc import AsyncSnapshot, Cancelled, InvalidArgument, ObjectNotFound, Unknown
+from storage_rpc import (
+    AsyncSnapshot,
+    AsyncUploadTask,
+    Cancelled,
+    InvalidArgument,
+    ObjectNotFound,
+    RetryLimitExceeded,
+    Unknown,
+)
 
 from .aio_support import AsyncTestCase, Ears, hold_at, within
 from .support import MIB
+
+
+async def all_of(task: AsyncUploadTask) -> list[AsyncSnapshot]:
+    return [snapshot async for snapshot in task]
 
 
 class TaskTests(AsyncTestCase):
@@ -76,6 +88,24 @@ class TaskTests(AsyncTestCase):
         self.assertFalse(await task.cancel())
         self.assertTrue(await task.forget())
         self.assertEqual(await storage.upload_tasks(), [])
+
+    async def test_a_failed_one_is_retried(self) -> None:
+        storage = await self.open()
+        await storage.update_settings(max_upload_retry_time=0, upload_chunk_size_bytes=256 << 10)
+        await storage.harness.arm("send", nth=2, fail={"httpStatus": 503})
+        task = storage.reference("r").put_file(self.large_file())
+        with self.assertRaises(RetryLimitExceeded):
+            await task
+        await hold_at(storage, MIB)
+        self.assertTrue(await task.retry())
+        self.assertFalse(await task.retry())
+        self.assertEqual((await task.snapshot()).state, "running")
+        heard = asyncio.ensure_future(all_of(task))
+        await storage.harness.settled()
+        await storage.harness.disarm()
+        self.assertEqual((await within(heard))[-1].status, "success")
+        self.assertEqual((await task).size, 3 * MIB)
+        self.assertFalse(await task.retry())
 
     async def test_tasks_come_in_pages(self) -> None:
         storage = await self.open()

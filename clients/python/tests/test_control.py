@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from storage_rpc import Cancelled, InvalidArgument, ObjectNotFound, Snapshot
+from storage_rpc import Cancelled, InvalidArgument, ObjectNotFound, RetryLimitExceeded, Snapshot
 
 from .support import MIB, PATIENCE, Heard, StorageTestCase
 
@@ -50,6 +50,38 @@ class ControlTests(StorageTestCase):
         self.assertFalse(task.cancel() or task.resume())
         with self.assertRaises(ObjectNotFound):
             self.storage.reference("c").get_metadata()
+
+    def test_a_failed_one_is_retried(self) -> None:
+        self.small_chunks()
+        self.storage.update_settings(max_upload_retry_time=0)
+        self.storage.harness.arm("send", nth=2, fail={"httpStatus": 503})
+        failure, success = Heard(), Heard()
+        task = self.storage.reference("r").put_file(self.large_file(), observe={"failure": failure, "success": success})
+        with self.assertRaises(RetryLimitExceeded):
+            task.wait(PATIENCE)
+        self.assertEqual(task.snapshot().state, "failed")
+        self.hold_at(MIB)
+        self.assertTrue(task.retry())
+        self.storage.harness.settled()
+        self.assertEqual(task.snapshot().state, "running")
+        self.assertFalse(task.retry())
+        anew = Heard()
+        task.observe("success", anew)
+        self.storage.harness.disarm()
+        self.assertEqual(task.wait(PATIENCE).size, 3 * MIB)
+        self.assertEqual(anew.next().state, "success")
+        self.assertEqual((len(failure.snapshots), success.snapshots), (1, []))
+        self.assertFalse(task.retry())
+
+    def test_a_retry_ends_the_wait_after_a_failure(self) -> None:
+        self.storage.harness.clock(at="2026-01-01T00:00:00Z")
+        self.storage.harness.arm("send", nth=1, fail={"httpStatus": 503})
+        task = self.storage.reference("r").put_file(self.large_file())
+        self.storage.harness.settled()
+        self.assertEqual(task.snapshot().state, "running")
+        self.assertIsNotNone(task.snapshot().retry)
+        self.assertTrue(task.retry())
+        self.assertEqual(task.wait(PATIENCE).size, 3 * MIB)
 
     def test_cancel_a_paused_one(self) -> None:
         task = self.running()

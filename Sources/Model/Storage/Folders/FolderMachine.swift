@@ -40,7 +40,7 @@ public struct FolderMachine: Equatable, Sendable {
     public func allows(_ control: Control) -> Bool {
         switch (control, state) {
         case (.start, .ready): true
-        case (.retry, .ended(.failed)), (.retry, .working): true
+        case (.retry, .ended(.failed)): true
         case (_, .ended): false
         case (.cancel, _): true
         case (.pause, .paused), (.pause, .stopping(.cancel)): false
@@ -60,7 +60,6 @@ public struct FolderMachine: Equatable, Sendable {
 
     private mutating func obey(_ control: Control) -> [Effect] {
         switch (control, state) {
-        case (.retry, .working): []
         case (.start, _), (.retry, _), (.resume, .paused): turn(to: .working, [.publish(.resume), .begin])
         case (.resume, _): turn(to: .stopping(then: .resume))
         case (.pause, .working): turn(to: .stopping(then: .pause), [.stop])

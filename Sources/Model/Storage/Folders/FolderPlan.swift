@@ -61,7 +61,7 @@ public struct FolderCounts: Codable, Equatable, Sendable {
     public var completed: Int64 = 0
     public var completedBytes: Int64 = 0
     public var unchanged: Int64 = 0
-    /// Deletions that are to be done, and those that are done.
+    /// Deletions, whatever their state, without those that are refused, and those that are done.
     public var toDelete: Int64 = 0
     public var deleted: Int64 = 0
     /// Of either action.

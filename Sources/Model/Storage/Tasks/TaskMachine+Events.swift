@@ -11,7 +11,7 @@ extension TaskMachine {
     }
 
     /// What a client can ask of a task.
-    public enum Control: Equatable, Sendable, CaseIterable { case start, pause, resume, cancel }
+    public enum Control: Equatable, Sendable, CaseIterable { case start, pause, resume, cancel, retry }
 
     public enum Effect: Equatable, Sendable {
         /// Ask the concurrency limiter.

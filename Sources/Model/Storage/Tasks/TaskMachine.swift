@@ -62,6 +62,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
         case .requested(.resume): resume()
         case .requested(.pause): pause()
         case .requested(.cancel): cancel()
+        case .requested(.retry): endRest()
         case .admitted: state == .queued ? [.publish(.resume)] + begin() : []
         case .reported(let progress, let took): apply(progress, took)
         case .answered(let answer, let took, let time): accept(answer, took, time)
@@ -80,7 +81,8 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
         case (.pause, .paused), (.pause, .stopping(_, .cancel)): false
         case (.pause, _): true
         case (.resume, .paused), (.resume, .stopping(_, .pause)): true
-        case (.start, _), (.resume, _): false
+        case (.retry, .resting): true
+        case (.start, _), (.resume, _), (.retry, _): false
         }
     }
 
@@ -123,6 +125,9 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
         if step == settling { return end(.cancelledInDoubt) }
         return turn(to: .stopping(settling, then: .cancel), [.perform(settling)])
     }
+
+    /// Ends the delay before a retry at once. Like one that a pause ends, it does not use up the retry budget.
+    private mutating func endRest() -> [Effect] { retry == nil ? [] : [.publish(.progress)] + begin() }
 
     // MARK: - Answers
 

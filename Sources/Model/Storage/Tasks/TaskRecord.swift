@@ -13,6 +13,8 @@ public struct TaskRecord: Equatable, Sendable {
     public var metadata: SettableMetadata
     public var md5Hash: String?
     public var stage: Stage
+    /// How a failed task runs again; nil for any other, and for one that cannot.
+    public var retryRequest: RetryRequest?
     /// What a copy is made of; nil for any other task.
     public var copy: CopyRequest?
     /// The task over a folder that this one belongs to: its clients do not know it.
@@ -48,8 +50,39 @@ public struct TaskRecord: Equatable, Sendable {
             record.progress = Progress(completedUnitCount: stored.size, totalUnitCount: stored.size)
         }
         record.stage = .ended(outcome, at: time)
+        record.retryRequest = outcome.mayBeRetried ? repeatableRequest : nil
         return record
     }
+
+    /// The request of an unfinished task whose bytes outlive its end: those from messages, and of other clients, do not.
+    ///
+    /// Only the bookmark of a copy is of use then: it names the object that was copied, which a move must not confuse with
+    /// a later one. The other ones name what is removed at the end.
+    private var repeatableRequest: RetryRequest? {
+        guard case .unfinished(let request, let bookmark) = stage, request.origin == nil, !request.isSpooled else {
+            return nil
+        }
+        if copy != nil { return RetryRequest(request: request, bookmark: bookmark?.ifSmall) }
+        return kind == .download || request.identity != nil ? RetryRequest(request: request) : nil
+    }
+
+    /// The record with which a failed task runs again; nil unless it can, here.
+    public var forRetry: TaskRecord? {
+        guard endpoint == nil, let retryRequest else { return nil }
+        var record = self
+        record.retryRequest = nil
+        record.stage = .unfinished(retryRequest.request, retryRequest.bookmark)
+        if retryRequest.bookmark == nil { record.progress = progress.atBeginning }
+        return record
+    }
+}
+
+/// The request of a failed task that can run again.
+public struct RetryRequest: Equatable, Sendable {
+    public var request: TaskRequest
+    public var bookmark: Bookmark?
+
+    public init(request: TaskRequest, bookmark: Bookmark? = nil) { (self.request, self.bookmark) = (request, bookmark) }
 }
 
 public enum TaskOutcome: Equatable, Sendable {
@@ -58,6 +91,11 @@ public enum TaskOutcome: Equatable, Sendable {
     /// Cancelled, but the server may store the object all the same: its last request had no answer.
     case cancelledInDoubt
     case failed(StorageError)
+
+    /// A failure that the same request may not meet again.
+    public var mayBeRetried: Bool {
+        if case .failed(let error) = self { error.retryable || error.code == .retryLimitExceeded } else { false }
+    }
 }
 
 /// The parts of a request that matter after a restart.
@@ -112,6 +150,9 @@ public struct Bookmark: Equatable, Sendable, CustomStringConvertible, CustomRefl
 
     public var description: String { "bookmark(…)" }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
+
+    /// Nil for one that is too large to be kept of a task that has ended.
+    fileprivate var ifSmall: Bookmark? { text.utf8.count <= 8192 ? self : nil }
 }
 
 /// Stores the records of tasks, and the bytes of uploads from memory.
@@ -124,6 +165,9 @@ public protocol TaskRecordStore: Sendable {
     /// Writes the end of a task where `keep` fails, in space that was reserved with the first record. It may leave out
     /// details of the outcome.
     func keepEnd(of record: TaskRecord) async throws(StorageError)
+    /// Replaces the record of a failed task by that of an unfinished one, durably and in one step. False where there is no
+    /// record of a failed task.
+    func reopen(_ record: TaskRecord) async throws(StorageError) -> Bool
     func forget(_ tasks: [String]) async throws(StorageError)
     /// Writes the bytes to a file, and syncs it.
     func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity)

@@ -51,6 +51,11 @@ public struct Progress: Equatable, Sendable {
         return progress
     }
 
+    /// Nothing is done.
+    var atBeginning: Progress {
+        totalIsKnown ? Progress(completedUnitCount: 0, totalUnitCount: totalUnitCount) : .unknown
+    }
+
     /// 0 to 1; 1 for a total of 0.
     public var fractionCompleted: Double {
         guard totalIsKnown else { return 0 }

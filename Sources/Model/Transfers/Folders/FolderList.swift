@@ -57,8 +57,8 @@ import Storage
         Loop.task { await task.remove() }
     }
 
-    /// A failed task goes on.
-    func revive(_ task: FolderTask) { _ = finished.removeFirst(where: { $0 == task.id }) }
+    /// A finished task is about to go on. False where it is none.
+    func reopen(_ task: FolderTask) -> Bool { finished.removeFirst { $0 == task.id } }
 
     /// Forgets a finished task; returns false for an unfinished one.
     func forget(_ task: FolderTask) async -> Bool {

@@ -236,19 +236,29 @@ extension FolderTask: ControllableTask, Observed {
         return state == .cancelled
     }
 
+    public static func retry(
+        _ task: FolderTask, tokens: (any TokenSource)?, of transfers: Transfers
+    ) async throws -> FolderTask? { try await task.retry(tokens) ? task : nil }
+
     /// Ends the waits of its transfers after failures. A task that has failed goes on with what failed, and what is still
     /// to do.
-    public func retry(tokens: (any TokenSource)?) async throws(StorageError) -> Bool {
-        guard machine.allows(.retry), endpoint == nil, !isEnding else { return false }
+    private func retry(_ tokens: (any TokenSource)?) async throws(StorageError) -> Bool {
         guard machine.taskState == .failed else { return work?.retry() ?? false }
-        try await plan.renew()
-        // One that failed while it planned has left nothing.
-        let stage = try await plan.counts() == FolderCounts() ? FolderStage.planning : .working
-        try await plan.keep(stage)
-        guard machine.taskState == .failed else { return false }
-        transfers.folders.revive(self)
-        (self.stage, self.tokens, isTold, replacesNewer) = (stage, tokens, false, true)
-        try await recall()
+        try transfers.reservePlace()
+        defer { transfers.tasksBegun -= 1 }
+        // From here on nobody else retries or forgets it.
+        guard endpoint == nil, transfers.folders.reopen(self) else { return false }
+        do throws(StorageError) {
+            try await plan.renew()
+            // One that failed while it planned has left nothing.
+            stage = try await plan.counts() == FolderCounts() ? .planning : .working
+            try await plan.keep(stage)
+            try await recall()
+        } catch {
+            transfers.folders.finish(self)
+            throw error
+        }
+        (self.tokens, isTold, replacesNewer) = (tokens, false, true)
         post(.requested(.retry))
         return true
     }

@@ -12,6 +12,8 @@ import Storage
     func start()
     /// Goes on, with the tokens of the client that resumes the folder.
     func goOn(_ tokens: (any TokenSource)?, replacesNewer: Bool)
+    /// Ends the wait after a failure. False where there is none.
+    func endRest() -> Bool
     /// Stops it: a recorded one is paused, any other cancelled.
     func stop()
     /// Cancels it, and returns when it has ended.

@@ -57,7 +57,7 @@ import Storage
     }
 
     /// Ends the waits after failures. False where there is none.
-    func retry() -> Bool { false }
+    func retry() -> Bool { inFlight.values.reduce(false) { $1.endRest() || $0 } }
 
     /// Nil where it was stopped before its end.
     func run() async -> FolderOutcome? {

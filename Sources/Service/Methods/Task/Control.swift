@@ -50,6 +50,18 @@ struct Resume<Controlled: MethodTask>: TaskMethod {
     }
 }
 
+/// `…Task/retry`: ends the wait after a failure; a task that has failed begins anew.
+struct RetryTask<Controlled: MethodTask>: TaskMethod {
+    static var name: String { "\(Controlled.kind)Task/retry" }
+    let task: String
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let task: Controlled = try await request.task(task)
+        let running = try await Controlled.retry(task, tokens: request.context.tokens, of: request.context.transfers)
+        return accepted(running != nil, running ?? task)
+    }
+}
+
 /// `…Task/cancel`: answers once the task has stopped for good.
 struct Cancel<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/cancel" }
@@ -72,6 +84,6 @@ struct Forget<Controlled: MethodTask>: TaskMethod {
     }
 }
 
-@Loop func accepted(_ accepted: Bool, _ task: some MethodTask) -> JSON {
+@Loop private func accepted(_ accepted: Bool, _ task: some MethodTask) -> JSON {
     ["accepted": .bool(accepted), "snapshot": task.snapshot().json]
 }

@@ -4,17 +4,6 @@ import Platform
 import Storage
 import Transfers
 
-/// `folderTask/retry`: tries again what failed.
-struct RetryFolder: TaskMethod {
-    static let name = "folderTask/retry"
-    let task: String
-
-    func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let task: FolderTask = try await request.task(task)
-        return accepted(try await task.retry(tokens: request.context.tokens), task)
-    }
-}
-
 /// `folderTask/list`: all tasks that have not ended, and the newest of those that have, or a page of them.
 struct ListFolderTasks: RPCMethod {
     static let name = "folderTask/list"
