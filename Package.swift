@@ -88,7 +88,7 @@ let package = Package(
         .target(name: "Roots", dependencies: ["Storage", "Database", "Metrics", "Platform"]),
         .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "Platform"]),
 
-        .target(name: "Transfers", dependencies: ["Storage", "Metrics", "Platform"]),
+        .target(name: "Transfers", dependencies: ["Storage", "Metrics", "Checksums", "Platform"]),
         .target(name: "Storage", dependencies: ["Secrets", "HTTPText", "Platform", "Resources"]),
 
         .target(name: "JSONRPC", dependencies: ["JSONText", "Metrics", "Secrets", "Platform"]),

@@ -99,6 +99,13 @@ package final class ScriptedBackend: Backend {
         try await read(reference, maxSize, caller)
     }
 
+    package func piece(
+        _ range: Range<Int64>, of object: ObjectMetadata, task: String, for caller: Caller
+    ) async throws(StorageError) -> [UInt8] {
+        let bytes = try await read(object.reference, .max, caller)
+        return Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+    }
+
     package func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String] {
         []
     }

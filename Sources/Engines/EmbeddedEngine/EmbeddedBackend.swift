@@ -15,6 +15,7 @@ package final class EmbeddedBackend: Backend {
     package let oneRequestLimit: Int64 = 1 << 20
     package let chunkSizes = ChunkSizes(largest: 8 << 20)
     package let copiesAtOnce = true
+    package let takesAnyPiece = true
     private let feed = ChangeFeed()
     package var changes: ChangeFeed? { feed }
     /// Objects up to this size are stored as rows, larger ones as files.

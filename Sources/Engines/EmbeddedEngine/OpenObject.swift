@@ -61,6 +61,11 @@ struct OpenObject: Sendable {
         guard let range = try part?.range(in: metadata.size), range.count < metadata.size else {
             return try readWhole()
         }
+        return try read(range)
+    }
+
+    /// Not verified. Blocks for bytes in a file.
+    func read(_ range: Range<Int64>) throws(StorageError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: range.count)
         let outcome = bytes.withUnsafeMutableBytes { buffer in
             Result { () throws(StorageError) in try read(into: buffer, at: range.lowerBound) }
@@ -163,6 +168,25 @@ extension EmbeddedBackend {
             }
             return .object(try OpenObject(metadata: metadata, body: .file(file, path: path)))
         }
+    }
+
+    package func piece(
+        _ range: Range<Int64>, of object: ObjectMetadata, task: String, for caller: Caller
+    ) async throws(StorageError) -> [UInt8] {
+        let reference = object.reference
+        return try await withCheckedContinuation { waiter in
+            open(reference) { _, now in
+                guard now.generation != object.generation else { return }
+                throw StorageError.replacedWhileRead(reference, by: now.version)
+            } then: { [files] opened in
+                files.submit {
+                    waiter.resume(
+                        returning: opened.flatMap { object in
+                            Result { () throws(StorageError) in try object.read(range) }
+                        })
+                }
+            }
+        }.get()
     }
 
     package func data(

@@ -59,6 +59,7 @@ protocol Dialect: Sendable {
     func session(in response: HTTPResponse) throws(GarbledAnswer) -> RemoteSession
     /// Whether the last bytes can carry the CRC32C of all bytes.
     var takesFinalChecksum: Bool { get }
+    /// `total` is `Int64.max` while it is not known, here and below.
     func send(_ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?)
         -> RemoteRequest
     func query(_ session: RemoteSession, total: Int64) -> RemoteRequest

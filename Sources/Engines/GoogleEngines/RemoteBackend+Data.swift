@@ -57,6 +57,35 @@ extension RemoteBackend {
         }
     }
 
+    package func piece(
+        _ range: Range<Int64>, of object: ObjectMetadata, task: String, for caller: Caller
+    ) async throws(StorageError) -> [UInt8] {
+        guard !range.isEmpty else { return [] }
+        do throws(StorageError) {
+            return try await LastStatus.attached { () async throws(StorageError) in
+                switch try await self.bytes(range, of: object, caller) {
+                case .done(let bytes): return bytes
+                case .doubtful(let error): throw try await self.cause(of: error, about: object, caller)
+                }
+            }
+        } catch {
+            throw error.orAbout(object.reference).explained(dialect)
+        }
+    }
+
+    /// Why a generation gives no bytes: the error, or what has become of the object.
+    private func cause(
+        of error: StorageError, about object: ObjectMetadata, _ caller: Caller
+    ) async throws(StorageError) -> StorageError {
+        switch try await look(at: object.reference, for: caller) {
+        case .hidden(let refusal): return refusal
+        case .nothing: return .objectNotFound(object.reference)
+        case .object(let now, _):
+            if now.generation == object.generation { return error }
+            return .replacedWhileRead(object.reference, by: now.version)
+        }
+    }
+
     /// A range of this generation, which is not verified.
     func bytes(
         _ range: Range<Int64>, of object: ObjectMetadata, _ caller: Caller

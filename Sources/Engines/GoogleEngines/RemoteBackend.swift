@@ -115,7 +115,7 @@ package final class RemoteBackend: Backend {
             do throws(StorageError) {
                 return try await LastStatus.attached(by: body)
             } catch {
-                guard error.retryable, !Task.isCancelled else { throw error.explained(dialect) }
+                guard error.retryable, !caller.isTriedOnce, !Task.isCancelled else { throw error.explained(dialect) }
                 let rest = try retryTime.delay(after: error, took: elapsed(), at: time.now())
                 ProcessMetrics.operationRetries.increment()
                 debug?("an operation is tried again in \(rest), after \(error.code)")

@@ -12,11 +12,13 @@ private struct UploadBookmark: Codable {
     var granularity: Int64
     /// Of all bytes before `end`.
     var crc32c: UInt32
+    /// The same; only where the bytes come once.
+    var md5State: [UInt8]?
     var end: Int64
     /// The generation that was there before the upload.
     var before: Int64?
 
-    private enum CodingKeys: String, CodingKey { case session = "url", granularity, crc32c, end, before }
+    private enum CodingKeys: String, CodingKey { case session = "url", granularity, crc32c, md5State, end, before }
 }
 
 /// One upload to a remote engine. Progress is what the server acknowledges.
@@ -57,15 +59,15 @@ final class RemoteUpload: TransferSession {
         guard let mark else { return }
         let restored = RemoteSession(text: mark.session, granularity: mark.granularity)
         if backend.endpoint.allows(backend.url(of: restored)) { session = restored }
-        source.know(mark.crc32c, upTo: mark.end)
+        source.know(UploadReader.Known(crc32c: mark.crc32c, md5State: mark.md5State, end: mark.end))
     }
 
     func bookmark() async -> Bookmark? {
         guard let session = await session else { return nil }
         let known = source.known
         let mark = UploadBookmark(
-            session: session.text, granularity: session.granularity, crc32c: known.crc32c, end: known.end,
-            before: await destination.predecessor.generation)
+            session: session.text, granularity: session.granularity, crc32c: known.crc32c, md5State: known.md5State,
+            end: known.end, before: await destination.predecessor.generation)
         return (try? mark.text).map(Bookmark.init)
     }
 
@@ -251,13 +253,14 @@ final class RemoteUpload: TransferSession {
 
     private func open() async throws(StorageError) -> Answer {
         if let answer = try await destination.answerIfSuperseded() { return answer }
-        if upload.expectedMD5 != nil { try check(await source.md5()) }
+        if upload.expectedMD5 != nil, let md5 = try await source.md5(of: upload.source.size) { try check(md5) }
         try await destination.lookBefore(createsSession: true)
         let request = backend.dialect.open(upload, if: destination.binding)
         let session = try await opening.session(of: upload, at: backend) { () async throws(StorageError) in
             try await self.session(openedBy: request)
         }
         self.session = session
+        source.beginAnew()
         destination.fate.handle(.begunAnew)
         return .opened(granularity: session.granularity)
     }
@@ -322,8 +325,8 @@ final class RemoteUpload: TransferSession {
     private func send(_ range: Range<Int64>, isRepeated: Bool) async throws(StorageError) -> Answer {
         let session = try opened()
         let isLast = range.upperBound == upload.source.size
-        let crc32c = isLast && backend.dialect.takesFinalChecksum ? try await source.crc32c() : nil
         let body = try await source.body(range)
+        let crc32c = isLast ? try await finalChecksum() : nil
         let request = backend.dialect.send(range, of: upload.source.size, to: session, body, crc32c: crc32c)
         let tokens = try await backend.tokens(for: request, of: upload.caller)
         let onSent = counter(of: request.body.count, isLast: isLast)
@@ -352,10 +355,21 @@ final class RemoteUpload: TransferSession {
         }
     }
 
+    /// Checks all bytes where they came once: nothing is stored yet. Returns the CRC32C for the server; nil where it takes
+    /// none, or where some bytes came to an earlier process.
+    private func finalChecksum() async throws(StorageError) -> UInt32? {
+        if case .incoming = upload.source, let checksum = source.checksum(of: upload.source.size) {
+            LastStatus.record(nil)
+            try upload.check(md5: checksum.md5, checksum.crc32c)
+        }
+        return backend.dialect.takesFinalChecksum ? try await source.crc32c(of: upload.source.size) : nil
+    }
+
     private func answer(_ status: UploadStatus, _ response: HTTPResponse) async throws(StorageError) -> Answer {
         switch status {
         case .received(let offset):
             destination.fate.handle(.begunAnew)
+            source.note(receivedUpTo: offset)
             return .received(upTo: offset)
         case .stored: return .completed(try await destination.verified(response))
         case .garbled(let what): throw .garbled(what, response, upload.reference)

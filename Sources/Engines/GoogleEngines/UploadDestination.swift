@@ -108,6 +108,8 @@ import Storage
     /// Whether it is just what this upload would make.
     private func isOwn(_ object: ObjectMetadata) async throws(StorageError) -> Bool {
         guard upload.metadata.isContained(in: object.settable) else { return false }
+        // Of bytes that come once nothing else proves it.
+        if case .incoming = upload.source, source.checksum(of: object.size) == nil { return false }
         return try await flaw(in: object) == nil
     }
 

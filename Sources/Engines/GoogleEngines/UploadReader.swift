@@ -9,15 +9,18 @@ import Synchronization
 /// Reads the bytes of one upload, and computes their CRC32C on the way.
 final class UploadReader: Sendable {
     private struct Passed {
+        /// Its MD5 is computed only where the bytes cannot be read again.
         var checksum = Checksum()
         /// The checksum covers all bytes before this offset.
         var end: Int64 = 0
 
         /// Ignores bytes that it has counted already, and bytes after a gap.
-        mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+        mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64, withMD5: Bool = false) {
             let known = end - offset
             guard known >= 0, known < bytes.count else { return }
-            checksum.updateCRC(UnsafeRawBufferPointer(rebasing: bytes[Int(known)...]))
+            let new = UnsafeRawBufferPointer(rebasing: bytes[Int(known)...])
+            checksum.updateCRC(new)
+            if withMD5 { checksum.updateMD5(new) }
             end = offset + Int64(bytes.count)
         }
     }
@@ -31,6 +34,8 @@ final class UploadReader: Sendable {
     /// Nil where no object is copied.
     private let fetch: Fetch?
     private let passed = Mutex(Passed())
+    /// The same of the bytes that the server has, where they cannot be read again.
+    private let received = Mutex(Passed())
     private let fault = Mutex<StorageError?>(nil)
 
     init(_ upload: Upload, at backend: RemoteBackend, fetch: Fetch? = nil) {
@@ -38,12 +43,53 @@ final class UploadReader: Sendable {
         allowed = upload.isSpooled ? nil : backend.allowed.reading
     }
 
-    /// Restores the CRC32C of the first `end` bytes from an earlier process.
-    func know(_ crc32c: UInt32, upTo end: Int64) {
-        passed.withLock { $0 = Passed(checksum: Checksum(crc32c: crc32c), end: end) }
+    /// The checksums of the first `end` bytes, for the next process. There is an MD5 only where the bytes cannot be read
+    /// again.
+    struct Known {
+        var crc32c: UInt32
+        var md5State: [UInt8]?
+        var end: Int64
     }
 
-    var known: (crc32c: UInt32, end: Int64) { passed.withLock { ($0.checksum.crc32c, $0.end) } }
+    /// Restores what an earlier process has known.
+    func know(_ known: Known) {
+        var restored = Passed(checksum: Checksum(crc32c: known.crc32c), end: known.end)
+        if isIncoming {
+            guard let state = known.md5State,
+                let checksum = Checksum(md5State: state, crc32c: known.crc32c, after: known.end)
+            else { return }
+            restored.checksum = checksum
+        }
+        passed.withLock { [restored] in $0 = restored }
+        received.withLock { [restored] in $0 = restored }
+    }
+
+    var known: Known {
+        let all = isIncoming ? received.withLock { $0 } : passed.withLock { $0 }
+        return Known(
+            crc32c: all.checksum.crc32c, md5State: isIncoming ? all.checksum.md5State : nil, end: all.end)
+    }
+
+    /// The client of the upload sends the bytes, and they are there once.
+    private var isIncoming: Bool { if case .incoming = source { true } else { false } }
+
+    /// The server has all bytes before an offset.
+    func note(receivedUpTo offset: Int64) {
+        let now = passed.withLock { $0 }
+        if isIncoming, now.end == offset { received.withLock { $0 = now } }
+    }
+
+    /// The server has a new session, without bytes.
+    func beginAnew() {
+        guard isIncoming else { return }
+        passed.withLock { $0 = Passed() }
+        received.withLock { $0 = Passed() }
+    }
+
+    /// The checksums of all bytes that have come, if they end here. Nil where an earlier process has passed some on.
+    func checksum(of size: Int64) -> Checksum? {
+        passed.withLock { $0.end == size ? $0.checksum : nil }
+    }
 
     /// The error that ended reading a body.
     var failure: StorageError? { fault.withLock { $0 } }
@@ -56,7 +102,7 @@ final class UploadReader: Sendable {
             return try await onThread { [allowed] () throws(StorageError) in
                 try SourceFile(path, identity, in: allowed).readWhole()
             }
-        case .incoming: throw .onlyEmbedded
+        case .incoming: throw .notWhole
         case .object: return try await fetched(0..<source.size)
         }
     }
@@ -71,19 +117,36 @@ final class UploadReader: Sendable {
                 try SourceFile(path, identity, in: allowed)
             }
             return range.isEmpty ? .none : .source(reader(of: file, range))
-        case .incoming: throw .onlyEmbedded
+        case .incoming(let bytes): return range.isEmpty ? .none : .bytes(try await piece(range, of: bytes))
         case .object: return range.isEmpty ? .none : .bytes(try await fetched(range))
         }
     }
 
-    /// The CRC32C of all bytes. Reads those that were not sent in order, unless the service knows that of the object.
-    func crc32c() async throws(StorageError) -> UInt32 {
+    /// Bytes before the range that are there and were not passed on count, too: the server has them already.
+    private func piece(_ range: Range<Int64>, of incoming: IncomingBytes) async throws(StorageError) -> [UInt8] {
+        try await onThread { [self] () throws(StorageError) in
+            let start = passed.withLock { $0.end }
+            if start < range.lowerBound, let piece = incoming.range, piece.contains(start) {
+                let missed = try incoming.bytes(start..<range.lowerBound)
+                passed.withLock { passed in missed.withUnsafeBytes { passed.take($0, at: start, withMD5: true) } }
+            }
+            let bytes = try incoming.bytes(range)
+            passed.withLock { passed in bytes.withUnsafeBytes { passed.take($0, at: range.lowerBound, withMD5: true) } }
+            return bytes
+        }
+    }
+
+    /// The CRC32C of all bytes of an object of this size. Reads those that were not sent in order, unless the service knows
+    /// that of the object. Nil where the bytes came once, and some to an earlier process.
+    func crc32c(of size: Int64) async throws(StorageError) -> UInt32? {
+        if isIncoming { return checksum(of: size)?.crc32c }
         if let known = source.copy?.found?.crc32c { return known }
         try await readRest()
         return passed.withLock { $0.checksum.crc32c }
     }
 
-    func md5() async throws(StorageError) -> [UInt8] {
+    func md5(of size: Int64) async throws(StorageError) -> [UInt8]? {
+        if isIncoming { return checksum(of: size)?.md5 }
         if source.copy != nil { return try await md5OfObject() }
         return try await onThread { [source, allowed] () throws(StorageError) in
             var checksum = Checksum()
@@ -184,14 +247,28 @@ extension UploadSource {
                 offset += Int64(piece.count)
             }
             try file.checkUnchanged()
-        case .incoming, .object: throw .onlyEmbedded
+        case .incoming, .object: throw .notWhole
         }
     }
 }
 
+extension IncomingBytes {
+    /// Of the piece that is there. Blocks.
+    fileprivate func bytes(_ range: Range<Int64>) throws(StorageError) -> [UInt8] {
+        var outcome = Result<Void, StorageError>.success(())
+        let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+            outcome = Result { () throws(StorageError) in
+                try read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
+            }
+            if case .success = outcome { count = range.count }
+        }
+        try outcome.get()
+        return bytes
+    }
+}
+
 extension StorageError {
-    /// Only the embedded engine takes bytes that come from other clients.
-    fileprivate static var onlyEmbedded: StorageError {
-        StorageError(.internalError, "A remote engine reads these bytes in another way.")
+    fileprivate static var notWhole: StorageError {
+        StorageError(.internalError, "These bytes come in pieces.")
     }
 }

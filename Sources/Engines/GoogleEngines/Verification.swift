@@ -44,20 +44,31 @@ extension UploadDestination {
     /// How the stored object differs from the source; nil where it does not. Prefers CRC32C, which was computed while the
     /// bytes were sent.
     func flaw(in stored: ObjectMetadata) async throws(StorageError) -> String? {
-        guard stored.size == upload.source.size else {
-            return "it has \(stored.size) bytes instead of \(upload.source.size)"
+        if let size = upload.source.knownSize, size != stored.size {
+            return "it has \(stored.size) bytes instead of \(size)"
         }
-        if let md5 = stored.md5, let expected = upload.expectedMD5, [UInt8](base64: expected) != md5 {
-            return "its MD5 is \(md5.base64), but metadata.md5Hash says \(expected)"
-        }
+        if let flaw = upload.flaw(inMD5: stored.md5, hasOwn: source.checksum(of: stored.size) != nil) { return flaw }
         if let crc32c = stored.crc32c {
-            let mine = try await source.crc32c()
-            return crc32c == mine ? nil : "its CRC32C is \(crc32c) instead of \(mine)"
+            let mine = try await source.crc32c(of: stored.size)
+            return crc32c == mine ?? crc32c ? nil : "its CRC32C is \(crc32c) instead of \(mine ?? 0)"
         }
-        guard let md5 = stored.md5 else { return nil }
-        let mine = try await source.md5()
+        guard let md5 = stored.md5, let mine = try await source.md5(of: stored.size) else { return nil }
         return md5 == mine
             ? nil : "its MD5 is \(md5.base64) instead of \(mine.base64)"
+    }
+}
+
+extension Upload {
+    /// How the MD5 of a stored object differs from what the client demands; nil where it does not.
+    ///
+    /// - Parameter hasOwn: the bytes were compared with it before they were sent. Otherwise only the server knows it.
+    fileprivate func flaw(inMD5 md5: [UInt8]?, hasOwn: Bool) -> String? {
+        if let md5, let expectedMD5, [UInt8](base64: expectedMD5) != md5 {
+            return "its MD5 is \(md5.base64), but metadata.md5Hash says \(expectedMD5)"
+        }
+        guard case .incoming(let bytes) = source, let expected = bytes.expected.md5 else { return nil }
+        guard let md5 else { return hasOwn ? nil : "the server does not say its MD5, which could not be compared" }
+        return md5 == expected ? nil : "its MD5 is \(md5.base64), but md5Hash says \(expected.base64)"
     }
 }
 

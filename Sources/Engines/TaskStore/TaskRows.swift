@@ -123,7 +123,7 @@ extension TaskRecord {
         if let text = try row.textOrNil("customMetadata") { settable.custom = try .init(text: text) }
         self.init(
             id: id, kind: kind, number: number, began: began, reference: reference,
-            progress: progress ?? .unknown, metadata: settable, md5Hash: try row.textOrNil("md5Hash"),
+            progress: progress ?? .unknown(after: max(completed, 0)), metadata: settable, md5Hash: try row.textOrNil("md5Hash"),
             stage: .ended(.cancelled, at: began))
         stage = try stage(row)
         copy = try row.textOrNil("copy").map(CopyRequest.init(text:))

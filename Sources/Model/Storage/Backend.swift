@@ -19,6 +19,8 @@ public protocol Backend: Sendable {
     var chunkSizes: ChunkSizes { get }
     /// An object of any size is copied in one request.
     var copiesAtOnce: Bool { get }
+    /// Every piece of an upload may have any size. Otherwise all but the last are multiples of `ChunkSizes.granularity`.
+    var takesAnyPiece: Bool { get }
 
     /// Inspects a local file before its upload. Throws `unknown` that names path and reason.
     func inspect(file path: String) async throws(StorageError) -> FileIdentity
@@ -52,6 +54,12 @@ public protocol Backend: Sendable {
     func data(
         of reference: Reference, part: BytePart?, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8]
+    /// A range of this generation, which is not verified. One attempt. Throws `objectNotFound` or `preconditionFailed`
+    /// where the object was deleted or replaced.
+    ///
+    /// - Parameter task: the id of the download that the range is a part of.
+    func piece(_ range: Range<Int64>, of object: ObjectMetadata, task: String, for caller: Caller)
+        async throws(StorageError) -> [UInt8]
     func beginDownload(_ download: Download) -> any DownloadSession
     /// A URL from which anybody may fetch the object, valid for `seconds` if that is not nil. Throws
     /// `invalidArgument` if the engine's URLs do not expire.
@@ -71,6 +79,7 @@ extension Backend {
     public var tokenKind: Token.Kind { .idToken }
     public var downloadsAtOnce: Int { 4 }
     public var copiesAtOnce: Bool { false }
+    public var takesAnyPiece: Bool { false }
     public var changes: ChangeFeed? { nil }
 }
 
@@ -155,6 +164,9 @@ public enum UploadSource: Sendable {
         case .object(let source): source.found?.size ?? .max
         }
     }
+
+    /// Nil where it is not known yet.
+    package var knownSize: Int64? { size < .max ? size : nil }
 
     /// Nil where no object is copied.
     public var copy: CopySource? { if case .object(let source) = self { source } else { nil } }

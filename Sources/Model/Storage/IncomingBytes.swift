@@ -47,6 +47,15 @@ public final class IncomingBytes: Sendable {
         var piece: Piece?
         var size: Int64?
         var expected = Expected()
+        /// What is known of all bytes while no piece is there.
+        var whole: Whole
+
+        struct Whole {
+            var size: Int64?
+            var expected = Expected()
+        }
+
+        init(_ whole: Whole) { (self.whole, size, expected) = (whole, whole.size, whole.expected) }
     }
 
     private let state: Mutex<State>
@@ -56,7 +65,7 @@ public final class IncomingBytes: Sendable {
     /// `size` is nil where the client sends it later.
     public init(size: Int64?) {
         announced = size
-        state = Mutex(State(size: size))
+        state = Mutex(State(State.Whole(size: size)))
     }
 
     /// Nil while it is unknown.
@@ -67,11 +76,25 @@ public final class IncomingBytes: Sendable {
     /// `isLast`: the object ends with this piece. Otherwise it has no size yet, even if all announced bytes are there:
     /// its client has not ended it.
     package func offer(_ piece: Piece, isLast: Bool, _ expected: Expected) {
-        state.withLock { $0 = State(piece: piece, size: isLast ? piece.range.upperBound : nil, expected: expected) }
+        state.withLock { state in
+            (state.piece, state.size) = (piece, isLast ? piece.range.upperBound : nil)
+            state.expected = expected
+        }
     }
 
     /// The client may send the same bytes again, or others.
-    package func withdraw() { state.withLock { $0 = State(size: announced) } }
+    package func withdraw() { state.withLock { $0 = State($0.whole) } }
+
+    /// The object has this size and these checksums, whether its last piece is there or not. Nil: its client goes on.
+    package func end(at size: Int64?, _ expected: Expected = .init()) {
+        state.withLock { state in
+            state.whole = State.Whole(size: size ?? announced, expected: expected)
+            if state.piece == nil { state = State(state.whole) }
+        }
+    }
+
+    /// Where the piece is that is there.
+    package var range: Range<Int64>? { state.withLock { $0.piece?.range } }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
         let end = offset.addingSaturated(Int64(buffer.count))

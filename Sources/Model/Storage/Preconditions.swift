@@ -68,4 +68,9 @@ extension StorageError {
         return StorageError(.preconditionFailed, "What is at \(reference.url) \(why)\(present).").about(reference)
             .with(\.version, version)
     }
+
+    /// A download piece by piece has lost its object.
+    public static func replacedWhileRead(_ reference: Reference, by version: ObjectVersion) -> StorageError {
+        .preconditionFailed(reference, version, "was replaced while it was read")
+    }
 }

@@ -45,6 +45,8 @@ public struct Caller: Sendable {
     public var retryTime: Duration
     /// The project of Google Cloud that pays; nil leaves that to the tokens.
     public var userProject: String?
+    /// Whoever calls repeats what fails: the engine does not.
+    public var isTriedOnce = false
 
     public init(tokens: (any TokenSource)? = nil, retryTime: Duration, userProject: String? = nil) {
         (self.tokens, self.retryTime, self.userProject) = (tokens, retryTime, userProject)
@@ -52,7 +54,9 @@ public struct Caller: Sendable {
 
     /// The same with another retry time.
     public func with(retryTime: Duration) -> Caller {
-        Caller(tokens: tokens, retryTime: retryTime, userProject: userProject)
+        var caller = self
+        caller.retryTime = retryTime
+        return caller
     }
 }
 

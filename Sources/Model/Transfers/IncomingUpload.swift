@@ -30,14 +30,20 @@ import Storage
     private var step: CheckedContinuation<UploadStrategy.Answer, Never>?
     private var replacesNewer = false
     private let waits: ClientWaits
+    private let isStream: Bool
     /// The requests of its client that are being answered.
     private var uses = 0
     /// The number of its last use, among those of all uploads. Its beginning is one.
     private(set) var lastUse = 0
 
-    init(_ engine: any UploadSession, _ bytes: IncomingBytes, to reference: Reference, _ waits: ClientWaits) {
+    /// - Parameter isStream: the client repeats nothing, and sees to it that what it sends is recorded.
+    init(
+        _ engine: any UploadSession, _ bytes: IncomingBytes, to reference: Reference, _ waits: ClientWaits,
+        isStream: Bool
+    ) {
         (self.engine, self.bytes, self.reference, self.waits) = (engine, bytes, reference, waits)
-        machine = IncomingUploadMachine(announcedSize: bytes.announced)
+        self.isStream = isStream
+        machine = IncomingUploadMachine(announcedSize: bytes.announced, isStream: isStream)
         noteUse()
     }
 
@@ -46,6 +52,9 @@ import Storage
 
     /// The size of all bytes as a later request of the client has it. Nil where none had it in this process.
     public var toldSize: Int64?
+
+    /// What the engine has; nil where that is not known.
+    var offset: Int64? { machine.offset }
 
     /// Why the upload takes nothing more; nil while it does.
     var refusal: StorageError? { machine.refusal }
@@ -137,6 +146,10 @@ import Storage
 
     private func acknowledge(upTo offset: Int64) {
         let client = leave()
+        if isStream {
+            client?.resume(returning: .received(upTo: offset))
+            return
+        }
         Loop.task { [task] in
             await task?.untilRecorded(upTo: offset)
             client?.resume(returning: .received(upTo: offset))

@@ -95,7 +95,7 @@ extension TransferTask {
     }
 
     /// Whoever knows the id of an upload of the gateway may send its bytes: it is in no log.
-    private var logName: String { origin == nil ? id : "of \(reference.url)" }
+    private var logName: String { origin == .gateway ? "of \(reference.url)" : id }
 
     private func logEnd() {
         guard let info = log.info, let elapsed, case .ended(let outcome) = machine.state else { return }
@@ -114,6 +114,7 @@ extension TransferTask {
         publish(status)
         logEnd()
         forget { _ in true }
+        stream?.taskEnded()
         dropWorkingState()
         list?.metrics.ended(state)
         list?.finish(self)

@@ -31,6 +31,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     private var record: TaskRecord?
     /// The record of a failed task that can run again. It is small: no bytes, and nothing at the engine.
     private(set) var recordForRetry: TaskRecord?
+    /// Nil where its client neither sends nor fetches the bytes piece by piece.
+    var stream: (any TaskStream)?
     /// Of an upload; nil once its success is published.
     private var metadata: TaskSnapshot.Metadata?
     /// Nil once the task has ended, or is paused with its bytes on disk.
@@ -95,6 +97,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
             recordForRetry = last.ended(outcome, at: began).forRetry
         }
         (recordWriter, record, timer) = (nil, nil, nil)
+        if Strategy.kind == .upload { stream = nil }
         switch (machine.state, metadata) {
         case (.ended(.succeeded), _): metadata = nil
         case (_, .uploading(let settable, let md5Hash)): metadata = .uploading(settable.bounded, md5Hash: md5Hash)
@@ -118,6 +121,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
             kind: Strategy.kind, task: id, status: status ?? state.status, state: state(for: status),
             progress: machine.progress, reference: reference, metadata: metadata, endpoint: endpoint, origin: origin,
             copy: copy)
+        if origin == .stream, !snapshot.state.isFinished { snapshot.offset = stream?.offset }
         if var retry = machine.retry {
             retry.error = retry.error.orAbout(reference)
             snapshot.retry = retry

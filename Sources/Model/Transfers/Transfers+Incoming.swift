@@ -57,9 +57,10 @@ extension Transfers {
         return task.incoming
     }
 
-    /// Pauses the uploads that wait for their clients.
+    /// Pauses the uploads that wait for their clients, and ends such downloads.
     public func suspendIncoming() async {
         for task in uploads.all where task.incoming != nil { _ = try? await task.pause() }
+        cancelStreams()
     }
 
     // MARK: - The bound, and the expiry
@@ -98,11 +99,14 @@ extension Transfers {
 
     /// Makes the session of a task whose client sends the bytes.
     func incoming(
-        _ task: String, _ session: any UploadSession, _ bytes: IncomingBytes, to reference: Reference
+        _ task: String, _ session: any UploadSession, _ bytes: IncomingBytes, to reference: Reference, isStream: Bool
     ) -> IncomingUpload {
-        let upload = IncomingUpload(session, bytes, to: reference, clientWaits)
+        // The requests of a stream wait by themselves.
+        let waits = isStream ? ClientWaits() : clientWaits
+        let upload = IncomingUpload(session, bytes, to: reference, waits, isStream: isStream)
         // One that is made for a task of an earlier process has its task by now.
         upload.task = try? uploads.task(task)
+        (upload.task?.stream as? StreamUpload)?.attach(to: upload)
         return upload
     }
 }

@@ -130,18 +130,29 @@ extension Transfers {
         let machine = UploadMachine(
             strategy, retryTime: .seconds(request.retryTime), seed: random.next())
         let session: any UploadSession =
-            if let failure { FailingSession(error: failure) } else { self.session(of: upload) }
+            if let failure { FailingSession(error: failure) } else { self.session(of: upload, for: client.origin) }
         let task = list.make(
             record, machine, .open(session), limiter(of: upload, strategy), recordWriter, holding: heldBytes(of: upload)
         )
         task.incoming?.task = task
+        addStream(to: task, of: upload, request)
         return task
     }
 
-    private func session(of upload: Upload) -> any UploadSession {
+    private func session(of upload: Upload, for origin: TaskRequest.Origin?) -> any UploadSession {
         let session = backend.beginUpload(upload)
         guard case .incoming(let bytes) = upload.source, let task = upload.task else { return session }
-        return incoming(task, session, bytes, to: upload.reference)
+        return incoming(task, session, bytes, to: upload.reference, isStream: origin == .stream)
+    }
+
+    /// `offset` is what an earlier process has recorded.
+    private func addStream(
+        to task: UploadTask, of upload: Upload, _ request: TaskRequest, from offset: Int64? = nil
+    ) {
+        guard request.origin == .stream, case .incoming(let bytes) = upload.source else { return }
+        task.stream = StreamUpload(
+            bytes, of: task, granularity: backend.takesAnyPiece ? 1 : ChunkSizes.granularity,
+            chunkSize: request.chunkSize, from: offset, streamMemory)
     }
 
     /// Records the task. Bytes in memory are spooled first.
@@ -220,13 +231,14 @@ extension Transfers {
             // The session is at another server, which this service does not ask.
             if let endpoint = record.endpoint { return FailingSession(error: .belongs(record.id, to: endpoint)) }
             upload.caller.tokens = tokens
-            return session(of: upload)
+            return session(of: upload, for: request.origin)
         }
         let recordWriter = ends.map { TaskRecordWriter($0, record, isKept: true) }
         let list = record.folder == nil ? uploads : folderUploads
         let task = list.make(record, machine, sessionState, limiter(of: upload, strategy), recordWriter)
         // A client that has sent a part in one request and got no answer may be gone: that upload expires, too.
-        if source.isIncoming, task.endpoint == nil { uploadSessions[task.id] = task }
+        if request.origin == .gateway, source.isIncoming, task.endpoint == nil { uploadSessions[task.id] = task }
+        addStream(to: task, of: upload, request, from: record.progress.completedUnitCount)
         return task
     }
 }

@@ -43,6 +43,7 @@ import Storage
     /// against `--max-upload-sessions` alone.
     var uploadSessions: [String: UploadTask] = [:]
     public let clientWaits = ClientWaits()
+    let streamMemory = StreamMemory()
     private var bytesSetAside = 0
     /// Tasks that are being created; they count against `--max-tasks`.
     var tasksBegun = 0

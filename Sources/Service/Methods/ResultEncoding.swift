@@ -110,8 +110,8 @@ extension TaskSnapshot: JSONConvertible {
                 "task": .string(task), "status": .string(status.rawValue), "state": .string(state.rawValue),
                 "progress": progress.json, "reference": reference.json, "metadata": metadata.map(json),
                 "error": error?.rpcError.json, "retry": retry?.json, "endpoint": endpoint.map(JSON.string),
-                "origin": origin.map { .string($0.rawValue) }, "source": copy?.reference.json,
-                "isMove": copy.map { .bool($0.isMove) },
+                "origin": origin.map { .string($0.rawValue) }, "offset": offset.map { JSON($0) },
+                "source": copy?.reference.json, "isMove": copy.map { .bool($0.isMove) },
             ]))
     }
 

@@ -107,6 +107,8 @@ package final class ConnectionContext: MethodContext {
     package internal(set) var clientName: String?
     var isShutDown = false
     var hasBegunTasks = false
+    /// The tasks that end with it.
+    private var streams: [DownloadTask] = []
     private let ownership: Ownership
     private weak var peer: (any Peer)?
 
@@ -162,6 +164,7 @@ package final class ConnectionContext: MethodContext {
         guard let peer, other !== service else { return }
         defer { pause(other.isPaused) }
         let left = service
+        endStreams()
         left.transfers.removeObservers(of: observers)
         (service, settings, hasBegunTasks) = (other, other.transfers.settings, false)
         observers = Self.observers(of: other, peer)
@@ -176,8 +179,21 @@ package final class ConnectionContext: MethodContext {
     }
     var requests: RequestCounts { peer?.requests ?? RequestCounts() }
 
-    /// Removes the observers of a connection that has ended. Its tasks continue.
+    /// A task that ends with the connection.
+    func own(_ stream: DownloadTask) {
+        streams.removeAll { $0.state.isFinished }
+        streams.append(stream)
+    }
+
+    private func endStreams() {
+        let gone = Set(streams.map(\.id))
+        streams = []
+        if !gone.isEmpty { transfers.cancelStreams { gone.contains($0.id) } }
+    }
+
+    /// Removes the observers of a connection that has ended. Its tasks continue, without those that it reads.
     package func leave() {
+        endStreams()
         transfers.removeObservers(of: observers)
         service.remove(self)
     }

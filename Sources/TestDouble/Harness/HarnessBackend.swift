@@ -25,6 +25,7 @@ package final class HarnessBackend: Backend {
     }
     package var chunkSizes: ChunkSizes { engine.chunkSizes }
     package var copiesAtOnce: Bool { engine.copiesAtOnce }
+    package var takesAnyPiece: Bool { engine.takesAnyPiece }
     package var changes: ChangeFeed? { engine.changes }
 
     package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
@@ -49,6 +50,25 @@ package final class HarnessBackend: Backend {
         return HarnessSession(
             session, harness, of: download.reference, task: download.folder ?? download.task, size: 0, copy: nil,
             for: download.caller)
+    }
+
+    /// An attempt of a download, as rules see it. Whoever reads the pieces repeats it.
+    package func piece(
+        _ range: Range<Int64>, of object: ObjectMetadata, task: String, for caller: Caller
+    ) async throws(StorageError) -> [UInt8] {
+        try ledger.check(object.reference)
+        guard let harness else { return try await engine.piece(range, of: object, task: task, for: caller) }
+        let call = Call(operation: .fetch, reference: object.reference, task: task, range: range)
+        let answer = await HarnessCall<FetchedPiece>(harness, call, caller).answer { [engine] limited in
+            let range = limited.range ?? range
+            do throws(StorageError) {
+                let bytes = try await engine.piece(range, of: object, task: task, for: caller)
+                return FetchedPiece(.success(limited.isDamaged ? bytes.damaged : bytes), from: range.lowerBound)
+            } catch {
+                return .failed(error)
+            }
+        }
+        return try answer.bytes.get()
     }
 
     package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
@@ -143,7 +163,7 @@ package final class HarnessBackend: Backend {
                     do throws(StorageError) { return .success(try await perform()) } catch { return .failure(error) }
                 }
             }
-            guard case .failure(let error) = answer, harnessed.wasStruck, error.retryable else {
+            guard case .failure(let error) = answer, harnessed.wasStruck, error.retryable, !caller.isTriedOnce else {
                 return try answer.get()
             }
             let delay = try budget.delay(after: error, took: .zero, at: harness.clock.timeOfDay)

@@ -190,6 +190,31 @@ extension DownloadAnswer: HarnessedAnswer {
     }
 }
 
+/// A piece of a download whose client fetches it.
+struct FetchedPiece: HarnessedAnswer {
+    let bytes: Result<[UInt8], StorageError>
+    let end: Int64?
+
+    init(_ bytes: Result<[UInt8], StorageError>, from start: Int64) {
+        self.bytes = bytes
+        end = (try? bytes.get()).map { start.addingSaturated(Int64($0.count)) }
+    }
+
+    static func failed(_ error: StorageError) -> FetchedPiece { FetchedPiece(.failure(error), from: 0) }
+    static func stopped(_ call: Call) -> FetchedPiece { .failed(.stopped(call.reference)) }
+
+    var outcome: String { bytes.outcome }
+    var isEnd: Bool { false }
+}
+
+extension [UInt8] {
+    /// With another first byte.
+    var damaged: [UInt8] {
+        guard let first else { return self }
+        return [first ^ 0xFF] + dropFirst()
+    }
+}
+
 extension Result: HarnessedAnswer where Failure == StorageError {
     static func failed(_ error: StorageError) -> Self { .failure(error) }
     static func stopped(_ call: Call) -> Self { .failure(.stopped(call.reference)) }

@@ -91,8 +91,8 @@ extension Connection {
         for request in pending.all where request.id == id { request.task?.cancel() }
     }
 
-    func beginWaiting(_ number: Int) {
-        change(number) { $0.isWaiting = true }
+    func beginWaiting(_ number: Int, keepsBytes: Bool) {
+        change(number) { ($0.isWaiting, $0.keepsBytes) = (true, keepsBytes) }
         intake.memory.use(pending.bytes)
         answered.wakeAll()
     }

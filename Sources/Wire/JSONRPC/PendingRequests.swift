@@ -9,7 +9,7 @@ struct AdmissionControl: Equatable {
     private var active = 0
     /// Requests that have taken a place to wait for a task.
     private(set) var waiting = 0
-    /// The bytes of the messages of requests that do not wait for tasks.
+    /// The bytes of the messages of requests, without those that only wait for tasks.
     private(set) var bytes = 0
 
     init(_ limits: ConnectionLimits = .init()) {
@@ -31,7 +31,7 @@ struct AdmissionControl: Equatable {
     /// Counts a request in its new state.
     mutating func change(_ old: PendingRequest, to new: PendingRequest) {
         active += (new.isActive ? 1 : 0) - (old.isActive ? 1 : 0)
-        if new.isWaiting, !old.isWaiting { bytes -= old.bytes }
+        if !new.countsBytes, old.countsBytes { bytes -= old.bytes }
     }
 
     /// Returns false when the limit of requests that wait for tasks is reached.
@@ -44,7 +44,7 @@ struct AdmissionControl: Equatable {
     mutating func end(_ request: PendingRequest) {
         inFlight -= 1
         if request.isActive { active -= 1 }
-        if !request.isWaiting { bytes -= request.bytes }
+        if request.countsBytes { bytes -= request.bytes }
         if request.hasWaitingPlace { waiting -= 1 }
     }
 }
@@ -56,6 +56,8 @@ struct PendingRequest {
     /// The request does nothing more but wait for a task.
     var isWaiting = false
     var hasWaitingPlace = false
+    /// The task takes bytes out of the message, which stay until then.
+    var keepsBytes = false
     var peerWaits = 0
     var reservedAnswerBytes = 0
     /// The answers of other requests take the room of this one's.
@@ -65,6 +67,7 @@ struct PendingRequest {
     init(id: RequestID?, bytes: Int) { (self.id, self.bytes) = (id, bytes) }
 
     var isActive: Bool { !isWaiting && peerWaits == 0 }
+    var countsBytes: Bool { !isWaiting || keepsBytes }
 }
 
 /// The requests of one peer that are not answered yet, by their numbers, and the bounds that they count against.
@@ -80,7 +83,7 @@ struct PendingRequests {
     var count: Int { requests.count }
     /// The requests that have taken a place to wait for a task.
     var waiting: Int { admission.waiting }
-    /// The bytes of the messages of requests that do not wait for tasks.
+    /// The bytes of the messages of requests, without those that only wait for tasks.
     var bytes: Int { admission.bytes }
     var all: Dictionary<Int, PendingRequest>.Values { requests.values }
 

@@ -85,7 +85,11 @@ public final class Request<Context: MethodContext> {
     public func mayWait() -> Bool { controls.map { $0.connection.takeWaitingPlace($0.number) } ?? true }
 
     /// From here on the request only waits for a task, and does not count as active.
-    public func beginWaiting() { controls.map { $0.connection.beginWaiting($0.number) } }
+    ///
+    /// - Parameter keepsBytes: its message still counts as memory: the task takes bytes out of it.
+    public func beginWaiting(keepsBytes: Bool = false) {
+        controls.map { $0.connection.beginWaiting($0.number, keepsBytes: keepsBytes) }
+    }
 
     /// Waits for an answer of the peer. Meanwhile the request does not count as active, because the answer may arrive
     /// behind other requests.
@@ -112,7 +116,7 @@ struct RequestControls: Sendable {
 protocol RequestOwner: AnyObject, Sendable {
     /// Returns false when the limit of requests that wait for tasks is reached.
     func takeWaitingPlace(_ number: Int) -> Bool
-    func beginWaiting(_ number: Int)
+    func beginWaiting(_ number: Int, keepsBytes: Bool)
     func change(_ number: Int, _ change: (inout PendingRequest) -> Void)
     func awaitRoom(for number: Int, expecting bytes: Int, in batch: Batch?) async throws
 }

@@ -88,7 +88,7 @@ extension FirebaseDialect {
         var headers = json
         headers.add("X-Goog-Upload-Protocol", "resumable")
         headers.add("X-Goog-Upload-Command", "start")
-        headers.add("X-Goog-Upload-Header-Content-Length", String(upload.source.size))
+        if let size = upload.source.knownSize { headers.add("X-Goog-Upload-Header-Content-Length", String(size)) }
         headers.add("X-Goog-Upload-Header-Content-Type", upload.headerContentType)
         return RemoteRequest(
             method: "POST", target: start(upload), headers: headers, body: .bytes(upload.wireMetadata().bytes),

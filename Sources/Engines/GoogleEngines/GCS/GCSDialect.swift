@@ -95,8 +95,8 @@ extension GCSDialect {
     }
 
     func open(_ upload: Upload, if conditions: Preconditions) -> RemoteRequest {
-        let headers = json.with("X-Upload-Content-Type", upload.headerContentType)
-            .with("X-Upload-Content-Length", String(upload.source.size))
+        var headers = json.with("X-Upload-Content-Type", upload.headerContentType)
+        if let size = upload.source.knownSize { headers.add("X-Upload-Content-Length", String(size)) }
         return RemoteRequest(
             method: "POST", target: start(upload, "resumable", conditions), headers: headers,
             body: .bytes(upload.wireMetadata().bytes), subject: .bucket)
@@ -106,7 +106,7 @@ extension GCSDialect {
         _ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?
     ) -> RemoteRequest {
         let bytes = range.isEmpty ? "*" : "\(range.lowerBound)-\(range.upperBound - 1)"
-        var request = put(session, "bytes \(bytes)/\(total)", body)
+        var request = put(session, "bytes \(bytes)/\(total == .max ? "*" : String(total))", body)
         guard let crc32c else { return request }
         request.headers.add("X-Goog-Hash", "crc32c=\(crc32c.base64)")
         request.hasChecksum = true
@@ -115,7 +115,7 @@ extension GCSDialect {
 
     /// Equal to a final chunk without bytes: the server says how much it has, or that the object is stored.
     func query(_ session: RemoteSession, total: Int64) -> RemoteRequest {
-        put(session, ContentRange.text(nil, of: total))
+        put(session, total == .max ? "bytes */*" : ContentRange.text(nil, of: total))
     }
 
     func cancel(_ session: RemoteSession) -> RemoteRequest {

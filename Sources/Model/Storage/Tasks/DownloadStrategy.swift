@@ -23,9 +23,13 @@ public struct DownloadStrategy: TransferStrategy {
     public static func isOpening(_ step: Step) -> Bool { false }
 
     public private(set) var progress = Progress.unknown
+    /// The bytes at the beginning of the object that are not wanted.
+    private var skipped: Int64 = 0
 
     /// `progress` is what has arrived in an earlier process.
     public init(_ progress: Progress = .unknown) { self.progress = progress }
+
+    public init(from offset: Int64) { skipped = offset }
 
     public var nextStep: Step { .fetch }
 
@@ -55,7 +59,8 @@ public struct DownloadStrategy: TransferStrategy {
 
     public mutating func complete(_ metadata: ObjectMetadata) -> Bool {
         let before = progress
-        progress = Progress(completedUnitCount: metadata.size, totalUnitCount: metadata.size)
+        let count = max(metadata.size - skipped, 0)
+        progress = Progress(completedUnitCount: count, totalUnitCount: count)
         return progress != before
     }
 }

@@ -5,6 +5,9 @@
 /// other step goes to the engine as it is. A failure that the client may repeat is the client's alone: the step goes on to
 /// wait. A request without an answer stays for the next step; with the end of the task it is answered with that end.
 ///
+/// The client of a stream repeats nothing: there every failure of the engine is the task's, which retries, and the request
+/// stays.
+///
 ///     idle ──▶ passing ──▶ idle       a step that sends nothing
 ///     idle ──▶ waiting ──▶ idle       stopped, or refused
 ///              │     ▲
@@ -75,11 +78,15 @@ public struct IncomingUploadMachine: Equatable, Sendable {
     /// Why the upload takes nothing more; nil while it does.
     public private(set) var refusal: StorageError?
     /// What the engine has; nil after a failure.
-    private var offset: Int64?
+    public private(set) var offset: Int64?
     /// The size of the object; nil where the client has not announced it.
     private let announcedSize: Int64?
+    /// Failures are the task's.
+    private let isStream: Bool
 
-    public init(announcedSize: Int64?) { self.announcedSize = announcedSize }
+    public init(announcedSize: Int64?, isStream: Bool = false) {
+        (self.announcedSize, self.isStream) = (announcedSize, isStream)
+    }
 
     public mutating func handle(_ event: Event) -> [Effect] {
         switch event {
@@ -191,6 +198,10 @@ public struct IncomingUploadMachine: Equatable, Sendable {
         case .completed(let metadata):
             state = .ended
             return [.endStep(answer)] + close(with: .answer(.completed(metadata)))
+        case .opened, .aborted: return endStep(answer)
+        case _ where isStream:
+            offset = nil
+            return endStep(answer)
         case .failed(let error), .unsettled(let error):
             offset = nil
             let effects = close(with: .answer(.failed(error)))
@@ -198,7 +209,6 @@ public struct IncomingUploadMachine: Equatable, Sendable {
             return (mayRepeat ? goOn(from: start, isStopping: isStopping) : endStep(answer)) + effects
         case .forgotten(let error), .superseded(let error):
             return endStep(answer) + close(with: .answer(.failed(error)))
-        case .opened, .aborted: return endStep(answer)
         }
     }
 
@@ -213,11 +223,11 @@ public struct IncomingUploadMachine: Equatable, Sendable {
 }
 
 extension StorageError {
-    fileprivate static func otherSize(_ size: Int64, than announced: Int64) -> StorageError {
+    public static func otherSize(_ size: Int64, than announced: Int64) -> StorageError {
         .invalidArgument("size", "The bytes end at \(size), but the upload has announced \(announced).")
     }
 
-    fileprivate static func gap(_ offset: Int64, _ start: Int64) -> StorageError {
+    public static func gap(_ offset: Int64, _ start: Int64) -> StorageError {
         .invalidArgument("offset", "The bytes begin at \(start), but the next one is that at \(offset).")
     }
 }

@@ -118,14 +118,14 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var hasOwnTokens: Bool
     /// The service made the file for this task, and deletes it with the task.
     public var isSpooled = false
-    /// Who sends the bytes, where that is no client of JSON-RPC.
+    /// Who sends the bytes of an upload that has no source: a client of the gateway, or one that appends to a stream.
     public var origin: Origin?
     /// The bytes that such a client has announced; nil where it has not.
     public var announcedSize: Int64?
     /// The CRC32C that such a client has announced.
     public var crc32c: UInt32?
 
-    public enum Origin: String, Codable, Sendable { case gateway }
+    public enum Origin: String, Codable, Sendable { case gateway, stream }
 
     /// Stored in the task table; `patience` is the key that earlier releases wrote.
     private enum CodingKeys: String, CodingKey {

@@ -45,7 +45,7 @@ public struct Progress: Equatable, Sendable {
     public static var unknown: Progress { .unknown(after: 0) }
 
     /// The total is unknown: at least the bytes that there are.
-    static func unknown(after completed: Int64) -> Progress {
+    package static func unknown(after completed: Int64) -> Progress {
         var progress = Progress(completedUnitCount: completed, totalUnitCount: completed)
         progress.totalIsKnown = false
         return progress
@@ -83,8 +83,10 @@ public struct TaskSnapshot: Equatable, Sendable {
     public var retry: Retry?
     /// The endpoint that it belongs to, where it is not the service's own.
     public var endpoint: String?
-    /// Who sends the bytes of an upload, where that is no client of JSON-RPC.
+    /// Where the bytes come from, or go to, where that is neither a file nor memory.
     public var origin: TaskRequest.Origin?
+    /// The next byte of a stream; nil for any other task, and once the task has ended.
+    public var offset: Int64?
     /// What a copy is made of; nil for any other task.
     public var copy: CopyRequest?
 

@@ -28,20 +28,26 @@ struct GetData: ReferenceMethod {
         ) { bytes in await Self.encoded(bytes) }
     }
 
-    /// Encodes base64 in pieces that are freed one by one when they are sent.
     private static func encoded(_ bytes: [UInt8]) async -> EncodedJSON {
         await EncodedJSON.encode { text in
             text.add(verbatim: "{\"data\":\"")
-            for start in stride(from: 0, to: bytes.count, by: pieceBytes) {
-                let piece = Data(bytes[start..<min(start + pieceBytes, bytes.count)])
-                text.add(verbatim: [UInt8](piece.base64EncodedData()))
-            }
+            text.add(base64: bytes)
             text.add(verbatim: "\"}")
         }
     }
+}
 
+extension JSONTextWriter {
     /// A multiple of three, so that pieces need no padding; small, so that their memory is used again.
     private static let pieceBytes = 3 << 13
+
+    /// Encodes base64 in pieces that are freed one by one when they are sent.
+    mutating func add(base64 bytes: [UInt8]) {
+        for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
+            let piece = Data(bytes[start..<min(start + Self.pieceBytes, bytes.count)])
+            add(verbatim: [UInt8](piece.base64EncodedData()))
+        }
+    }
 }
 
 /// `reference/writeToFile`: downloads to a local file.

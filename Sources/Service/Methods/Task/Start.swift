@@ -17,6 +17,11 @@ struct StartOptions: Sendable {
         wait = try params.optionalBool("wait") ?? false
     }
 
+    /// Of a method that has no `wait`: its task waits for the client.
+    init(observing params: inout Params) throws(RPCError) {
+        (observe, wait) = (try params.statuses("observe"), false)
+    }
+
     /// Makes a task if its observers and the wait are within the limits. It starts after the reply, so that events
     /// follow it; with `wait` it starts at once.
     @Loop func start<Controlled: MethodTask>(

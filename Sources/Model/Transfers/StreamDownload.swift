@@ -1,0 +1,219 @@
+import Checksums
+import Platform
+import Storage
+
+/// A download whose client fetches the bytes piece by piece, in one generation of its object.
+///
+/// It is the session of its task: a step looks at the object, and serves one read after the other, until it is stopped, a
+/// piece fails, or the object ends. A read that has no answer then is served by the next step: nothing is lost.
+@Loop public final class StreamDownload: TransferSession, TaskStream {
+    public typealias Strategy = DownloadStrategy
+
+    /// The answer to a read.
+    public struct Piece: Sendable {
+        public var bytes: [UInt8]
+        public var offset: Int64
+        /// Nil unless the object ends with these bytes: whether all of it was read, and matches its checksum.
+        public var isVerified: Bool?
+    }
+
+    /// A request that waits for its piece.
+    private final class Read {
+        let length: Int64
+        let mayBegin: @Loop () async throws -> Void
+        var outcome: Result<Piece, any Error>?
+
+        init(_ length: Int64, _ mayBegin: @escaping @Loop () async throws -> Void) {
+            (self.length, self.mayBegin) = (length, mayBegin)
+        }
+    }
+
+    private static let thread = WorkerThreads("streams", limit: 2)
+
+    private weak let transfers: Transfers?
+    weak var task: DownloadTask?
+    private let reference: Reference
+    private let id: String
+    private let caller: Caller
+    private let first: Int64
+    /// The next byte.
+    public private(set) var offset: Int64
+    /// Nil until a step has looked at it.
+    private var object: ObjectMetadata?
+    private var checksum = Checksum()
+    private var isVerified: Bool?
+    private var reads: [Read] = []
+    private let asked = Waiters()
+    private let answered = Waiters()
+    /// The step in flight.
+    private var step: Task<DownloadAnswer, Never>?
+    private var isStopped = false
+    public private(set) var waitsForItsClient = false
+
+    init(_ reference: Reference, from offset: Int64, task: String, for caller: Caller, in transfers: Transfers) {
+        (self.reference, id, self.transfers, self.caller) = (reference, task, transfers, caller)
+        (first, self.offset) = (offset, offset)
+    }
+
+    // MARK: - The client
+
+    /// The next piece of at most so many bytes. Reads are answered in their order.
+    ///
+    /// - Parameter mayBegin: waited for before the piece is fetched.
+    public func read(_ length: Int64, mayBegin: @escaping @Loop () async throws -> Void) async throws -> Piece {
+        let read = Read(length, mayBegin)
+        if let isVerified { return Piece(bytes: [], offset: offset, isVerified: isVerified) }
+        reads.append(read)
+        asked.wakeAll()
+        do {
+            while read.outcome == nil { try await answered.wait() }
+        } catch {
+            // Its piece goes to the next one.
+            read.outcome = read.outcome ?? .failure(error)
+            throw error
+        }
+        let piece = try read.outcome?.get()
+        // The client finds the task ended.
+        if piece?.isVerified != nil { _ = try await task?.result() }
+        return piece ?? Piece(bytes: [], offset: offset, isVerified: isVerified)
+    }
+
+    private func answer(_ read: Read, _ outcome: Result<Piece, any Error>) {
+        reads.removeAll { $0 === read }
+        read.outcome = read.outcome ?? outcome
+        answered.wakeAll()
+    }
+
+    func taskEnded() {
+        let error = task?.snapshot().error
+        let end = Piece(bytes: [], offset: offset, isVerified: isVerified)
+        for read in reads where read.outcome == nil { read.outcome = error.map { .failure($0) } ?? .success(end) }
+        (reads, object) = ([], nil)
+        answered.wakeAll()
+    }
+
+}
+
+// MARK: - The session of the task
+
+extension StreamDownload {
+    public func perform(
+        _ step: DownloadStrategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
+    ) async -> DownloadAnswer {
+        isStopped = false
+        let task = Loop.immediateTask { [self] in await serve(report) }
+        self.step = task
+        defer { self.step = nil }
+        if isStopped { task.cancel() }
+        return await task.value
+    }
+
+    public nonisolated func abort() {
+        Loop.task { [self] in
+            isStopped = true
+            step?.cancel()
+            asked.wakeAll()
+        }
+    }
+
+    public nonisolated func discard() {}
+    public nonisolated func bookmark() async -> Bookmark? { nil }
+
+    private func serve(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {
+        do {
+            let object = try await found()
+            report(progress(of: object))
+            while isVerified == nil {
+                guard let read = try await nextRead() else { return .aborted }
+                do { try await read.mayBegin() } catch {
+                    if Task.isCancelled { return .aborted }
+                    answer(read, .failure(error))
+                    continue
+                }
+                try await serve(read, of: object)
+                report(progress(of: object))
+            }
+            return .completed(object)
+        } catch let error as StorageError {
+            return Task.isCancelled ? .aborted : .failed(error.orAbout(reference))
+        } catch {
+            return .aborted
+        }
+    }
+
+    private func progress(of object: ObjectMetadata) -> Progress {
+        Progress(completedUnitCount: offset - first, totalUnitCount: object.size - first)
+    }
+
+    private func found() async throws -> ObjectMetadata {
+        if let object { return object }
+        guard let transfers else { throw CancellationError() }
+        let found = try await transfers.backend.metadata(of: reference, for: caller)
+        _ = try BytePart(offset: first).range(in: found.size)
+        object = found
+        return found
+    }
+
+    /// Nil where the step is stopped.
+    private func nextRead() async throws -> Read? {
+        while !isStopped {
+            if let read = reads.first {
+                guard read.outcome != nil else { return read }
+                answer(read, .failure(CancellationError()))
+                continue
+            }
+            waitsForItsClient = true
+            defer { waitsForItsClient = false }
+            try await asked.wait()
+        }
+        return nil
+    }
+
+    private func serve(_ read: Read, of object: ObjectMetadata) async throws {
+        guard let transfers else { throw CancellationError() }
+        while transfers.bytesInMemory > Transfers.memoryLimit { try await transfers.room.wait() }
+        let range = offset..<min(object.size, offset.addingSaturated(read.length))
+        try await transfers.settingAside(range.count) {
+            let bytes = try await transfers.backend.piece(range, of: object, task: id, for: caller)
+            // The next one gets them.
+            guard read.outcome == nil, !Task.isCancelled else { return }
+            try await note(bytes, of: object)
+            let piece = Piece(bytes: bytes, offset: offset - Int64(bytes.count), isVerified: isVerified)
+            answer(read, .success(piece))
+        }
+    }
+
+    /// Throws where these are the last bytes, and all of them do not match the checksum.
+    private func note(_ bytes: [UInt8], of object: ObjectMetadata) async throws {
+        if first == 0 {
+            let (before, isMD5) = (checksum, object.crc32c == nil)
+            checksum = await Self.thread.run {
+                var checksum = before
+                bytes.withUnsafeBytes { isMD5 ? checksum.updateMD5($0) : checksum.updateCRC($0) }
+                return checksum
+            }
+        }
+        offset += Int64(bytes.count)
+        if offset == object.size { isVerified = try verify(object) }
+    }
+
+    private func verify(_ object: ObjectMetadata) throws -> Bool {
+        guard first == 0 else { return false }
+        if let crc32c = object.crc32c {
+            guard crc32c == checksum.crc32c else { throw StorageError.damagedStream(object, "CRC32C") }
+            return true
+        }
+        guard let md5 = object.md5 else { return false }
+        guard md5 == checksum.md5 else { throw StorageError.damagedStream(object, "MD5") }
+        return true
+    }
+}
+
+extension StorageError {
+    fileprivate static func damagedStream(_ object: ObjectMetadata, _ name: String) -> StorageError {
+        StorageError(
+            .nonMatchingChecksum,
+            "The bytes that were read of \(object.reference.url) do not match its \(name): discard them."
+        ).about(object.reference)
+    }
+}

@@ -1,0 +1,86 @@
+import Platform
+import Storage
+
+// Streams: tasks whose clients send or fetch the bytes piece by piece, in requests of their own.
+
+/// A task whose client brings or takes the bytes.
+@Loop protocol TaskStream: AnyObject {
+    /// The next byte.
+    var offset: Int64 { get }
+    /// The end is published.
+    func taskEnded()
+}
+
+extension Transfers {
+    /// Creates an upload whose client appends the bytes; it waits for `start`. `size` is nil where only the client's last
+    /// request decides it.
+    public func uploadStream(
+        size: Int64?, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions = Preconditions(),
+        for client: TransferClient? = nil
+    ) async throws -> UploadTask {
+        try change.check()
+        if let size, size < 0 { throw StorageError.invalidArgument("size", "size must be at least 0, not \(size).") }
+        var client = orDefault(client)
+        client.origin = .stream
+        try await ready()
+        return try await create(
+            .incoming(IncomingBytes(size: size)), reference, change, conditions, client,
+            contentTypeFrom: [reference.name], isAwaited: false)
+    }
+
+    /// Creates a download whose client reads the bytes from an offset on; it waits for `start`, and ends with the process.
+    public func downloadStream(
+        _ reference: Reference, from offset: Int64 = 0, for client: TransferClient? = nil
+    ) async throws -> DownloadTask {
+        let reference = try reference.checkedAsObject("has no bytes")
+        _ = try BytePart(offset: offset)
+        let client = orDefault(client)
+        try await ready()
+        try reservePlace()
+        defer { tasksBegun -= 1 }
+        var request = TaskRequest(
+            file: "", retryTime: client.settings.maxDownloadRetryTime, userProject: client.settings.userProject,
+            hasOwnTokens: false)
+        request.origin = .stream
+        let record = TaskRecord(
+            id: newTaskID(), kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
+            progress: .unknown, stage: .unfinished(request, nil))
+        var caller = client.caller(\.maxDownloadRetryTime)
+        caller.isTriedOnce = true
+        let stream = StreamDownload(reference, from: offset, task: record.id, for: caller, in: self)
+        let machine = DownloadMachine(
+            DownloadStrategy(from: offset), retryTime: .seconds(request.retryTime), seed: random.next())
+        let task = downloads.make(record, machine, .open(stream), fromClients)
+        (task.stream, stream.task) = (stream, task)
+        return task
+    }
+
+    /// Ends downloads whose client has gone.
+    public func cancelStreams(_ isGone: (DownloadTask) -> Bool = { _ in true }) {
+        for task in downloads.all where task.stream != nil && isGone(task) { _ = task.beginCancel() }
+    }
+}
+
+extension UploadTask {
+    /// Throws the error of a task that has ended, and `invalidArgument` for one that has succeeded, or is no stream.
+    public func openStream() throws(StorageError) -> StreamUpload {
+        if let stream = stream as? StreamUpload, !state.isFinished { return stream }
+        if let error = snapshot().error, state.isFinished { throw error }
+        throw origin == .stream ? .endedStream : .noStream(id, "reference/putStream")
+    }
+}
+
+extension DownloadTask {
+    /// Throws the error of a task that has failed, and `invalidArgument` for one that is no stream.
+    public func openStream() throws(StorageError) -> StreamDownload {
+        guard let stream = stream as? StreamDownload else { throw .noStream(id, "reference/getStream") }
+        if state.isFinished, let error = snapshot().error { throw error }
+        return stream
+    }
+}
+
+extension StorageError {
+    static func noStream(_ task: String, _ method: String) -> StorageError {
+        .invalidArgument("task", "Task \(task) is no stream: \(method) did not begin it.")
+    }
+}

@@ -1,0 +1,54 @@
+import JSONRPC
+import Storage
+import Transfers
+
+/// `reference/putStream`: begins an upload whose client appends the bytes.
+struct PutStream: UploadMethod {
+    static let name = "reference/putStream"
+
+    let reference: Reference
+    let metadata: MetadataChange
+    let size: Int64?
+    let preconditions: Preconditions
+    let start: StartOptions
+
+    init(_ params: inout Params) throws(RPCError) {
+        reference = try params.reference("reference")
+        metadata = try params.uploadMetadata() ?? .init()
+        size = try params.optionalInteger("size")
+        preconditions = try params.preconditions()
+        start = try StartOptions(observing: &params)
+    }
+
+    func check() throws(StorageError) { try metadata.checkMD5() }
+
+    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask {
+        try await transfers.uploadStream(size: size, to: reference, metadata, if: preconditions, for: client)
+    }
+}
+
+/// `reference/getStream`: begins a download whose client reads the bytes.
+struct GetStream: ReferenceMethod {
+    static let name = "reference/getStream"
+
+    let reference: Reference
+    let offset: Int64
+    let start: StartOptions
+
+    init(_ params: inout Params) throws(RPCError) {
+        reference = try params.reference("reference")
+        offset = try params.optionalInteger("offset") ?? 0
+        start = try StartOptions(observing: &params)
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> Started<DownloadTask> {
+        let context = request.context
+        return try await start.start(in: request) {
+            let task = try await context.transfers.downloadStream(reference, from: offset, for: context.client)
+            context.own(task)
+            return task
+        }
+    }
+
+    func didReply(_ started: Started<DownloadTask>, in context: ConnectionContext) { started.didReply(in: context) }
+}

@@ -1,0 +1,116 @@
+import HTTPText
+import JSONRPC
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// `uploadTask/append`: the next bytes of a stream.
+struct Append: RPCMethod {
+    static let name = "uploadTask/append"
+
+    let task: String
+    let data: [UInt8]
+    let offset: Int64?
+
+    init(_ params: inout Params) throws(RPCError) {
+        task = try params.string("task")
+        data = try PutData.bytes(data: params.optionalData("data"), text: params.optionalData("text"))
+        offset = try params.optionalInteger("offset")
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let task: UploadTask = try await request.task(task)
+        try task.checkEndpoint()
+        let stream = try task.openStream()
+        if request.mayWait() { request.beginWaiting(keepsBytes: true) }
+        let position = try await stream.append(data, at: offset)
+        return ["offset": JSON(position.offset), "durable": JSON(position.durable)]
+    }
+}
+
+/// `uploadTask/finish`: the bytes of a stream end.
+struct Finish: RPCMethod {
+    static let name = "uploadTask/finish"
+
+    let task: String
+    let md5Hash: String?
+
+    init(_ params: inout Params) throws(RPCError) {
+        task = try params.string("task")
+        md5Hash = try params.optionalString("md5Hash")
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let md5 = try md5Hash.map { text throws(StorageError) in try Self.md5(text) }
+        let task: UploadTask = try await request.task(task)
+        try task.checkEndpoint()
+        try request.checkWait()
+        request.beginWaiting()
+        // An earlier request has ended it: the answer may not have arrived.
+        if task.state.isFinished { return try await task.awaitedEnd().checked(md5).json }
+        do { return try await task.openStream().finish(.init(md5: md5)).json } catch is CancellationError {
+            throw CancelledWait(data: ["task": .string(task.id)])
+        }
+    }
+
+    private static func md5(_ text: String) throws(StorageError) -> [UInt8] {
+        if let md5 = [UInt8](md5: text) { return md5 }
+        throw .invalidArgument("md5Hash", "md5Hash must be the base64 of 16 bytes, not \"\(text)\".")
+    }
+}
+
+extension TaskSnapshot {
+    /// Throws `nonMatchingChecksum` where the object that is stored has another MD5.
+    fileprivate func checked(_ md5: [UInt8]?) throws(StorageError) -> TaskSnapshot {
+        guard let md5, case .stored(let object)? = metadata, object.md5 != md5 else { return self }
+        let own = object.md5.map { "the MD5 \($0.base64)" } ?? "no MD5"
+        throw StorageError(
+            .nonMatchingChecksum, "The upload is stored, and has \(own), but md5Hash says \(md5.base64)."
+        ).about(object.reference)
+    }
+}
+
+/// `downloadTask/read`: the next piece of a stream.
+struct ReadPiece: RPCMethod {
+    static let name = "downloadTask/read"
+    private static let defaultLength: Int64 = 1 << 20
+
+    let task: String
+    let length: Int64
+
+    init(_ params: inout Params) throws(RPCError) {
+        task = try params.string("task")
+        length = try params.optionalInteger("length") ?? Self.defaultLength
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+        guard length > 0 else {
+            throw StorageError.invalidArgument("length", "length must be at least 1, not \(length).")
+        }
+        let task: DownloadTask = try await request.task(task)
+        let stream = try task.openStream()
+        if request.mayWait() { request.beginWaiting() }
+        let most = request.context.service.configuration.maxDataBytes
+        let piece = try await stream.read(min(length, most)) { try await request.roomToAnswer() }
+        return await piece.encoded()
+    }
+}
+
+extension StreamDownload.Piece {
+    fileprivate func encoded() async -> EncodedJSON {
+        await EncodedJSON.encode { text in
+            text.add(verbatim: "{\"data\":\"")
+            text.add(base64: bytes)
+            text.add(verbatim: "\",\"offset\":")
+            text.add(JSON(offset))
+            text.add(verbatim: ",\"isEnd\":")
+            text.add(.bool(isVerified != nil))
+            if let isVerified {
+                text.add(verbatim: ",\"verified\":")
+                text.add(.bool(isVerified))
+            }
+            text.add(verbatim: "}")
+        }
+    }
+}
