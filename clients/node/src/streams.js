@@ -27,7 +27,8 @@ export class UploadStream extends Writable {
     this.#place = offset === undefined ? {} : { offset };
     this.#isToStay = isToStay;
     this.#end = md5Hash === undefined ? {} : { md5Hash };
-    this.#pieceBytes = Math.min(PIECE, Math.floor(((maxMessageBytes - FRAME) / 4) * 3)); // in base64
+    const longest = Math.floor(((maxMessageBytes - FRAME) / 4) * 3); // in base64
+    this.#pieceBytes = Math.max(1, Math.min(PIECE, longest));
     this.task = task;
     task.on("failure", ({ error }) => this.destroy(error));
   }

@@ -202,6 +202,27 @@ check("a slow service is not hurried", async (room) => {
   }
 });
 
+check("pieces that wait for the engine arrive in their order", async (room) => {
+  const storage = await room.spawn();
+  const all = bytes(8 * MIB);
+  await storage.request("harness/arm", { on: "send", do: { hold: true } });
+  const task = storage.reference("x").putStream(all);
+  await storage.request("harness/settled");
+  await storage.request("harness/release");
+  assert.equal((await task.wait()).md5Hash, createHash("md5").update(all).digest("base64"));
+});
+
+check("an upload that is paused takes its bytes when it is resumed", async (room) => {
+  const storage = await room.spawn();
+  const stream = storage.reference("x").putStream();
+  assert.equal(await stream.task.pause(), true);
+  stream.end("later");
+  await storage.request("service/ping");
+  assert.equal((await stream.task.snapshot()).state, "paused");
+  assert.equal(await stream.task.resume(), true);
+  assert.equal((await stream.task.wait()).size, 5);
+});
+
 check("an upload goes on in another session", async (room) => {
   const socket = await room.serve();
   const first = await room.connect(socket);
