@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import HTTPText
 
-@Suite struct Base64Tests {
+@Suite(.watchdog) struct Base64Tests {
     @Test func `Bytes of any number and value come back the same`() {
         for count in 0..<300 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 31 + count) }
