@@ -57,6 +57,8 @@ import Storage
         (first, self.offset) = (offset, offset)
     }
 
+    var isAsked: Bool { !reads.isEmpty }
+
     // MARK: - The client
 
     /// The next piece of at most so many bytes. Reads are answered in their order.

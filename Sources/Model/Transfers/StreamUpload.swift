@@ -82,6 +82,8 @@ import Storage
     /// The next byte that an append brings.
     public var offset: Int64 { end }
 
+    var isAsked: Bool { !waiting.isEmpty }
+
     /// The task has a session now.
     func attach(to upload: IncomingUpload?) {
         self.upload = upload

@@ -57,8 +57,9 @@ extension Transfers {
         return task.incoming
     }
 
-    /// Pauses the uploads that wait for their clients, and ends such downloads.
+    /// Pauses the uploads that wait for their clients, and ends such downloads, once streams have answered.
     public func suspendIncoming() async {
+        await streamsAreServed()
         for task in uploads.all where task.incoming != nil { _ = try? await task.pause() }
         cancelStreams()
     }

@@ -7,6 +7,8 @@ import Storage
 @Loop protocol TaskStream: AnyObject {
     /// The next byte.
     var offset: Int64 { get }
+    /// A request of its client has no answer.
+    var isAsked: Bool { get }
     /// The end is published.
     func taskEnded()
 }
@@ -53,6 +55,14 @@ extension Transfers {
         let task = downloads.make(record, machine, .open(stream), fromClients)
         (task.stream, stream.task) = (stream, task)
         return task
+    }
+
+    /// Returns when no stream that runs owes its client an answer.
+    func streamsAreServed() async {
+        await Loop.whenIdle { [self] in
+            !uploads.all.contains { !$0.isAtRest && $0.stream?.isAsked == true }
+                && !downloads.all.contains { !$0.isAtRest && $0.stream?.isAsked == true }
+        }
     }
 
     /// Ends downloads whose client has gone.

@@ -230,8 +230,10 @@ ssize_t csystem_getrandom(void *bytes, size_t count) { return getrandom(bytes, c
 void csystem_share_heaps(void) {
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 2);
-    mallopt(M_MMAP_THRESHOLD, 1 << 20);
-    mallopt(M_TRIM_THRESHOLD, 2 << 20);
+    // Buffers of some megabytes are used again: the kernel would clear each page of a new one, which costs a stream more
+    // than all that is done with its bytes.
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 16 << 20);
 #endif
 }
 

@@ -9,6 +9,9 @@ public final class DecodingThreads: Sendable {
     private let some = WorkerThreads("messages")
     private let many = WorkerThreads("large messages")
     private static let manyBytes = 1 << 20
+    /// The memory of a longer message goes back to the system at once. That of shorter ones is used again: streams consist
+    /// of them.
+    private static let mostKept = 8 << 20
 
     public init() {}
 
@@ -17,7 +20,7 @@ public final class DecodingThreads: Sendable {
         let isLarge = bytes >= Self.manyBytes
         (isLarge ? many : some).submit {
             let next = decode()
-            if isLarge { CurrentProcess.releaseFreeMemory() }
+            if bytes >= Self.mostKept { CurrentProcess.releaseFreeMemory() }
             Task { @Loop in next() }
         }
     }
