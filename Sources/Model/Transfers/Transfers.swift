@@ -53,7 +53,8 @@ import Storage
     /// Without `persistence`, tasks end with the process.
     public init(
         backend: any Backend, persistence: TaskPersistence? = nil, folders: (any FolderStore)? = nil,
-        limits: TransferLimits = .init(), time: TimeSource, random: RandomSource = .secure, log: TransferLog = TransferLog()
+        limits: TransferLimits = .init(), time: TimeSource, random: RandomSource = .secure,
+        log: TransferLog = TransferLog()
     ) {
         self.backend = backend
         ends = persistence.map { OutcomeRecorder($0, clock: time.clock) }

@@ -54,7 +54,8 @@ package final class ServiceContext {
         self.end = end
         harness?.restIsQuiet = { [weak self] steps, operations in
             guard let self else { return true }
-            return self.transfers.areIdle(waiting: steps) && busyRequests + self.transfers.folders.operations == operations
+            return self.transfers.areIdle(waiting: steps)
+                && busyRequests + self.transfers.folders.operations == operations
         }
     }
 

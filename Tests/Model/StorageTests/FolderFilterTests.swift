@@ -11,9 +11,11 @@ import Testing
     @Test func `Without patterns every file is taken`() { #expect(takes("a/b.jpg")) }
 
     @Test(arguments: [
-        ("*.jpg", "a/b.jpg", true), ("*.jpg", "b.jpg", true), ("*.jpg", "a.jpg/c.txt", true), ("*.jpg", "a/b.png", false),
+        ("*.jpg", "a/b.jpg", true), ("*.jpg", "b.jpg", true), ("*.jpg", "a.jpg/c.txt", true),
+        ("*.jpg", "a/b.png", false),
         ("a/*.jpg", "a/b.jpg", true), ("a/*.jpg", "x/a/b.jpg", false), ("a/*.jpg", "a/c/b.jpg", false),
-        ("a/**", "a/c/b.jpg", true), ("**/b.jpg", "b.jpg", true), ("/b.jpg", "b.jpg", true), ("/b.jpg", "a/b.jpg", false),
+        ("a/**", "a/c/b.jpg", true), ("**/b.jpg", "b.jpg", true), ("/b.jpg", "b.jpg", true),
+        ("/b.jpg", "a/b.jpg", false),
         ("build/", "x/build/a", true), ("build/", "x/build", false), ("build", "x/build", true), ("a", "a/b/c", true),
         ("?", "é", true), ("[a-c].txt", "b.txt", true), ("[!a-c].txt", "b.txt", false),
     ])

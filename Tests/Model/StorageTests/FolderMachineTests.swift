@@ -56,7 +56,8 @@ import Testing
     }
 
     @Test func `Only a task that has failed is revived`() {
-        for (outcome, allows) in [(FolderOutcome.succeeded, false), (.cancelled, false), (.failed(Self.failure), true)] {
+        for (outcome, allows) in [(FolderOutcome.succeeded, false), (.cancelled, false), (.failed(Self.failure), true)]
+        {
             var machine = Machine(.ended(outcome))
             #expect(machine.allows(.retry) == allows)
             machine.converse([(.requested(.retry), allows ? [.publish(.resume), .begin] : [])])

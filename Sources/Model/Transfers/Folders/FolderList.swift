@@ -84,7 +84,8 @@ import Storage
         let tasks = rest.prefix(most ?? .max)
         let isLast = tasks.count == rest.count
         return FolderPage(
-            tasks: tasks.map { $0.snapshot(for: nil) }, pageToken: isLast ? nil : tasks.last.map { "folders.\($0.number)" })
+            tasks: tasks.map { $0.snapshot(for: nil) },
+            pageToken: isLast ? nil : tasks.last.map { "folders.\($0.number)" })
     }
 
     private static func number(_ text: String) throws(StorageError) -> Int64 {

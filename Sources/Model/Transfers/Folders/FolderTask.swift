@@ -298,7 +298,8 @@ extension FolderTask: ControllableTask, Observed {
     ) async throws(StorageError) -> (items: [FolderItem], pageToken: String?) {
         let most = try Listing.checked(maxResults: maxResults ?? Int64(Listing.mostResults))
         let after = try pageToken.map { text throws(StorageError) in try Self.number(text) } ?? 0
-        let found = try await plan.items(states.isEmpty ? FolderItem.State.allCases : states, after: after, most: most + 1)
+        let found = try await plan.items(
+            states.isEmpty ? FolderItem.State.allCases : states, after: after, most: most + 1)
         let page = Array(found.prefix(most))
         return (page, found.count > most ? page.last.map { "items.\($0.number)" } : nil)
     }

@@ -86,7 +86,8 @@ import Storage
         guard let first = task.failures.first(where: { $0.state == .failed }), let error = first.error else {
             return StorageError(.unknown, "\(counts.failed) of \(all) files failed.")
         }
-        return error.with(\.message, "\(counts.failed) of \(all) files failed, the first of them \(first.path): \(error.message)")
+        return error.with(
+            \.message, "\(counts.failed) of \(all) files failed, the first of them \(first.path): \(error.message)")
     }
 
     // MARK: - Requests
@@ -149,7 +150,8 @@ import Storage
         }
         guard !isStopping else { return }
         try await asking { () async throws(StorageError) in try await plan.keep(.working) }
-        task.begin(.working, try await asking { () async throws(StorageError) in try await plan.counts() }, task.failures)
+        task.begin(
+            .working, try await asking { () async throws(StorageError) in try await plan.counts() }, task.failures)
     }
 
     private func planUploads() async throws(StorageError) {
@@ -209,7 +211,7 @@ import Storage
             guard let directory = next else { return }
             do throws(StorageError) {
                 try await read(directory, of: tree, item)
-            } catch where !directory.isEmpty {
+            } catch  where !directory.isEmpty {
                 try await add([FolderItem(directory, .transfer, .failed, error: error)])
             }
             guard !isStopping else { return }
@@ -342,10 +344,14 @@ import Storage
             }
             return item.with(.unchanged)
         }
-        guard request.kind == .write, try await asking({ () async throws(StorageError) in
-            try await plan.hasItems(below: item.path)
-        }) else { return nil }
-        return refuse(item, .file(tree?.absolute(item.path) ?? item.path, "cannot be written: other objects need a directory there"))
+        guard request.kind == .write,
+            try await asking({ () async throws(StorageError) in
+                try await plan.hasItems(below: item.path)
+            })
+        else { return nil }
+        return refuse(
+            item,
+            .file(tree?.absolute(item.path) ?? item.path, "cannot be written: other objects need a directory there"))
     }
 
     private func isUnchanged(_ item: FolderItem) async throws(StorageError) -> Bool {
@@ -353,7 +359,9 @@ import Storage
         switch request.kind {
         case .put where request.keepsExisting: if item.object != nil { return true }
         case .write where request.keepsExisting:
-            if try await asking({ () async throws(StorageError) in try await tree.entry(item.path) }) != nil { return true }
+            if try await asking({ () async throws(StorageError) in try await tree.entry(item.path) }) != nil {
+                return true
+            }
         case .put, .write, .delete: break
         }
         guard request.onlyChanged, let object = item.object, object.size == item.size else { return false }
@@ -468,7 +476,7 @@ import Storage
             try await requesting { [transfers] caller async throws(StorageError) in
                 try await transfers.backend.delete(object, if: conditions, for: caller)
             }
-        } catch where error.code == .objectNotFound {
+        } catch  where error.code == .objectNotFound {
             // Somebody else was faster.
         }
     }

@@ -15,7 +15,8 @@ struct Settled: ParameterlessMethod, HarnessMethod {
         try Task.checkCancellation()
         return [
             "tasks": transfers.counts, "held": .array(harness.holds.map { .object($0.members) }),
-            "resting": .array(resting(transfers.uploads) + resting(transfers.downloads) + transfers.restingFolders.map(json)),
+            "resting": .array(
+                resting(transfers.uploads) + resting(transfers.downloads) + transfers.restingFolders.map(json)),
         ]
     }
 
