@@ -58,6 +58,12 @@ private struct NamedTree: LocalTree {
         return object.md5.map { $0 == checksum.md5 } ?? (object.crc32c == checksum.crc32c)
     }
 
+    func haveBytes(_ files: [(path: String, object: FolderObject)]) async throws(StorageError) -> [Bool] {
+        var answers: [Bool] = []
+        for (path, object) in files { answers.append(try await hasBytes(path, of: object)) }
+        return answers
+    }
+
     func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError) {
         try tree.makeParents(of: path, absolute)
     }

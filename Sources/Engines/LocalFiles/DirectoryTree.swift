@@ -44,20 +44,38 @@ package final class DirectoryTree: LocalTree {
         }
     }
 
-    /// False as well where there is no regular file. Throws `cancelled` once its caller is cancelled.
+    /// False as well where there is no regular file.
     package func hasBytes(_ path: String, of object: FolderObject) async throws(StorageError) -> Bool {
-        let isCancelled = CancellationFlag()
-        let answer = await withTaskCancellationHandler {
-            await threads.run { [directories] in
-                Result { () throws(StorageError) in
-                    guard let file = try directories.find(path) else { return false }
-                    return try file.hasBytes(of: object) { isCancelled.isSet }
+        try await comparing { [directories] isCancelled throws(StorageError) in
+            guard let file = try directories.find(path) else { return false }
+            return try file.hasBytes(of: object, isCancelled: isCancelled)
+        }
+    }
+
+    package func haveBytes(_ files: [(path: String, object: FolderObject)]) async throws(StorageError) -> [Bool] {
+        try await comparing { [directories] isCancelled throws(StorageError) in
+            var answers: [Bool] = []
+            for (path, object) in files {
+                do throws(StorageError) {
+                    answers.append(
+                        try directories.find(path)?.hasBytes(of: object, isCancelled: isCancelled) ?? false)
+                } catch  where error.code != .cancelled {
+                    answers.append(false)
                 }
             }
+            return answers
+        }
+    }
+
+    private func comparing<Answer: Sendable>(
+        _ body: @escaping @Sendable (_ isCancelled: () -> Bool) throws(StorageError) -> Answer
+    ) async throws(StorageError) -> Answer {
+        let isCancelled = CancellationFlag()
+        return try await withTaskCancellationHandler {
+            await threads.run { Result { () throws(StorageError) in try body { isCancelled.isSet } } }
         } onCancel: {
             isCancelled.set()
-        }
-        return try answer.get()
+        }.get()
     }
 
     package func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError) {

@@ -6,7 +6,10 @@ public protocol LocalTree: Sendable {
     /// The status of a file; nil where there is nothing. A link is not followed.
     func entry(_ path: String) async throws(StorageError) -> LocalEntry?
     /// The MD5 or the CRC32C of a file, the one that the object has, equals that of the object. False for another size.
+    /// Throws `cancelled` once its caller is cancelled.
     func hasBytes(_ path: String, of object: FolderObject) async throws(StorageError) -> Bool
+    /// The same for several files, one after the other. False as well for a file that cannot be read.
+    func haveBytes(_ files: [(path: String, object: FolderObject)]) async throws(StorageError) -> [Bool]
     /// Creates the directories that a file needs, the tree's own too. Throws where something else than a directory has
     /// the name of one.
     func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError)

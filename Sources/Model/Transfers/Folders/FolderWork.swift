@@ -11,6 +11,8 @@ import Storage
     private static let deletionsAtOnce = 16
     /// Items that are read from the plan at once, and states that are written to it at once.
     private static let batch = 64
+    /// Files that one thread compares with their objects.
+    private static let comparedAtOnce = 16
     /// Entries of a directory, and objects of a list.
     private static let page = 500
 
@@ -32,9 +34,11 @@ import Storage
     private var recorded: [String] = []
     private var active = 0
     private let progressed = Waiters()
-    /// A request to the engine that a stop cancels.
-    private var cancelRequests: [Int: () -> Void] = [:]
-    private var lastRequest = 0
+    /// Work that a stop cancels.
+    private var cancels: [Int: () -> Void] = [:]
+    private var lastWork = 0
+    /// Requests to the engine, without transfers.
+    private(set) var operations = 0
     /// What the plan, the local tree and the engine are asked, without transfers.
     private var busy = 0
 
@@ -46,13 +50,12 @@ import Storage
         }
     }
 
-    var operations: Int { cancelRequests.count }
-    var isWaiting: Bool { busy == cancelRequests.count }
+    var isWaiting: Bool { busy == operations }
     var bytesInFlight: Int64 { inFlight.values.reduce(0) { $0.addingSaturated($1.completed) } }
 
     func stop() {
         isStopping = true
-        for cancel in cancelRequests.values { cancel() }
+        for cancel in cancels.values { cancel() }
         for transfer in inFlight.values { transfer.stop() }
     }
 
@@ -108,18 +111,30 @@ import Storage
         let client = request.client
         let caller = Caller(
             tokens: tokens, retryTime: .seconds(client.operationRetryTime), userProject: client.userProject)
-        let asking = Loop.task { () async -> Result<Value, StorageError> in
-            do throws(StorageError) { return .success(try await body(caller)) } catch { return .failure(error) }
+        operations += 1
+        defer { operations -= 1 }
+        return try await cancellable { () async throws(StorageError) in try await body(caller) }()
+    }
+
+    /// Begins work that a stop cancels. Returns how to wait for it.
+    private func cancellable<Value: Sendable>(
+        _ body: @escaping @Loop () async throws(StorageError) -> Value
+    ) -> () async throws(StorageError) -> Value {
+        let work = Loop.task { () async -> Result<Value, StorageError> in
+            do throws(StorageError) { return .success(try await body()) } catch { return .failure(error) }
         }
-        lastRequest += 1
-        let number = lastRequest
-        cancelRequests[number] = { asking.cancel() }
+        lastWork += 1
+        let number = lastWork
+        cancels[number] = { work.cancel() }
         busy += 1
-        defer {
-            cancelRequests[number] = nil
-            busy -= 1
+        if isEnded { work.cancel() }
+        return { [self] () async throws(StorageError) in
+            defer {
+                cancels[number] = nil
+                busy -= 1
+            }
+            return try await work.value.get()
         }
-        return try await asking.value.get()
     }
 
     /// Passes all objects below the folder, page by page.
@@ -260,7 +275,7 @@ import Storage
                 let items = try await pending(action, after: last)
                 guard let end = items.last else { break }
                 last = end.number
-                for item in items {
+                for item in action == .transfer ? try await changedOnes(of: items) : items {
                     while active >= atOnce { await aChange() }
                     if isEnded { break }
                     begin(item, body)
@@ -313,7 +328,7 @@ import Storage
     private func fail(with error: StorageError) {
         guard fatal == nil else { return }
         fatal = error
-        for cancel in cancelRequests.values { cancel() }
+        for cancel in cancels.values { cancel() }
         for transfer in inFlight.values { transfer.stop() }
     }
 
@@ -337,13 +352,7 @@ import Storage
             recorded.append(before.task)
             return done(item, size: before.size)
         }
-        if try await isUnchanged(item) {
-            task.count { counts in
-                counts.unchanged += 1
-                counts.completedBytes += item.size
-            }
-            return item.with(.unchanged)
-        }
+        if try await isKept(item) { return unchanged(item) }
         guard request.kind == .write,
             try await asking({ () async throws(StorageError) in
                 try await plan.hasItems(below: item.path)
@@ -354,18 +363,41 @@ import Storage
             .file(tree?.absolute(item.path) ?? item.path, "cannot be written: other objects need a directory there"))
     }
 
-    private func isUnchanged(_ item: FolderItem) async throws(StorageError) -> Bool {
-        guard let tree, request.keepsExisting || request.onlyChanged else { return false }
-        switch request.kind {
-        case .put where request.keepsExisting: if item.object != nil { return true }
-        case .write where request.keepsExisting:
-            if try await asking({ () async throws(StorageError) in try await tree.entry(item.path) }) != nil {
-                return true
-            }
-        case .put, .write, .delete: break
+    /// What is there must not be replaced.
+    private func isKept(_ item: FolderItem) async throws(StorageError) -> Bool {
+        guard request.keepsExisting, let tree else { return false }
+        if request.kind == .put { return item.object != nil }
+        return try await asking { () async throws(StorageError) in try await tree.entry(item.path) } != nil
+    }
+
+    /// The others, after those that have the bytes of their objects are settled. Compares on several threads.
+    private func changedOnes(of items: [FolderItem]) async throws(StorageError) -> [FolderItem] {
+        guard request.onlyChanged, let tree else { return items }
+        let candidates = items.filter { $0.object?.size == $0.size }
+        let parts = stride(from: 0, to: candidates.count, by: Self.comparedAtOnce).map { start in
+            candidates[start..<min(start + Self.comparedAtOnce, candidates.count)]
         }
-        guard request.onlyChanged, let object = item.object, object.size == item.size else { return false }
-        return try await asking { () async throws(StorageError) in try await tree.hasBytes(item.path, of: object) }
+        let answers = parts.map { part in
+            cancellable { () async throws(StorageError) in
+                try await tree.haveBytes(part.compactMap { item in item.object.map { (item.path, $0) } })
+            }
+        }
+        var same: Set<Int64> = []
+        for (part, answer) in zip(parts, answers) {
+            for (item, isSame) in zip(part, try await answer()) where isSame {
+                same.insert(item.number)
+                settle(unchanged(item))
+            }
+        }
+        return items.filter { !same.contains($0.number) }
+    }
+
+    private func unchanged(_ item: FolderItem) -> FolderItem {
+        task.count { counts in
+            counts.unchanged += 1
+            counts.completedBytes += item.size
+        }
+        return item.with(.unchanged)
     }
 
     /// Nil where it was stopped.
@@ -396,10 +428,7 @@ import Storage
             if transfer.isRecorded { recorded.append(transfer.id) }
             // The file is another one than an earlier process has begun with.
             if again, !isEnded { return try await self.transfer(item, again: true) }
-            if error.code == .preconditionFailed, request.keepsExisting {
-                task.count { $0.unchanged += 1 }
-                return item.with(.unchanged)
-            }
+            if error.code == .preconditionFailed, request.keepsExisting { return unchanged(item) }
             throw error
         case nil:
             task.transfersBefore[item.path] = transfer
@@ -476,7 +505,7 @@ import Storage
             try await requesting { [transfers] caller async throws(StorageError) in
                 try await transfers.backend.delete(object, if: conditions, for: caller)
             }
-        } catch  where error.code == .objectNotFound {
+        } catch  where error.isAboutNothing {
             // Somebody else was faster.
         }
     }
@@ -513,6 +542,11 @@ extension FolderCounts {
 }
 
 extension StorageError {
+    /// There is no object any more.
+    fileprivate var isAboutNothing: Bool {
+        code == .objectNotFound || code == .preconditionFailed && version?.generation == 0
+    }
+
     /// It would be the same for every other file.
     fileprivate var concernsAll: Bool {
         switch code {

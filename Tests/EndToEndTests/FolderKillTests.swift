@@ -1,0 +1,125 @@
+import Foundation
+import JSONText
+import TestSupport
+import Testing
+
+/// The program is ended while it works at folders, at many moments, and every engine ends what it began.
+@Suite(.watchdog(minutes: 10)) struct FolderKillTests {
+    private static let small = 150
+    /// The names of the files, and their bytes. Two are transferred in pieces.
+    private static let files: [String: [UInt8]] = {
+        var files: [String: [UInt8]] = [
+            "large/one.bin": noise(3 << 20, seed: 1), "large/two.bin": noise(2_500_001, seed: 2),
+        ]
+        for number in 0..<small { files["\(number % 7)/\(number).txt"] = noise(number * 17, seed: UInt64(number)) }
+        return files
+    }()
+
+    @Test(arguments: RestartableService.Engine.allCases)
+    func `Folders go on after a kill with what is missing, and end as if there had been none`(
+        engine: RestartableService.Engine
+    ) async throws {
+        for kill in 0..<5 {
+            try await RestartableService.run(engine) { program in
+                try program.start()
+                let source = try Self.makeFiles(program), copy = program.path("copy")
+                let up: JSON = ["reference": "gs://default-bucket/up", "directory": .string(source), "delete": true]
+                try Self.killed("reference/putDirectory", up, after: kill * 40, program)
+                try Self.expectSame(try Self.goOn(program), "completed")
+                let down: JSON = ["reference": "gs://default-bucket/up", "directory": .string(copy)]
+                try Self.killed("reference/writeToDirectory", down, after: kill * 40, program)
+                try Self.expectSame(try Self.goOn(program), "completed")
+                #expect(try Self.files(in: copy) == Self.files)
+                try Self.killed(
+                    "reference/deleteAll", ["reference": "gs://default-bucket/up"], after: kill * 20, program)
+                try Self.expectSame(try Self.goOn(program), "deleted")
+                let left = try program.call(
+                    "reference/listAll", ["reference": "gs://default-bucket", "recursive": true])
+                #expect(left["items"]?.array?.isEmpty == true)
+                try program.terminate()
+            }
+        }
+    }
+
+    @Test(arguments: RestartableService.Engine.allCases)
+    func
+        `A folder that is paused and resumed again and again transfers each file once, and one that is cancelled stops`(
+            engine: RestartableService.Engine
+        ) async throws
+    {
+        try await RestartableService.run(engine) { program in
+            try program.start()
+            let source = try Self.makeFiles(program)
+            let params: JSON = [
+                "reference": "gs://default-bucket/up", "directory": .string(source), "ifGenerationMatch": 0,
+            ]
+            let task = try program.call("reference/putDirectory", params)
+            for _ in 0..<20 {
+                _ = try program.call("folderTask/pause", ["task": .string(task.id)])
+                _ = try program.call("folderTask/resume", ["task": .string(task.id)])
+            }
+            let end = try program.call("folderTask/wait", ["task": .string(task.id)])
+            let counts = try #require(end["files"])
+            // What was stored when its answer was stopped counts as unchanged.
+            let ended = (counts["completed"]?.number?.int64 ?? 0) + (counts["unchanged"]?.number?.int64 ?? 0)
+            #expect(ended == Int64(Self.files.count) && counts["failed"]?.number?.int64 == 0)
+            let again = try program.call("reference/putDirectory", params)
+            let cancelled = try program.call("folderTask/cancel", ["task": .string(again.id)])
+            #expect(cancelled["snapshot"]?["state"]?.string == "cancelled")
+            let listed = try program.tasks("upload").filter {
+                $0["reference"]?["fullPath"]?.string?.hasPrefix("up") == true
+            }
+            #expect(listed.isEmpty, "the files of folders are no tasks of their own")
+            try program.terminate()
+        }
+    }
+
+    private static func makeFiles(_ program: RestartableService) throws -> String {
+        for (name, bytes) in files {
+            let path = program.path("source/" + name)
+            let directory = (path as NSString).deletingLastPathComponent
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try Data(bytes).write(to: URL(filePath: path))
+        }
+        return program.path("source")
+    }
+
+    private static func files(in directory: String) throws -> [String: [UInt8]] {
+        var found: [String: [UInt8]] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: directory) {
+            guard let bytes = try? Data(contentsOf: URL(filePath: directory + "/" + name)) else { continue }
+            found[name] = Array(bytes)
+        }
+        return found
+    }
+
+    /// Begins a task, kills the program once so many files were dealt with, and starts it again.
+    private static func killed(_ method: String, _ params: JSON, after files: Int, _ program: RestartableService) throws
+    {
+        let task = try program.call(method, params)
+        try blockUntil {
+            let snapshot = try program.call("folderTask/snapshot", ["task": .string(task.id)])
+            let counts = snapshot["files"]
+            let dealt = (counts?["completed"]?.number?.int64 ?? 0) + (counts?["deleted"]?.number?.int64 ?? 0)
+            return dealt >= files || snapshot["state"]?.string != "running" && snapshot["state"]?.string != "queued"
+        }
+        try program.kill()
+        try program.start()
+    }
+
+    /// Resumes the task that was begun last, unless it has ended, and returns its end.
+    private static func goOn(_ program: RestartableService) throws -> JSON {
+        let task = try #require(try program.tasks("folder").last)
+        if task.state == "paused" {
+            try program.call("folderTask/resume", ["task": .string(task.id)])
+        } else {
+            #expect(task.state == "success")
+        }
+        return try program.call("folderTask/wait", ["task": .string(task.id)])
+    }
+
+    private static func expectSame(_ end: JSON, _ count: String) throws {
+        #expect(end.state == "success")
+        #expect(end["files"]?[count]?.number?.int64 == Int64(files.count), "\(end.text)")
+    }
+}
