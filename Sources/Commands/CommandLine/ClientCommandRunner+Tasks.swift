@@ -5,7 +5,7 @@ import Platform
 
 extension ClientCommandRunner {
     func tasks(_ verb: TaskVerb?, _ ids: [String]) throws {
-        let all = try tasks(of: "uploadTask") + tasks(of: "downloadTask")
+        let all = try tasks(of: "uploadTask") + tasks(of: "downloadTask") + tasks(of: Self.folders)
         guard let verb else {
             if options.json { return try Console.print(JSON.array(all.map(\.snapshot))) }
             for task in all { try Console.print(Self.line(task)) }
@@ -25,6 +25,8 @@ extension ClientCommandRunner {
         }
         if verb.continuesTasks { try endTransfers() }
     }
+
+    private static let folders = "folderTask"
 
     private typealias ListedTask = (kind: String, id: String, snapshot: JSON)
 
@@ -46,7 +48,7 @@ extension ClientCommandRunner {
         let completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
         let percent = ProgressDisplay.percent(completed, of: total)
         let state = task.snapshot["state"]?.string ?? ""
-        let kind = task.kind == "uploadTask" ? "upload  " : "download"
+        let kind = task.kind == "uploadTask" ? "upload  " : task.kind == folders ? "folder  " : "download"
         return "\(task.id)  \(kind)  \(state)  \(percent)% of \(ProgressDisplay.size(total))  "
             + (task.snapshot["reference"]?.title ?? "")
     }
@@ -67,7 +69,8 @@ extension ClientCommandRunner {
         follow(
             task.id,
             .init(name: task.snapshot["reference"]?.title ?? task.id, kind: task.kind) { metadata in
-                try self.show(metadata)
+                // A folder has none.
+                if task.kind != Self.folders { try self.show(metadata) }
             })
     }
 

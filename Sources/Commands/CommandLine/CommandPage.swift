@@ -173,12 +173,12 @@ extension CommandPage {
             ], ["url photos/a.jpg --serve"]
         ) { _, words in words.count == 1 ? .url(words[0]) : nil },
         client(
-            "tasks", "[resume|retry|cancel|forget ID...]", "list uploads and downloads, and end or resume them",
+            "tasks", "[resume|retry|cancel|forget ID...]", "list tasks, and resume, retry or end them",
             [
-                "Lists the uploads and downloads of the root or the service. resume carries",
-                "paused ones to their end; retry those that failed for a reason that may pass,",
-                "or wait after a failure. cancel ends them; forget removes ended ones from",
-                "the list. The beginning of an ID will do.",
+                "Lists the uploads, downloads and folders of the root or the service. resume",
+                "carries paused ones to their end; retry those that failed for a reason that",
+                "may pass, or wait after a failure. cancel ends them; forget removes ended ones",
+                "from the list. The beginning of an ID will do.",
             ], [], ["tasks", "tasks resume 527e"]
         ) { _, words in
             guard let verb = words.first else { return .tasks(nil, []) }
