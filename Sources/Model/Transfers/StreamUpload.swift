@@ -56,7 +56,8 @@ import Storage
     private var durable: Int64
     /// The end of the piece that the engine is getting; nil while it gets none.
     private var sending: Int64?
-    private var waiting: [ObjectIdentifier: Waiting] = [:]
+    /// In the order of their arrival, in which they are answered.
+    private var waiting: [Waiting] = []
     /// An append has to say where its bytes are.
     private var isPositionLost: Bool
     /// An append has failed since the last one that has not.
@@ -124,21 +125,24 @@ import Storage
     /// Throws what has happened to the bytes before a position.
     private func wait(until position: Int64, _ isDone: @escaping @Loop () -> Bool) async throws {
         let mine = Waiting(until: position, isDone)
-        waiting[ObjectIdentifier(mine)] = mine
-        defer { waiting[ObjectIdentifier(mine)] = nil }
+        waiting.append(mine)
+        defer {
+            waiting.removeAll { $0 === mine }
+            changed.wakeAll()
+        }
         settle()
-        while mine.outcome == nil { try await changed.wait() }
+        while mine.outcome == nil || waiting.first !== mine { try await changed.wait() }
         try mine.outcome?.get()
     }
 
     /// Whoever has what he waits for keeps it, whatever happens next.
     private func settle() {
-        for one in waiting.values where one.outcome == nil && one.isDone() { one.outcome = .success(()) }
+        for one in waiting where one.outcome == nil && one.isDone() { one.outcome = .success(()) }
         changed.wakeAll()
     }
 
     private func fail(from position: Int64, _ error: (_ end: Int64) -> StorageError) {
-        for one in waiting.values where one.outcome == nil && one.end > position {
+        for one in waiting where one.outcome == nil && one.end > position {
             one.outcome = .failure(error(one.end))
         }
         changed.wakeAll()
@@ -290,7 +294,7 @@ import Storage
         // After a success all bytes are stored.
         let error = task?.snapshot().error
         ended = error ?? .endedStream
-        for one in waiting.values where one.outcome == nil { one.outcome = error.map { .failure($0) } ?? .success(()) }
+        for one in waiting where one.outcome == nil { one.outcome = error.map { .failure($0) } ?? .success(()) }
         changed.wakeAll()
     }
 }
