@@ -56,7 +56,7 @@ import Storage
     private var durable: Int64
     /// The end of the piece that the engine is getting; nil while it gets none.
     private var sending: Int64?
-    /// In the order of their arrival, in which they are answered.
+    /// In the order of their arrival, in which they succeed. A failure waits for nobody.
     private var waiting: [Waiting] = []
     /// An append has to say where its bytes are.
     private var isPositionLost: Bool
@@ -131,8 +131,13 @@ import Storage
             changed.wakeAll()
         }
         settle()
-        while mine.outcome == nil || waiting.first !== mine { try await changed.wait() }
-        try mine.outcome?.get()
+        while true {
+            switch mine.outcome {
+            case .failure(let error): throw error
+            case .success where waiting.first === mine: return
+            case .success, nil: try await changed.wait()
+            }
+        }
     }
 
     /// Whoever has what he waits for keeps it, whatever happens next.
