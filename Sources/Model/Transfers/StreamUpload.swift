@@ -52,6 +52,8 @@ import Storage
     /// Where the held bytes are: the engine has all before.
     private var start: Int64
     private var end: Int64
+    /// Where the last append ended. An engine may have more than that: what an earlier process got and did not record.
+    private var next: Int64
     /// Everything before it is recorded.
     private var durable: Int64
     /// The end of the piece that the engine is getting; nil while it gets none.
@@ -75,7 +77,7 @@ import Storage
     ) {
         (self.source, self.task, self.granularity, self.memory) = (source, task, granularity, memory)
         pieceSize = min(chunkSize ?? Self.longestPiece, Self.longestPiece)
-        (start, end, durable) = (offset ?? 0, offset ?? 0, offset ?? 0)
+        (start, end, durable, next) = (offset ?? 0, offset ?? 0, offset ?? 0, offset ?? 0)
         isPositionLost = offset != nil
         attach(to: task.incoming)
     }
@@ -159,11 +161,11 @@ import Storage
         if let ended { throw ended }
         if isFinishing { throw .invalidArgument("task", "The upload is being finished: it takes no more bytes.") }
         do throws(StorageError) {
-            guard let place = offset ?? (isPositionLost ? nil : end) else { throw .unknownPosition(end) }
+            guard let place = offset ?? (isPositionLost ? nil : next) else { throw .unknownPosition(end) }
             let last = place.addingSaturated(Int64(bytes.count))
             if place > end { throw .gap(end, place) }
             if let size = source.announced, last > size { throw .otherSize(last, than: size) }
-            (isPositionLost, hasGap) = (false, false)
+            (isPositionLost, hasGap, next) = (false, false, last)
             hold(place == end ? bytes : Array(bytes.dropFirst(Int(clamping: end - place))))
             return place..<last
         } catch {

@@ -63,6 +63,16 @@ import Testing
         #expect(try await failure { _ = try await scene.stream.finish(.init()) }.param == "size")
     }
 
+    @Test func `An append without an offset follows the last one, also where the engine has more`() async throws {
+        let scene = try await StreamScene(having: "abcdef")
+        #expect(try await scene.append("ab", at: 0).value.durable == 6)
+        let rest = scene.append("cdefgh")
+        #expect(try await scene.session.nextStep() == .send(6..<8))
+        #expect(try scene.sent(6..<8) == "gh")
+        scene.session.answer(.received(upTo: 8))
+        #expect(try await rest.value.offset == 8)
+    }
+
     @Test func `An append that is cancelled takes its bytes back, and those behind it fail`() async throws {
         let scene = try await StreamScene()
         let first = scene.append("ab")
