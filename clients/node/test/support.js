@@ -45,7 +45,8 @@ class Room {
     for (const one of this.#processes) one.kill("SIGKILL");
     await this.#stopShared();
     await Promise.all(this.#sessions.map((one) => one.close({ drain: false })));
-    await rm(this.directory, { recursive: true, force: true });
+    // The service of a program that was killed may end a moment later, and still write into its root.
+    await rm(this.directory, { recursive: true, force: true, maxRetries: 50 });
   }
 
   keep(storage) {
