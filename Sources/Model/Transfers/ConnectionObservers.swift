@@ -52,10 +52,42 @@ struct Observer {
     var connection: ConnectionObservers
 }
 
-/// A task, whatever its strategy.
+/// A task that has observers.
 @Loop protocol Observed: AnyObject {
+    associatedtype Snapshot
+
+    var observers: [Observer] { get set }
+    var state: TaskState { get }
+    func snapshot(for status: Status?) -> Snapshot
+    func notify(_ observer: Observer, _ snapshot: Snapshot)
+}
+
+extension Observed {
+    /// Adds an observer, which gets an event at once where the status fits the present state. A task that has ended keeps
+    /// no observer.
+    func add(_ observer: Observer) {
+        guard observer.connection.isThere else { return }
+        if !state.isFinished {
+            observers.append(observer)
+            observer.connection.add(observer.handle, self)
+        } else {
+            observer.connection.drop(observer.handle)
+        }
+        if state.fits(observer.status) { notify(observer, snapshot(for: observer.status)) }
+    }
+
+    func publish(_ status: Status) {
+        let snapshot = snapshot(for: status)
+        for observer in observers where observer.status == status { notify(observer, snapshot) }
+    }
+
     /// Removes observers. Returns how many there were.
-    @discardableResult func forget(where matches: (Observer) -> Bool) -> Int
+    @discardableResult func forget(where matches: (Observer) -> Bool) -> Int {
+        let gone = observers.filter(matches)
+        observers.removeAll(where: matches)
+        for observer in gone { observer.connection.drop(observer.handle) }
+        return gone.count
+    }
 }
 
 /// Counts the observers of all connections.

@@ -9,6 +9,10 @@ import Storage
     nonisolated static var kind: String { get }
     /// Throws `invalidArgument` for an id that is unknown, of another kind, or was known too long ago.
     static func task(_ id: String, of transfers: Transfers) throws(StorageError) -> Self
+    /// A page of all tasks.
+    static func page(
+        _ maxResults: Int64?, after pageToken: String?, of transfers: Transfers
+    ) throws(StorageError) -> TaskPage<Snapshot>
     /// Forgets a finished task; returns false for an unfinished one.
     static func forget(_ task: Self, of transfers: Transfers) async -> Bool
 
@@ -17,6 +21,8 @@ import Storage
     static func retry(_ task: Self, tokens: (any TokenSource)?, of transfers: Transfers) async throws -> Self?
 
     var id: String { get }
+    /// Tasks are numbered in the order of their creation.
+    var number: Int64 { get }
     func snapshot(for status: Status?) -> Snapshot
     func start()
     /// Returns once no bytes move; false where the state does not allow a pause, or the task ends first.
@@ -42,6 +48,12 @@ extension TransferTask: ControllableTask where Strategy: ListedStrategy {
 
     public static func task(_ id: String, of transfers: Transfers) throws(StorageError) -> TransferTask {
         try Strategy.tasks(of: transfers).task(id)
+    }
+
+    public static func page(
+        _ maxResults: Int64?, after pageToken: String?, of transfers: Transfers
+    ) throws(StorageError) -> TaskPage<TaskSnapshot> {
+        try Strategy.tasks(of: transfers).page(maxResults, after: pageToken)
     }
 
     public static func forget(_ task: TransferTask, of transfers: Transfers) async -> Bool {

@@ -1,3 +1,4 @@
+import Platform
 import Storage
 
 /// The last task of a page: the next page begins after it, even if tasks end or are forgotten meanwhile.
@@ -5,10 +6,10 @@ struct TaskPageToken: Sendable {
     let number: Int64
     let id: String
 
-    init<Strategy>(of task: TransferTask<Strategy>) { (number, id) = (task.number, task.id) }
+    @Loop init(of task: any ControllableTask) { (number, id) = (task.number, task.id) }
 
     /// Throws `invalidArgument` for a token that belongs to no page of this kind.
-    init(_ text: String, of kind: TaskKind) throws(StorageError) {
+    init(_ text: String, of kind: String) throws(StorageError) {
         let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let number = Int64(parts[1]), !parts[2].isEmpty,
             case let token = TaskPageToken(number: number, id: String(parts[2])),
@@ -19,22 +20,29 @@ struct TaskPageToken: Sendable {
 
     private init(number: Int64, id: String) { (self.number, self.id) = (number, id) }
 
-    func text(for kind: TaskKind) -> String { "\(kind)s.\(number).\(id)" }
+    func text(for kind: String) -> String { "\(kind)s.\(number).\(id)" }
 
-    func precedes<Strategy>(_ task: TransferTask<Strategy>) -> Bool { (number, id) < (task.number, task.id) }
+    @Loop func precedes(_ task: any ControllableTask) -> Bool { (number, id) < (task.number, task.id) }
 }
 
 /// The tasks at one moment, from which a page is made. That takes time for many tasks, so any thread may
 /// do it.
-public struct TaskPage: Sendable {
-    private let kind: TaskKind
+public struct TaskPage<Snapshot: Sendable>: Sendable {
+    private let kind: String
     /// Nil returns all tasks.
     private let most: Int?
     /// One more task than a page may have, if there are as many.
-    private let tasks: [(place: TaskPageToken, snapshot: TaskSnapshot)]
+    private let tasks: [(place: TaskPageToken, snapshot: Snapshot)]
 
-    fileprivate init(_ kind: TaskKind, most: Int?, _ tasks: [(place: TaskPageToken, snapshot: TaskSnapshot)]) {
-        (self.kind, self.most, self.tasks) = (kind, most, tasks)
+    /// Of tasks in the order of their creation, after those of an earlier page: at most `maxResults`, or all.
+    @Loop init<Task: ControllableTask>(
+        of all: [Task], _ maxResults: Int64?, after pageToken: String?
+    ) throws(StorageError) where Task.Snapshot == Snapshot {
+        kind = Task.kind
+        most = try maxResults.map { asked throws(StorageError) in try Listing.checked(maxResults: asked) }
+        let token = try pageToken.map { text throws(StorageError) in try TaskPageToken(text, of: Task.kind) }
+        tasks = all.drop { token?.precedes($0) == false }.prefix(most.map { $0 + 1 } ?? .max)
+            .map { (TaskPageToken(of: $0), $0.snapshot()) }
     }
 
     public var count: Int { tasks.count }
@@ -43,7 +51,7 @@ public struct TaskPage: Sendable {
     ///
     /// - Parameter item: encodes a task, and returns its length.
     public func fitting<Item>(
-        _ bytes: Int, _ item: (TaskSnapshot) -> (Item, bytes: Int)
+        _ bytes: Int, _ item: (Snapshot) -> (Item, bytes: Int)
     ) throws(StorageError) -> (items: [Item], pageToken: String?) {
         var items: [Item] = [], last: TaskPageToken?, room = bytes
         for (place, snapshot) in tasks {
@@ -60,18 +68,15 @@ public struct TaskPage: Sendable {
     }
 }
 
-extension TaskList {
-    /// Tasks in the order of their creation, after those of an earlier page: at most `maxResults`, or all.
-    public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> TaskPage {
-        let most = try maxResults.map { asked throws(StorageError) in try Listing.checked(maxResults: asked) }
-        let token = try pageToken.map { text throws(StorageError) in try TaskPageToken(text, of: Strategy.kind) }
-        let tasks = all.drop { token?.precedes($0) == false }.prefix(most.map { $0 + 1 } ?? .max)
-        return TaskPage(Strategy.kind, most: most, tasks.map { (TaskPageToken(of: $0), $0.snapshot()) })
+extension TaskList where Strategy: ListedStrategy {
+    /// A page of its tasks.
+    public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> TaskPage<TaskSnapshot> {
+        try TaskPage(of: all, maxResults, after: pageToken)
     }
 }
 
 extension StorageError {
-    fileprivate static func tooManyTasks(_ kind: TaskKind) -> StorageError {
+    fileprivate static func tooManyTasks(_ kind: String) -> StorageError {
         StorageError(
             .quotaExceeded, "There are more \(kind)s than one answer can tell of: ask for pages, with maxResults.")
     }

@@ -74,13 +74,6 @@ extension TransferTask {
         timer = time.after(pause) { [self] in post(.retryDue(attempt: attempt)) }
     }
 
-    private func publish(_ status: Status) {
-        let snapshot = snapshot(for: status)
-        for observer in observers where observer.status == status {
-            observer.connection.notify(observer.handle, snapshot)
-        }
-    }
-
     private func end(_ status: Status) {
         timer?.cancel()
         sessionState = .closed

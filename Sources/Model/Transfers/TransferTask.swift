@@ -16,8 +16,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
 
     /// Unique across restarts.
     public let id: String
-    /// Tasks are numbered in the order of their creation.
-    let number: Int64
+    public let number: Int64
     /// When the task was created, by this machine's clock.
     let began: Timestamp
     let reference: Reference
@@ -210,24 +209,12 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         return snapshot
     }
 
-    /// Adds an observer, which gets an event at once where the status fits the present state. A task that has ended keeps
-    /// no observer.
     public func observe(_ status: Status, handle: String, _ connection: ConnectionObservers) {
-        guard connection.isThere else { return }
-        if !state.isFinished {
-            observers.append(Observer(handle: handle, status: status, connection: connection))
-            connection.add(handle, self)
-        } else {
-            connection.drop(handle)
-        }
-        if state.fits(status) { connection.notify(handle, snapshot(for: status)) }
+        add(Observer(handle: handle, status: status, connection: connection))
     }
 
-    @discardableResult func forget(where matches: (Observer) -> Bool) -> Int {
-        let gone = observers.filter(matches)
-        observers.removeAll(where: matches)
-        for observer in gone { observer.connection.drop(observer.handle) }
-        return gone.count
+    func notify(_ observer: Observer, _ snapshot: TaskSnapshot) {
+        observer.connection.notify(observer.handle, snapshot)
     }
 
     /// Returns once no step is being stopped, the end is published, and the state is recorded.

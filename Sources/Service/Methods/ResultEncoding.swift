@@ -76,7 +76,7 @@ extension Listing {
     }
 }
 
-extension TaskPage {
+extension TaskPage where Snapshot: JSONConvertible {
     /// Throws `quotaExceeded` if all tasks are wanted and take more than `bytes`.
     @Loop func encoded(within bytes: Int) async throws(StorageError) -> EncodedJSON {
         try await EncodedJSON.encode(isShort: count <= EncodedJSON.few) { text throws(StorageError) in

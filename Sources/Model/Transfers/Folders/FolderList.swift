@@ -75,29 +75,4 @@ import Storage
     func cancelAll() async {
         for task in all { _ = try? await task.cancel(tokens: nil) }
     }
-
-    /// Tasks in the order of their creation, after those of an earlier page: at most `maxResults`, or all.
-    public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> FolderPage {
-        let most = try maxResults.map { asked throws(StorageError) in try Listing.checked(maxResults: asked) }
-        let after = try pageToken.map { text throws(StorageError) in try Self.number(text) } ?? 0
-        let rest = all.filter { $0.number > after }
-        let tasks = rest.prefix(most ?? .max)
-        let isLast = tasks.count == rest.count
-        return FolderPage(
-            tasks: tasks.map { $0.snapshot(for: nil) },
-            pageToken: isLast ? nil : tasks.last.map { "folders.\($0.number)" })
-    }
-
-    private static func number(_ text: String) throws(StorageError) -> Int64 {
-        guard let number = Int64(text.dropFirst(8)), number > 0, text.hasSameBytes(as: "folders.\(number)") else {
-            throw .invalidArgument("pageToken", "The page token was not given for a list of folder tasks.")
-        }
-        return number
-    }
-}
-
-/// A page of tasks over folders.
-public struct FolderPage: Sendable {
-    public let tasks: [FolderSnapshot]
-    public let pageToken: String?
 }

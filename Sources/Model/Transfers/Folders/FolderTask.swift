@@ -10,7 +10,7 @@ import Storage
 ///     FolderWork      plans, then transfers, then deletes; each file is a task of its own, which clients do not see
 @Loop public final class FolderTask {
     public nonisolated let id: String
-    let number: Int64
+    public let number: Int64
     let request: FolderRequest
     let plan: any FolderPlan
     /// The endpoint of the task where it is not the service's own: the task cannot be resumed here.
@@ -31,7 +31,7 @@ import Storage
     private(set) var failures: [FolderItem] = []
     private var isTold: Bool
     private var wasPaused = false
-    private var observers: [Observer] = []
+    var observers: [Observer] = []
     private let settled = Waiters()
     private let finished = Waiters()
     private var tellsProgress = false
@@ -151,13 +151,6 @@ import Storage
         }
     }
 
-    private func publish(_ status: Status) {
-        let snapshot = snapshot(for: status)
-        for observer in observers where observer.status == status {
-            observer.connection.notifyFolder(observer.handle, snapshot)
-        }
-    }
-
     private func end() {
         guard case .ended(let outcome) = machine.state else { return }
         Loop.task { [self] in
@@ -204,6 +197,12 @@ extension FolderTask: ControllableTask, Observed {
 
     public static func task(_ id: String, of transfers: Transfers) throws(StorageError) -> FolderTask {
         try transfers.folders.task(id)
+    }
+
+    public static func page(
+        _ maxResults: Int64?, after pageToken: String?, of transfers: Transfers
+    ) throws(StorageError) -> TaskPage<FolderSnapshot> {
+        try TaskPage(of: transfers.folders.all, maxResults, after: pageToken)
     }
 
     public static func forget(_ task: FolderTask, of transfers: Transfers) async -> Bool {
@@ -275,21 +274,11 @@ extension FolderTask: ControllableTask, Observed {
     }
 
     public func observe(_ status: Status, handle: String, _ connection: ConnectionObservers) {
-        guard connection.isThere else { return }
-        if !state.isFinished {
-            observers.append(Observer(handle: handle, status: status, connection: connection))
-            connection.add(handle, self)
-        } else {
-            connection.drop(handle)
-        }
-        if state.fits(status) { connection.notifyFolder(handle, snapshot(for: status)) }
+        add(Observer(handle: handle, status: status, connection: connection))
     }
 
-    @discardableResult func forget(where matches: (Observer) -> Bool) -> Int {
-        let gone = observers.filter(matches)
-        observers.removeAll(where: matches)
-        for observer in gone { observer.connection.drop(observer.handle) }
-        return gone.count
+    func notify(_ observer: Observer, _ snapshot: FolderSnapshot) {
+        observer.connection.notifyFolder(observer.handle, snapshot)
     }
 
     /// A page of its items.

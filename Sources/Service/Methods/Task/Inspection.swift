@@ -28,8 +28,8 @@ struct WaitForEnd<Controlled: MethodTask>: TaskMethod {
 }
 
 /// `…Task/list`: all tasks that have not ended, and the newest of those that have, or a page of them.
-struct ListTasks<Strategy: ListedStrategy>: RPCMethod {
-    static var name: String { "\(Strategy.kind)Task/list" }
+struct ListTasks<Controlled: MethodTask>: RPCMethod {
+    static var name: String { "\(Controlled.kind)Task/list" }
     /// In bytes: a page with `maxResults` ends there.
     private static var longestPage: Int { 4 << 20 }
 
@@ -46,7 +46,7 @@ struct ListTasks<Strategy: ListedStrategy>: RPCMethod {
         try await transfers.ready()
         try await request.roomToAnswer()
         let longest = request.context.service.configuration.longestAnswer - 1024
-        return try await Strategy.tasks(of: transfers).page(maxResults, after: pageToken)
+        return try await Controlled.page(maxResults, after: pageToken, of: transfers)
             .encoded(within: maxResults == nil ? longest : min(longest, Self.longestPage))
     }
 }

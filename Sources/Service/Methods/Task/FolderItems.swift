@@ -4,27 +4,6 @@ import Platform
 import Storage
 import Transfers
 
-/// `folderTask/list`: all tasks that have not ended, and the newest of those that have, or a page of them.
-struct ListFolderTasks: RPCMethod {
-    static let name = "folderTask/list"
-
-    let maxResults: Int64?
-    let pageToken: String?
-
-    init(_ params: inout Params) throws(RPCError) {
-        maxResults = try params.optionalInteger("maxResults")
-        pageToken = try params.optionalString("pageToken")
-    }
-
-    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
-        let transfers = request.context.transfers
-        try await transfers.ready()
-        try await request.roomToAnswer()
-        let page = try transfers.folders.page(maxResults, after: pageToken)
-        return try await page.encoded(within: request.context.service.configuration.longestAnswer - 1024)
-    }
-}
-
 /// `folderTask/items`: a page of the files of a task.
 struct ListFolderItems: RPCMethod {
     static let name = "folderTask/items"
@@ -52,28 +31,6 @@ struct ListFolderItems: RPCMethod {
             text.add(verbatim: "{\"items\":")
             text.add(page.items) { $0.add($1.json(of: folder)) }
             text.finishPage(page.pageToken)
-        }
-    }
-}
-
-extension FolderPage {
-    /// Throws `quotaExceeded` if the tasks take more than `bytes`.
-    @Loop fileprivate func encoded(within bytes: Int) async throws(StorageError) -> EncodedJSON {
-        try await EncodedJSON.encode { text throws(StorageError) in
-            var room = bytes
-            text.add(verbatim: "{\"tasks\":")
-            let tasks = tasks.map { snapshot in
-                var task: [UInt8] = []
-                snapshot.json.write(to: &task)
-                room -= task.count + 1
-                return task
-            }
-            guard room >= 0 else {
-                throw StorageError(
-                    .quotaExceeded, "There are more tasks than one answer can tell of: ask for pages, with maxResults.")
-            }
-            text.add(tasks) { $0.add(verbatim: $1) }
-            text.finishPage(pageToken)
         }
     }
 }
