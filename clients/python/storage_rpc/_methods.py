@@ -864,7 +864,9 @@ class ReferenceMethods(
         that.
 
         `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
-        everything else has succeeded, and no object that has changed since it was listed.
+        everything else has succeeded, and no object that has changed since it was listed. What is below something
+        refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
+        such as `a//b`.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 
@@ -927,7 +929,7 @@ class ReferenceMethods(
         that.
 
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
-        Nothing is removed before everything else has succeeded, and no object that has changed since it was listed.
+        Nothing is removed before everything else has succeeded, and no file that has changed since it was listed.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 
@@ -1712,7 +1714,9 @@ class AsyncReferenceMethods(
         that.
 
         `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
-        everything else has succeeded, and no object that has changed since it was listed.
+        everything else has succeeded, and no object that has changed since it was listed. What is below something
+        refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
+        such as `a//b`.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 
@@ -1773,7 +1777,7 @@ class AsyncReferenceMethods(
         that.
 
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
-        Nothing is removed before everything else has succeeded, and no object that has changed since it was listed.
+        Nothing is removed before everything else has succeeded, and no file that has changed since it was listed.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 

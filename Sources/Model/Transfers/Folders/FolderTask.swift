@@ -42,7 +42,7 @@ import Storage
         (endpoint, stage, self.tokens, self.transfers) = (stored.endpoint, stored.stage, tokens, transfers)
         switch stored.stage {
         case .ended(let outcome, _): machine = FolderMachine(.ended(outcome))
-        case .planning, .working: machine = FolderMachine(isNew ? .ready : .paused)
+        case .planning, .completing, .working: machine = FolderMachine(isNew ? .ready : .paused)
         }
         isTold = machine.taskState.isFinished
     }
@@ -55,6 +55,7 @@ import Storage
 
     /// The state for clients: an end counts once it is recorded.
     public var state: TaskState {
+        if case .working = machine.state, work?.isQueued == true { return .queued }
         guard isEnding else { return machine.taskState }
         return wasPaused ? .paused : .running
     }
@@ -70,7 +71,7 @@ import Storage
         }
         return FolderSnapshot(
             task: id, request: request, status: status ?? state.status, state: state(for: status), progress: progress,
-            counts: counts, isPlanned: stage != .planning, failures: failures,
+            counts: counts, isPlanned: stage != .planning && stage != .completing, failures: failures,
             error: status == .progress ? nil : error, endpoint: endpoint)
     }
 
@@ -248,9 +249,10 @@ extension FolderTask: ControllableTask, Observed {
         // From here on nobody else retries or forgets it.
         guard endpoint == nil, transfers.folders.reopen(self) else { return false }
         do throws(StorageError) {
-            try await plan.renew()
+            let hasDirectories = try await plan.renew()
             // One that failed while it planned has left nothing.
-            stage = try await plan.counts() == FolderCounts() ? .planning : .working
+            let isEmpty = try await plan.counts() == FolderCounts()
+            stage = hasDirectories ? .completing : isEmpty ? .planning : .working
             try await plan.keep(stage)
             try await recall()
         } catch {

@@ -103,7 +103,7 @@ extension Params {
 
     /// 0 is the only generation that a folder can ask for.
     fileprivate mutating func noClobber() throws(RPCError) -> Bool {
-        guard let generation = try preconditions().generation else { return false }
+        guard let generation = try version("ifGenerationMatch") else { return false }
         guard generation == 0 else { throw .invalidParam("ifGenerationMatch", "must be 0: nothing is replaced then") }
         return true
     }
