@@ -107,6 +107,9 @@ class Stage:
                     return "a task whose end was told is there again"
                 worlds = worlds[-1:] if resumes else worlds + partial
                 self.settle(service)
+            elif loses_writes:
+                # The plan may not be there, or know of nothing.
+                worlds = worlds + partial
             if flaw := self.judge(service, worlds):
                 return flaw
             self.use(service)
