@@ -197,11 +197,9 @@ class PutDirectory(Folder):
         objects = dict(world.objects)
         if self.options.get("delete"):
             objects = {name: each for name, each in objects.items() if self.rest(name) is None or self.rest(name) in TREE}
-        for rest, data in TREE.items():
-            name = f"{self.path}/{rest}"
-            if not self.options.get("changed") or name not in objects or objects[name].data != data:
-                objects[name] = new_object(name, data, FIRST)
-        return World(objects, world.files)
+        # What is unchanged has the same metadata; it is transferred again where it cannot be compared.
+        new = (new_object(f"{self.path}/{rest}", data, FIRST) for rest, data in TREE.items())
+        return World(objects | {each.metadata["fullPath"]: each for each in new}, world.files)
 
 
 class WriteToDirectory(Folder):
