@@ -101,7 +101,7 @@ class Stage:
         with Service(self.program, self.root) as service:
             if partial and (flaw := partial[0].difference(observe(service, self.out))):
                 return f"at the restart {flaw}"
-            if found := settle_tasks(service, resumes, doing, loses_writes):
+            if found := settle_tasks(service, resumes, doing, loses_writes, self.work):
                 # The plan of a folder is not synced: without power an earlier one may be there.
                 if len(worlds) == 1 and not (loses_writes and found == {"folderTask"}):
                     return "a task whose end was told is there again"
@@ -113,6 +113,7 @@ class Stage:
             if flaw := self.judge(service, worlds):
                 return flaw
             self.use(service)
+            forget_failed(service)
             known = plans(service)
             status, errors = service.end()
         if status != 0 or errors:
@@ -147,7 +148,7 @@ def be_ready(service):
     service.call("uploadTask/list")
 
 
-def settle_tasks(service, resumes, doing=None, loses_writes=False):
+def settle_tasks(service, resumes, doing=None, loses_writes=False, work=None):
     """Ends the tasks that a crash has left; tells of which kinds there were some."""
     found = set()
     for kind in "uploadTask", "downloadTask", "folderTask":
@@ -162,8 +163,21 @@ def settle_tasks(service, resumes, doing=None, loses_writes=False):
             if resumes and snapshot.get("origin") == "stream":
                 doing.go_on(service, task, loses_writes)
             if resumes:
-                service.call(f"{kind}/wait", task=task)
+                try:
+                    service.call(f"{kind}/wait", task=task)
+                except Failure as failure:
+                    # Without power all files are other ones than those that the plan knows.
+                    if not loses_writes or "was changed meanwhile" not in failure.message:
+                        raise
+                    doing.call(service, work)
     return found
+
+
+def forget_failed(service):
+    """Forgets tasks over folders that could be retried, and keep parts of files for that."""
+    for snapshot in service.call("folderTask/list")["tasks"]:
+        if snapshot["state"] == "failed":
+            service.call("folderTask/forget", task=snapshot["task"])
 
 
 # MARK: - Killed

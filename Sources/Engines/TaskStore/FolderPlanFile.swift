@@ -45,9 +45,11 @@ final class FolderPlanFile: FolderPlan {
                     try database.insertFolder(self.id, request, place: place, number: number, began: began)
                 }
             } catch {
+                // Before the removal makes room.
+                let failure = self.described(error)
                 state = State(isRemoved: true)
                 self.removeFiles()
-                throw error
+                throw failure
             }
         }
     }
@@ -246,6 +248,9 @@ extension FolderPlanFile {
     }
 
     private func described(_ error: any Error) -> StorageError {
+        if let error = error as? DatabaseError, error.isIO, !error.isFull, directory.isFull {
+            return StorageError(.quotaExceeded, "There is no room left for the database: \(error).")
+        }
         guard let error = error as? SystemError else { return .database(error) }
         return StorageError(
             error.isFull ? .quotaExceeded : .unknown, "The task cannot be kept: \(path): \(error.reason).")

@@ -47,6 +47,8 @@ import Storage
         isTold = machine.taskState.isFinished
     }
 
+    private var title: String { "the task over \(request.reference.url)" }
+
     /// Reads what the plan of an earlier process knows.
     func recall() async throws(StorageError) {
         counts = try await plan.counts()
@@ -157,8 +159,11 @@ import Storage
         Loop.task { [self] in
             if outcome == .cancelled { await dropTransfers() }
             let end = FolderStage.ended(outcome, at: transfers.time.now())
-            do throws(StorageError) { try await plan.keep(end) } catch {
-                transfers.folderComplaint("It could not be kept how a task over \(request.reference.url) ended", error)
+            if let ends = transfers.ends {
+                await ends.end(plan, end, titled: title)
+            } else {
+                // It ends with the process.
+                try? await plan.keep(end)
             }
             await plan.close()
             stage = end
@@ -179,6 +184,7 @@ import Storage
 
     /// Removes all that is kept of an ended task.
     func remove() async {
+        transfers.ends?.drop(id)
         await dropTransfers()
         await plan.remove()
     }
@@ -249,6 +255,7 @@ extension FolderTask: ControllableTask, Observed {
         // From here on nobody else retries or forgets it.
         guard endpoint == nil, transfers.folders.reopen(self) else { return false }
         do throws(StorageError) {
+            try await transfers.ends?.checkEnd(of: id, titled: title)
             let hasDirectories = try await plan.renew()
             // One that failed while it planned has left nothing.
             let isEmpty = try await plan.counts() == FolderCounts()
