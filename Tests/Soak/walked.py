@@ -128,7 +128,8 @@ def put_plan(objects, folder, local, links, options):
     if options.get("delete"):
         for name, rest in below(objects, folder).items():
             # No file could have ever become one with an empty segment.
-            if filter.takes(rest) and rest not in local and rest not in refused and "" not in rest.split("/"):
+            is_unknown = any(rest == path or rest.startswith(path + "/") for path in refused)
+            if filter.takes(rest) and rest not in local and not is_unknown and "" not in rest.split("/"):
                 plan.changes[name] = None
                 plan.to_delete += 1
     return plan
@@ -146,7 +147,7 @@ def write_plan(objects, folder, local, directories, options):
         parents = {path[:at] for at, character in enumerate(path) if character == "/"}
         if "ifGenerationMatch" in options and exists or options.get("changed") and local.get(path) == items[path]:
             plan.unchanged += 1
-        elif any(other.startswith(path + "/") for other in (*good, *gone)):
+        elif any(other.startswith(path + "/") for other in good):
             plan.total, plan.refused = plan.total - 1, plan.refused + 1
         elif not is_dry and (path in directories or parents & local.keys()):
             plan.failed += 1
