@@ -51,7 +51,7 @@ import Storage
     private var held: [Held] = []
     /// Where the held bytes are: the engine has all before.
     private var start: Int64
-    private var end: Int64
+    private(set) var end: Int64
     /// Where the last append ended. An engine may have more than that: what an earlier process got and did not record.
     private var next: Int64
     /// Everything before it is recorded.
@@ -78,12 +78,13 @@ import Storage
         (self.source, self.task, self.granularity, self.memory) = (source, task, granularity, memory)
         pieceSize = min(chunkSize ?? Self.longestPiece, Self.longestPiece)
         (start, end, durable, next) = (offset ?? 0, offset ?? 0, offset ?? 0, offset ?? 0)
+        self.offset = offset ?? 0
         isPositionLost = offset != nil
         attach(to: task.incoming)
     }
 
-    /// The next byte that an append brings.
-    public var offset: Int64 { end }
+    /// Everything before it was answered, or the engine has it: the client may go on there, or earlier.
+    private(set) var offset: Int64
 
     var isAsked: Bool { !waiting.isEmpty }
 
@@ -92,6 +93,8 @@ import Storage
         self.upload = upload
         pump()
     }
+
+    func taskResumed() { pump() }
 
     // MARK: - The client
 
@@ -103,11 +106,18 @@ import Storage
         do {
             try await wait(until: place.upperBound) { [self] in place.upperBound - durable <= mayHold }
         } catch is CancellationError {
-            let position = max(place.lowerBound, sending ?? start)
-            if position < min(place.upperBound, end) { cut(at: position) }
+            takeBack(place)
             throw CancellationError()
         }
-        return Position(offset: max(min(end, durable + mayHold), place.upperBound), durable: durable)
+        let position = Position(offset: max(min(end, durable + mayHold), place.upperBound), durable: durable)
+        self.offset = max(self.offset, position.offset)
+        return position
+    }
+
+    /// An append was refused before it got a place: what follows has no place any more.
+    public func noteRefusal() {
+        guard !isFinishing else { return }
+        (isPositionLost, hasGap) = (true, true)
     }
 
     /// The object ends with the bytes that are here. Returns its snapshot when it is stored.
@@ -204,7 +214,8 @@ import Storage
 
     /// Passes pieces on until it has to wait.
     private func pump() {
-        guard sending == nil, let upload, let (range, isLast) = nextPiece else { return }
+        // What a paused task has not sent can be taken back.
+        guard sending == nil, let upload, task?.state != .paused, let (range, isLast) = nextPiece else { return }
         sending = range.upperBound
         let piece = IncomingBytes.Piece(range, read: reader(of: range))
         Loop.immediateTask { [self] in
@@ -257,7 +268,7 @@ import Storage
     private func release(upTo offset: Int64) {
         held.removeFirst(held.prefix { $0.end <= offset }.count)
         let before = end - start
-        (start, end) = (offset, max(end, offset))
+        (start, end, self.offset) = (offset, max(end, offset), max(self.offset, offset))
         forget(before - (end - start))
     }
 
@@ -265,17 +276,26 @@ import Storage
 
     // MARK: - Failures
 
-    /// Drops the bytes from a position on. Those who wait for them fail.
+    /// An append is cancelled: its bytes go, as far as the engine is not getting them, and those behind it fail.
+    private func takeBack(_ place: Range<Int64>) {
+        let position = max(place.lowerBound, sending ?? start)
+        if position < end { return cut(at: position) }
+        noteRefusal()
+        if !isFinishing { fail(from: place.upperBound) { .gap(place.upperBound, $0) } }
+    }
+
+    /// Drops the bytes from a position on. Those who wait for them fail, and so does a `finish`.
     private func cut(at position: Int64) {
         settle()
-        (isPositionLost, hasGap) = (true, true)
+        (isPositionLost, hasGap, isFinishing) = (true, true, false)
+        source.end(at: nil)
         while let last = held.last, last.start >= position { held.removeLast() }
         if let last = held.last, last.end > position {
             held[held.count - 1].bytes.removeLast(Int(last.end - position))
         }
         forget(end - position)
         end = position
-        fail(from: position) { .gap(position, $0) }
+        fail(from: position) { $0 == .max ? .unknownEnd(position) : .gap(position, $0) }
     }
 
     /// The engine is elsewhere: nothing that is here follows.
@@ -284,7 +304,7 @@ import Storage
         (isPositionLost, hasGap, isFinishing) = (true, true, false)
         source.end(at: nil)
         drop()
-        (start, end, durable) = (offset, offset, min(durable, offset))
+        (start, end, durable, self.offset) = (offset, offset, min(durable, offset), offset)
         fail(from: offset) { _ in error }
     }
 

@@ -5,12 +5,18 @@ import Storage
 
 /// A task whose client brings or takes the bytes.
 @Loop protocol TaskStream: AnyObject {
-    /// The next byte.
+    /// The next byte for its client.
     var offset: Int64 { get }
     /// A request of its client has no answer.
     var isAsked: Bool { get }
+    /// The task is about to run.
+    func taskResumed()
     /// The end is published.
     func taskEnded()
+}
+
+extension TaskStream {
+    func taskResumed() {}
 }
 
 extension Transfers {

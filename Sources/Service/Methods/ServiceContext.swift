@@ -110,6 +110,8 @@ package final class ConnectionContext: MethodContext {
     var hasBegunTasks = false
     /// The tasks that end with it.
     private var streams: [DownloadTask] = []
+    /// The uploads that the client has begun to append to.
+    private var appended: Set<String> = []
     private let ownership: Ownership
     private weak var peer: (any Peer)?
 
@@ -185,6 +187,19 @@ package final class ConnectionContext: MethodContext {
         streams.removeAll { $0.state.isFinished }
         streams.append(stream)
     }
+
+    func appends(to task: UploadTask) {
+        guard appended.insert(task.id).inserted, appended.count.isMultiple(of: 64) else { return }
+        appended = appended.filter { stream($0) != nil }
+    }
+
+    /// A refused message may have been an append.
+    package func didRefuse(_ method: String?) {
+        guard method == nil || method == Append.name else { return }
+        for id in appended { stream(id)?.noteRefusal() }
+    }
+
+    private func stream(_ id: String) -> StreamUpload? { try? transfers.uploads.task(id).openStream() }
 
     private func endStreams() {
         let gone = Set(streams.map(\.id))

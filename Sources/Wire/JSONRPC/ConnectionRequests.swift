@@ -16,7 +16,9 @@ extension Connection {
                 return begin(otherwise, bytes: bytes, in: batch)
             }
             settle(nil, nil, {}, in: batch)
-        case .invalid(let id, let error): settle(id, .failure(error), {}, in: batch)
+        case .invalid(let id, let error):
+            context?.didRefuse(nil)
+            settle(id, .failure(error), {}, in: batch)
         case .ignored: settle(nil, nil, {}, in: batch)
         }
     }
@@ -37,6 +39,7 @@ extension Connection {
             case .waiting(let run): return start(id, method, run, bytes: bytes, in: batch, elapsed)
             }
         } catch {
+            context.didRefuse(method)
             outcome = .failure(failure(error, of: method))
         }
         settle(id, outcome, {}, in: batch)

@@ -126,4 +126,10 @@ protocol RequestOwner: AnyObject, Sendable {
 public protocol MethodContext: AnyObject, Sendable {
     /// Throws when the method is not allowed now.
     func admit(_ method: String) throws(RPCError)
+    /// A request gets an error at once. Its method is nil where the message does not tell it.
+    func didRefuse(_ method: String?)
+}
+
+extension MethodContext {
+    public func didRefuse(_ method: String?) {}
 }

@@ -17,7 +17,7 @@ import Testing
         let first = scene.append("ab")
         #expect(try await scene.session.nextStep() == .send(0..<2))
         let others = ["cd", "", "e"].map { scene.append($0) }
-        try await until { scene.stream.offset == 5 }
+        try await until { scene.stream.end == 5 }
         scene.session.answer(.received(upTo: 2))
         #expect(try await first.value == .init(offset: 2, durable: 2))
         #expect(try await scene.session.nextStep() == .send(2..<5))
@@ -78,13 +78,86 @@ import Testing
         let first = scene.append("ab")
         #expect(try await scene.session.nextStep() == .send(0..<2))
         let (second, third) = (scene.append("cd"), scene.append("ef"))
-        try await until { scene.stream.offset == 6 }
+        try await until { scene.stream.end == 6 }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         #expect(try await failure { _ = try await third.value }.message.contains("the next one is that at 2"))
         scene.session.answer(.received(upTo: 2))
         #expect(try await first.value.offset == 2)
         #expect(scene.stream.offset == 2 && scene.transfers.streamMemory.bytes == 0)
+    }
+
+    @Test func `Of a paused task an append that is cancelled takes all its bytes back`() async throws {
+        let scene = try await StreamScene(having: "ab")
+        #expect(try await scene.task.pause())
+        let first = scene.append("cd")
+        try await until { scene.stream.end == 4 }
+        #expect(scene.stream.offset == 2 && scene.task.snapshot().offset == 2)
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        #expect(scene.stream.end == 2)
+        #expect(try await failure { _ = try await scene.stream.append([1], at: nil) }.param == "offset")
+        let second = scene.append("xy", at: 2)
+        #expect(scene.task.resume())
+        #expect(try await scene.session.nextStep() == .query)
+        scene.session.answer(.received(upTo: 2))
+        #expect(try await scene.session.nextStep() == .send(2..<4))
+        #expect(try scene.sent(2..<4) == "xy")
+        scene.session.answer(.received(upTo: 4))
+        #expect(try await second.value.offset == 4)
+    }
+
+    @Test func `After an append that is cancelled while the engine gets it the next one says where it is`() async throws {
+        let scene = try await StreamScene()
+        let first = scene.append("ab")
+        #expect(try await scene.session.nextStep() == .send(0..<2))
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        scene.session.answer(.received(upTo: 2))
+        let lost = try await failure { _ = try await scene.stream.append([1], at: nil) }
+        #expect(lost.param == "offset" && lost.message.contains("The next one is that at 2"))
+        #expect(try await failure { _ = try await scene.stream.finish(.init()) }.param == "task")
+        #expect(try await scene.stream.append(Array("ab".utf8), at: 0).offset == 2)
+        let end = Task { try await scene.stream.finish(.init()) }
+        #expect(try await scene.session.nextStep() == .send(2..<2))
+        scene.complete(2)
+        #expect(try await end.value.state == .success)
+    }
+
+    @Test func `Where an append is cancelled the end behind it fails, and can be asked for again`() async throws {
+        let scene = try await StreamScene()
+        let first = scene.append("ab")
+        #expect(try await scene.session.nextStep() == .send(0..<2))
+        let second = scene.append("cd")
+        let end = Task { try await scene.stream.finish(.init()) }
+        try await until { scene.stream.end == 4 }
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        #expect(try await failure { _ = try await end.value }.message.contains("the upload has 2 bytes"))
+        scene.session.answer(.received(upTo: 2))
+        #expect(try await first.value.offset == 2)
+        let third = scene.append("xy", at: 2)
+        #expect(try await scene.session.nextStep() == .send(2..<4))
+        scene.session.answer(.received(upTo: 4))
+        _ = try await third.value
+        let again = Task { try await scene.stream.finish(.init()) }
+        #expect(try await scene.session.nextStep() == .send(4..<4))
+        scene.complete(4)
+        #expect(try await again.value.state == .success)
+    }
+
+    @Test func `After an append that was refused unread neither an append without an offset nor the end is taken`()
+        async throws
+    {
+        let scene = try await StreamScene(having: "abc")
+        scene.stream.noteRefusal()
+        #expect(try await failure { _ = try await scene.stream.append([1], at: nil) }.param == "offset")
+        #expect(try await failure { _ = try await scene.stream.finish(.init()) }.param == "task")
+        #expect(try await scene.stream.append([], at: 3).offset == 3)
+        let end = Task { try await scene.stream.finish(.init()) }
+        #expect(try await scene.session.nextStep() == .send(3..<3))
+        scene.complete(3)
+        #expect(try await end.value.state == .success)
     }
 
     // MARK: - Engines that take chunks
@@ -139,9 +212,9 @@ import Testing
         let scene = try await StreamScene(having: "ab")
         #expect(try await scene.task.pause())
         let append = scene.append("cd")
-        try await until { scene.stream.offset == 4 }
+        try await until { scene.stream.end == 4 }
         try await TransfersFixture.succeedElsewhere()
-        #expect(!scene.session.isInFlight && scene.task.snapshot().offset == 4)
+        #expect(!scene.session.isInFlight && scene.task.snapshot().offset == 2)
         #expect(scene.task.resume())
         #expect(try await scene.session.nextStep() == .query)
         scene.session.answer(.received(upTo: 2))
@@ -154,7 +227,7 @@ import Testing
         let scene = try await StreamScene(having: "ab")
         #expect(try await scene.task.pause())
         let append = scene.append("cd")
-        try await until { scene.stream.offset == 4 }
+        try await until { scene.stream.end == 4 }
         #expect(try await scene.task.cancel())
         #expect(try await failure { _ = try await append.value }.code == .cancelled)
         #expect(try await failure { _ = try scene.task.openStream() }.code == .cancelled)
@@ -211,7 +284,7 @@ import Testing
         let stream = try task.openStream()
         #expect(try await failure { _ = try await stream.append([1], at: nil) }.message.contains("at 4"))
         let append = Task { try await stream.append(Array("efgh".utf8), at: 4) }
-        try await until { stream.offset == 8 }
+        try await until { stream.end == 8 }
         #expect(task.resume())
         let session = try await later.backend.nextSession()
         #expect(try await session.nextStep() == .query)

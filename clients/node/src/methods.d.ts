@@ -208,8 +208,9 @@ export interface Snapshot {
    */
   origin?: "gateway" | "stream";
   /**
-   * Of a stream that has not ended: the next byte that `uploadTask/append` takes, or that `downloadTask/read`
-   * answers. Of an upload that an earlier process began, and that is still paused, at most that.
+   * Of a stream that has not ended: where its client goes on. An upload has the bytes before it; of appends without
+   * an answer it may have more, which are left out where they are repeated. Of an upload that an earlier process
+   * began, and that is still paused, at most that.
    */
   offset?: number;
   observers?: Observers;

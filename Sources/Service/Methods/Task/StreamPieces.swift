@@ -10,21 +10,33 @@ struct Append: RPCMethod {
     static let name = "uploadTask/append"
 
     let task: String
-    let data: [UInt8]
-    let offset: Int64?
+    /// Params that cannot be are an error of `run`: the stream has to know of it.
+    private let piece: Swift.Result<(bytes: [UInt8], offset: Int64?), RPCError>
 
     init(_ params: inout Params) throws(RPCError) {
         task = try params.string("task")
-        data = try PutData.bytes(data: params.optionalData("data"), text: params.optionalData("text"))
-        offset = try params.optionalInteger("offset")
+        piece = Swift.Result { () throws(RPCError) in
+            let bytes = try PutData.bytes(data: params.optionalData("data"), text: params.optionalData("text"))
+            let offset = try params.optionalInteger("offset")
+            try params.finish()
+            return (bytes, offset)
+        }
+        _ = params.takeRest()
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let (bytes, offset): ([UInt8], Int64?)
+        do throws(RPCError) { (bytes, offset) = try piece.get() } catch {
+            let task: UploadTask? = try? await request.task(task)
+            try? task?.openStream().noteRefusal()
+            throw error
+        }
         let task: UploadTask = try await request.task(task)
         try task.checkEndpoint()
         let stream = try task.openStream()
+        request.context.appends(to: task)
         if request.mayWait() { request.beginWaiting(keepsBytes: true) }
-        let position = try await stream.append(data, at: offset)
+        let position = try await stream.append(bytes, at: offset)
         return ["offset": JSON(position.offset), "durable": JSON(position.durable)]
     }
 }
