@@ -28,10 +28,14 @@ def regex(pattern):
             else:
                 text += ".*"
             continue
-        if found[at] == "[" and (end := found.find("]", at + 2)) > 0:
-            inner = found[at + 1:end]
-            negated = inner[0] in "!^"
-            inner = "".join("\\" + c if c in "\\]^[" else c for c in inner[negated:])
+        if found[at] == "[":
+            first = at + 1 + (found[at + 1:at + 2] in ("!", "^"))
+            end = found.find("]", first + 1)
+            inner = found[first:end]
+            if end < 0 or "/" in inner or any(low > high for low, high in re.findall("(.)-(.)", inner)):
+                raise Refused("no pattern")
+            negated = first > at + 1
+            inner = "".join("\\" + c if c in "\\]^[" else c for c in inner)
             text, at = text + f"(?!/)[{'^' * negated}{inner}]", end + 1
             continue
         text += {"*": "[^/]*", "?": "[^/]"}.get(found[at], re.escape(found[at]))

@@ -329,7 +329,20 @@ import Testing
         #expect(
             await sh("$S ls '**/\(name)b'; $S ls '**/*?b'; $S ls 'x**b'; $S ls '[!a]/*[b-c]'").text
                 == String(repeating: "x/\(name)b\n", count: 4))
-        #expect(await sh("$S ls '*b'; $S ls '[a-'; $S ls '??'").status == 1)
+        #expect(await sh("$S ls '*b'; $S ls '??'").status == 1)
+    }
+
+    @Test func `A pattern that cannot be is refused by its name, unless something has just this name`() async {
+        #expect(await sh("put a '[b' '[c/x'").status == 0)
+        for pattern in ["[a-", "[]", "[!]", "*/[z-a]", "a[/]"] {
+            for command in ["ls", "rm", "rm -r", "get"] {
+                let refused = await sh("$S \(command) '\(pattern)'")
+                #expect(refused.status == 64 && refused.text.contains("is no pattern"), "\(command) \(refused.text)")
+            }
+        }
+        #expect(await sh("$S rm a '[a-'").status == 64)
+        #expect(await list() == "[b\n[c/x\na\n", "nothing was removed")
+        #expect(await sh("$S rm -q '[b'; $S rm -q -r '[c'; $S ls").text == "a\n")
     }
 
     @Test func `Random commands do what help copying says`() async {

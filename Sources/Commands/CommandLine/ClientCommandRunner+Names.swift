@@ -152,26 +152,27 @@ extension ClientCommandRunner {
         guard !text.hasEmptyEnd else {
             throw UsageError(message: "\"\(text)\" is no pattern: it ends with an empty name")
         }
+        let glob = try pattern.glob()
         var sources: [CopySource<Reference>] = [], leavesOut = false
         func enters(_ folder: Reference, _ name: String) throws -> Bool {
-            guard pattern.glob.matches(name), options.isRecursive || !pattern.glob.crossesFolders else {
-                return pattern.glob.mayMatchBelow(name)
+            guard glob.matches(name), options.isRecursive || !glob.crossesFolders else {
+                return glob.mayMatchBelow(name)
             }
             guard options.isRecursive else {
                 leavesOut = true
                 fail("\(folder.folderURL) is a folder, and left out: \(contentsHint(folder.folderURL))")
                 return false
             }
-            var tree = try tree(folder, name: pattern.glob.crossesFolders ? name : folder.folderName)
+            var tree = try tree(folder, name: glob.crossesFolders ? name : folder.folderName)
             tree.isMatch = true
             sources.append(tree)
             return false
         }
         let start = try pattern.folder.flatMap(folder) ?? reference(pattern.folder)
         try walk(start, enters: enters) { item, name in
-            guard !pattern.isOfFolders, pattern.glob.matches(name) else { return }
+            guard !pattern.isOfFolders, glob.matches(name) else { return }
             let object = try Reference(item)
-            let name = pattern.glob.crossesFolders ? name : object.lastName
+            let name = glob.crossesFolders ? name : object.lastName
             sources.append(CopySource(name: name, itself: object, isMatch: true))
         }
         if sources.isEmpty {

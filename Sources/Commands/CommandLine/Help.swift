@@ -65,7 +65,7 @@ package enum Help {
           ?                one character but a slash
           [a-z] [!a-z]     one character of these, or none of these
           **               any characters, slashes too; **/ also stands for nothing
-          [*] [?] [[]      the characters * ? and [ themselves
+          [*] [?] [[]      the characters * ? and [ themselves; a [ needs its ]
 
         A name that is there counts more than a pattern: 'a[1].txt' is the object or
         the folder of just this name, if there is one. So is each segment from the
