@@ -39,17 +39,15 @@ extension ClientCommandRunner {
 
     /// - Parameter source: is kept until the end.
     private func put(
-        file: String, name: String, _ reference: Reference, keeping source: TemporaryFile? = nil,
-        metadata given: JSON? = nil,
-        then completion: ((_ stored: JSON) throws -> Void)? = nil
+        file: String, name: String, _ reference: Reference, keeping source: TemporaryFile? = nil
     ) throws {
         var params = transferParams(reference, file)
-        if let metadata = given ?? metadata { params.append(.init(key: "metadata", value: metadata)) }
+        if let metadata { params.append(.init(key: "metadata", value: metadata)) }
         try start(
             "reference/putFile", bound(params),
             .init(name: name, kind: "uploadTask") { metadata in
                 withExtendedLifetime(source) {}
-                if let completion { try completion(metadata) } else { try self.show(metadata) }
+                try self.show(metadata)
             })
     }
 
@@ -129,44 +127,19 @@ extension ClientCommandRunner {
         try endTransfers()
     }
 
-    /// With the metadata that clients set. `mv` deletes the version that was copied, bytes and metadata, and no other.
     private func copy(_ object: Reference, to copy: Reference, moves: Bool) throws {
-        let scratch = try TemporaryFile()
-        var download = RunningTransfers.Transfer(name: object.url, kind: "downloadTask") { metadata in
-            try self.put(file: scratch.path, name: copy.url, copy, keeping: scratch, metadata: metadata.settable) {
-                let stored = try metadata["contentType"] == nil ? self.withoutType($0, copy) : $0
-                if moves { try self.remove(object, ifStill: metadata) }
-                try self.show(stored)
-            }
-        }
-        download.counts = false
-        try start("reference/writeToFile", .object(transferParams(object, scratch.path)), download)
+        let params: JSON = ["reference": object.json, "to": copy.json, "observe": Self.observed]
+        try start(
+            moves ? "reference/move" : "reference/copy", params,
+            .init(name: object.url, kind: "uploadTask") { try self.show($0) })
     }
 
-    /// An upload without a type infers one from the name: this removes it again.
-    private func withoutType(_ stored: JSON, _ copy: Reference) throws -> JSON {
-        guard stored["contentType"] != nil, let generation = stored["generation"] else { return stored }
-        let params: JSON = [
-            "reference": copy.json, "metadata": ["contentType": nil], "ifGenerationMatch": generation,
-        ]
-        return try client.call("reference/updateMetadata", params)
-    }
-
-    /// Fails if the object has other bytes or other metadata by now.
-    private func remove(_ object: Reference, ifStill metadata: JSON) throws {
-        guard let generation = metadata["generation"], let metageneration = metadata["metageneration"] else {
-            throw Client.Failure("\(object.url) was copied and stays: the service did not say which version it read")
-        }
-        let params: JSON = [
-            "reference": object.json, "ifGenerationMatch": generation, "ifMetagenerationMatch": metageneration,
-        ]
-        _ = try client.call("reference/delete", params)
-    }
+    private static let observed: JSON = ["progress", "pause", "success", "failure"]
 
     private func transferParams(_ reference: Reference, _ file: String) -> [JSON.Member] {
         [
             .init(key: "reference", value: reference.json), .init(key: "file", value: .string(absolute(file))),
-            .init(key: "observe", value: ["progress", "pause", "success", "failure"]),
+            .init(key: "observe", value: Self.observed),
         ]
     }
 
@@ -196,15 +169,5 @@ extension ClientCommandRunner {
             member.key + String(repeating: " ", count: width - member.key.count + 2)
                 + (member.value.string ?? member.value.text)
         }
-    }
-}
-
-extension JSON {
-    /// Of metadata: what a client may write.
-    fileprivate var settable: JSON {
-        let names = [
-            "cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customMetadata",
-        ]
-        return .object((object ?? []).filter { names.contains($0.key) })
     }
 }
