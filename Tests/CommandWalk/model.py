@@ -252,8 +252,8 @@ class World:
         reference, kind = self.object_destination(text, takes_many, is_tree)
         pairs = []
         for source in sources:
-            if source["members"] is not None and source["itself"] is None and kind == "plain" and not self.exact:
-                if self.is_there(reference):
+            if source["members"] is not None and source["itself"] is None and kind == "plain":
+                if not text.endswith("/") and self.is_there(reference):
                     raise Refused("a folder over an object")
             for item, place in self.placed(source, kind, takes_many):
                 target = self.object_target(reference, place)

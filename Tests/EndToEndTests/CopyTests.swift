@@ -346,6 +346,23 @@ import Testing
         #expect(await sh("$S rm -q '[b'; $S rm -q -r '[c'; $S ls").text == "a\n")
     }
 
+    @Test func `Standard input becomes DEST, also where DEST is a folder`() async {
+        #expect(await sh("put docs/a; echo 1 | $S put -q - docs; $S cat -q docs").text == "1\n")
+        for target in ["docs/", "gs://default-bucket", "gs://default-bucket/"] {
+            let refused = await sh("$S put - \(target) < /dev/null")
+            #expect(refused.status == 64 && refused.text.contains("needs a REFERENCE of its own"), "\(refused.text)")
+        }
+    }
+
+    @Test func `With --exact a folder does not replace an object either`() async {
+        #expect(await sh("put a d/x 'e[1]/y'").status == 0)
+        #expect(await sh("$S cp -r --exact d a").text.contains("a is an object"))
+        #expect(await sh("$S cp -q -r --exact 'e[1]' 'f[1]' && $S cp -q -r --exact 'e[1]' 'f[1]'").status == 0)
+        #expect(
+            await sh("$S cp -q -r --exact d 'f[1]/' && $S cp -q -r --exact d a 'f[1]' && $S ls -r 'f[1]'").text
+                == "a\nd/x\nx\ny\n")
+    }
+
     @Test func `Random commands do what help copying says`() async {
         let program =
             URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path + "/CommandWalk/run"

@@ -122,7 +122,9 @@ extension ClientCommandRunner {
     private func tree(_ folder: Reference, name: String) throws -> CopySource<Reference> {
         var members: [(item: Reference, name: String)] = []
         try walk(folder) { object, name in members.append((try Reference(object), name)) }
-        return CopySource(name: name, members: members, folder: folder)
+        var source = CopySource(name: name, members: members)
+        source.folder = folder
+        return source
     }
 
     /// Nil for a text without special characters, and for one that is the name of an object or a folder. A segment that
@@ -173,7 +175,9 @@ extension ClientCommandRunner {
             guard !pattern.isOfFolders, glob.matches(name) else { return }
             let object = try Reference(item)
             let name = glob.crossesFolders ? name : object.lastName
-            sources.append(CopySource(name: name, itself: object, isMatch: true))
+            var source = CopySource(name: name, itself: object)
+            source.isMatch = true
+            sources.append(source)
         }
         if sources.isEmpty {
             let what = leavesOut ? "only folders match" : "nothing matches"
