@@ -296,12 +296,8 @@ class World:
             raise Refused("several to one file")
         pairs = {}
         for source in sources:
-            if source["members"] is not None:
-                base = target.rstrip("/")
-                if (takes_many or kind == "slash") and source["name"]:
-                    base += "/" + source["name"]
-                if base in self.files:
-                    raise Refused("a folder over a file")
+            if source["members"] is not None and source["itself"] is None and target in self.files:
+                raise Refused("a folder over a file")
             for item, place in self.placed(source, kind, takes_many):
                 if place is not None and {"", ".", ".."} & set(place.split("/")):
                     self.failed += 1
