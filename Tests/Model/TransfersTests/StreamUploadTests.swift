@@ -107,7 +107,8 @@ import Testing
         #expect(try await second.value.offset == 4)
     }
 
-    @Test func `After an append that is cancelled while the engine gets it the next one says where it is`() async throws {
+    @Test func `After an append that is cancelled while the engine gets it the next one says where it is`() async throws
+    {
         let scene = try await StreamScene()
         let first = scene.append("ab")
         #expect(try await scene.session.nextStep() == .send(0..<2))

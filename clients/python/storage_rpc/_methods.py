@@ -853,9 +853,10 @@ class ReferenceMethods(
         `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
@@ -918,9 +919,10 @@ class ReferenceMethods(
         `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
@@ -971,9 +973,10 @@ class ReferenceMethods(
         reported as failed. `files.deleted` counts. An object that has the name of the folder itself stays.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
@@ -1703,9 +1706,10 @@ class AsyncReferenceMethods(
         `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
@@ -1766,9 +1770,10 @@ class AsyncReferenceMethods(
         `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
@@ -1817,9 +1822,10 @@ class AsyncReferenceMethods(
         reported as failed. `files.deleted` counts. An object that has the name of the folder itself stays.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.

@@ -20,7 +20,8 @@ import Storage
     private let transfers: Transfers
     private let tokens: (any TokenSource)?
     private let replacesNewer: Bool
-    private let filter: FolderFilter
+    /// Of the request, from the beginning of the plan.
+    private var filter = FolderFilter()
     private let tree: (any LocalTree)?
     private var request: FolderRequest { task.request }
     private var plan: any FolderPlan { task.plan }
@@ -46,7 +47,6 @@ import Storage
 
     init(_ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool) {
         (self.task, self.transfers, self.tokens, self.replacesNewer) = (task, transfers, tokens, replacesNewer)
-        filter = FolderFilter(task.request)
         tree = task.request.directory.map {
             transfers.backend.localTree($0, isWritten: task.request.kind == .write && !task.request.isDryRun)
         }
@@ -177,11 +177,16 @@ import Storage
     // MARK: - The plan
 
     private func makePlan() async throws(StorageError) {
+<<<<<<< HEAD
         let directories = request.directory == nil ? [] : [""]
         try await asking { () async throws(StorageError) in
             try await plan.clear()
             try await plan.add([], directories: directories)
         }
+=======
+        filter = try FolderFilter(include: request.include, exclude: request.exclude)
+        try await asking { () async throws(StorageError) in try await plan.clear() }
+>>>>>>> commands
         task.begin(.planning, FolderCounts(), [])
         switch request.kind {
         case .put: try await planUploads()

@@ -96,6 +96,9 @@ extension Params {
             guard let text = element.string, !text.isEmpty, text.utf8.count <= Reference.maxPathBytes else {
                 throw mistyped(name, "an array of patterns of 1 to \(Reference.maxPathBytes) bytes", value)
             }
+            do throws(Glob.Invalid) { try FolderFilter.check(text) } catch {
+                throw .invalidParam(name, "has \"\(text)\", which \(error.reason)")
+            }
             patterns.append(text)
         }
         return patterns
