@@ -82,6 +82,7 @@ import Storage
         while isQueued, !isStopping { await aChange() }
         if isStopping { return nil }
         do throws(StorageError) {
+            filter = try FolderFilter(include: request.include, exclude: request.exclude)
             switch task.stage {
             case .planning: try await makePlan()
             case .completing: try await completePlan()
@@ -177,16 +178,11 @@ import Storage
     // MARK: - The plan
 
     private func makePlan() async throws(StorageError) {
-<<<<<<< HEAD
         let directories = request.directory == nil ? [] : [""]
         try await asking { () async throws(StorageError) in
             try await plan.clear()
             try await plan.add([], directories: directories)
         }
-=======
-        filter = try FolderFilter(include: request.include, exclude: request.exclude)
-        try await asking { () async throws(StorageError) in try await plan.clear() }
->>>>>>> commands
         task.begin(.planning, FolderCounts(), [])
         switch request.kind {
         case .put: try await planUploads()
