@@ -54,11 +54,12 @@ package final class DirectoryTree: LocalTree {
 
     package func haveBytes(_ files: [(path: String, object: FolderObject)]) async throws(StorageError) -> [Bool] {
         try await comparing { [directories] isCancelled throws(StorageError) in
-            var answers: [Bool] = []
+            var answers: [Bool] = [], last: TreeFile?
             for (path, object) in files {
                 do throws(StorageError) {
-                    answers.append(
-                        try directories.find(path)?.hasBytes(of: object, isCancelled: isCancelled) ?? false)
+                    // Most are in the directory of the one before, which is the same for this moment.
+                    last = if let sibling = last?.sibling(path) { sibling } else { try directories.find(path) }
+                    answers.append(try last?.hasBytes(of: object, isCancelled: isCancelled) ?? false)
                 } catch  where error.code != .cancelled {
                     answers.append(false)
                 }
@@ -114,9 +115,22 @@ private final class CancellationFlag: Sendable {
 
 /// A name in a directory of a tree. Every call may block.
 private struct TreeFile {
+    /// Below the tree.
+    let place: String
     let path: String
     let name: String
     let directory: OpenFile
+
+    /// Another file of the same directory; nil where it is elsewhere.
+    func sibling(_ place: String) -> TreeFile? {
+        let start = self.place.utf8.dropLast(name.utf8.count), other = place.utf8.dropFirst(start.count)
+        guard place.utf8.starts(with: start), !other.contains(UInt8(ascii: "/")), let name = String(other),
+            !["", ".", ".."].contains(name), !other.contains(0)
+        else { return nil }
+        let parent = path.utf8.dropLast(self.name.utf8.count)
+        return TreeFile(
+            place: place, path: String(decoding: parent, as: UTF8.self) + name, name: name, directory: directory)
+    }
 
     /// Nil where there is nothing.
     func status() throws(StorageError) -> FileStatus? {
@@ -174,7 +188,7 @@ extension TreeDirectories {
         guard !name.isEmpty else { throw .file(absolute(path), "is not a regular file but a directory") }
         try check(path)
         guard case .directory(let directory) = try open(parent) else { return nil }
-        return TreeFile(path: absolute(path), name: name, directory: directory)
+        return TreeFile(place: path, path: absolute(path), name: name, directory: directory)
     }
 }
 
