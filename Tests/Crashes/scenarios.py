@@ -284,6 +284,11 @@ class Scenario:
     chunk: "int | None" = CHUNK  # None: the service chooses
     needs_inodes: bool = False  # files that are put back after the power failed have other ones
 
+    @property
+    def is_long(self):
+        """A step is over many objects or files."""
+        return any(not step.is_one for step in self.steps)
+
     def forget(self):
         """What clients were told in another run."""
         for step in self.steps:

@@ -74,16 +74,12 @@ private struct NamedTree: LocalTree {
 
     func entry(_ path: String) async throws(StorageError) -> LocalEntry? { tree.entry(path) }
 
-    func hasBytes(_ path: String, of object: FolderObject) async throws(StorageError) -> Bool {
-        guard let bytes = tree[path], bytes.count == object.size else { return false }
-        let checksum = Checksum(of: bytes)
-        return object.md5.map { $0 == checksum.md5 } ?? (object.crc32c == checksum.crc32c)
-    }
-
     func haveBytes(_ files: [(path: String, object: FolderObject)]) async throws(StorageError) -> [Bool] {
-        var answers: [Bool] = []
-        for (path, object) in files { answers.append(try await hasBytes(path, of: object)) }
-        return answers
+        files.map { path, object in
+            guard let bytes = tree[path], bytes.count == object.size else { return false }
+            let checksum = Checksum(of: bytes)
+            return object.md5.map { $0 == checksum.md5 } ?? (object.crc32c == checksum.crc32c)
+        }
     }
 
     func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError) {

@@ -45,13 +45,6 @@ package final class DirectoryTree: LocalTree {
     }
 
     /// False as well where there is no regular file.
-    package func hasBytes(_ path: String, of object: FolderObject) async throws(StorageError) -> Bool {
-        try await comparing { [directories] isCancelled throws(StorageError) in
-            guard let file = try directories.find(path) else { return false }
-            return try file.hasBytes(of: object, isCancelled: isCancelled)
-        }
-    }
-
     package func haveBytes(_ files: [(path: String, object: FolderObject)]) async throws(StorageError) -> [Bool] {
         try await comparing { [directories] isCancelled throws(StorageError) in
             var answers: [Bool] = [], last: TreeFile?

@@ -100,7 +100,6 @@ import Testing
         for error in [
             try await failure { _ = try await tree.read(way) }, try await failure { _ = try await tree.entry(way) },
             try await failure { _ = try await tree.remove(way, nil) },
-            try await failure { _ = try await tree.hasBytes(way, of: object([1])) },
             try await failure { try await tree.makeParents(of: way, newFilesMask: nil) },
         ] {
             #expect(error.code == .unknown && error.file == tree.absolute(way))
@@ -123,6 +122,14 @@ import Testing
         }
         #expect(try await !tree.hasBytes("sub/new", of: object(bytes, md5: false, crc32c: false)))
         for nothing in ["none", "sub", "none/file"] { #expect(try await !tree.hasBytes(nothing, of: object(bytes))) }
+    }
+
+    @Test func `Files of several directories are compared in one call`() async throws {
+        try #require(symlink("other", path + "/sub/link") == 0)
+        let files = ["file", "sub/other", "sub/none", "sub/link", "sub/../file", "sub/deep/none", "sub/other", "file"]
+        let tree = tree(isWritten: false), object = object([1, 2, 3])
+        #expect(
+            try await tree.haveBytes(files.map { ($0, object) }) == [true, true, false, false, false, false, true, true])
     }
 
     @Test func `A comparison ends when its caller is cancelled`() async throws {
@@ -395,4 +402,10 @@ import Testing
 
 extension LocalEntry {
     fileprivate var withoutVersion: LocalEntry { LocalEntry(path, kind, size: size) }
+}
+
+extension DirectoryTree {
+    fileprivate func hasBytes(_ path: String, of object: FolderObject) async throws -> Bool {
+        try await haveBytes([(path, object)]) == [true]
+    }
 }

@@ -5,10 +5,8 @@ public protocol LocalTree: Sendable {
     func read(_ directory: String) async throws(StorageError) -> any LocalDirectoryReader
     /// The status of a file; nil where there is nothing. A link is not followed.
     func entry(_ path: String) async throws(StorageError) -> LocalEntry?
-    /// The MD5 or the CRC32C of a file, the one that the object has, equals that of the object. False for another size.
-    /// Throws `cancelled` once its caller is cancelled.
-    func hasBytes(_ path: String, of object: FolderObject) async throws(StorageError) -> Bool
-    /// The same for several files, one after the other. False as well for a file that cannot be read.
+    /// Whether the MD5 or the CRC32C of each file, the one that its object has, equals that of the object. False for another
+    /// size, and for what cannot be read. Throws `cancelled` once its caller is cancelled.
     func haveBytes(_ files: [(path: String, object: FolderObject)]) async throws(StorageError) -> [Bool]
     /// Creates the directories that a file needs, the tree's own too. Throws where something else than a directory has
     /// the name of one. They are durable.
