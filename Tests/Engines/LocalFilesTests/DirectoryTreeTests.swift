@@ -129,7 +129,9 @@ import Testing
         let files = ["file", "sub/other", "sub/none", "sub/link", "sub/../file", "sub/deep/none", "sub/other", "file"]
         let tree = tree(isWritten: false), object = object([1, 2, 3])
         #expect(
-            try await tree.haveBytes(files.map { ($0, object) }) == [true, true, false, false, false, false, true, true])
+            try await tree.haveBytes(files.map { ($0, object) }) == [
+                true, true, false, false, false, false, true, true,
+            ])
     }
 
     @Test func `A comparison ends when its caller is cancelled`() async throws {

@@ -42,8 +42,8 @@ import Storage
     private var lastWork = 0
     /// Requests to the engine, without transfers.
     private(set) var operations = 0
-    /// What the plan, the local tree and the engine are asked, without transfers.
-    private var busy = 0
+    /// Items that are under way, and this work itself, which wait for files or for the engine.
+    private var waits = 0
 
     init(_ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool) {
         (self.task, self.transfers, self.tokens, self.replacesNewer) = (task, transfers, tokens, replacesNewer)
@@ -53,7 +53,7 @@ import Storage
     }
 
     var id: String { task.id }
-    var isWaiting: Bool { isQueued || busy == operations }
+    var isWaiting: Bool { waits == active + 1 }
     var bytesInFlight: Int64 { inFlight.values.reduce(0) { $0.addingSaturated($1.completed) } }
 
     func admit() {
@@ -79,7 +79,7 @@ import Storage
     func run() async -> FolderOutcome? {
         transfers.foldersRunning.acquire(self)
         defer { transfers.foldersRunning.release(self) }
-        while isQueued, !isStopping { await aChange() }
+        while isQueued, !isStopping { await somethingEnds() }
         if isStopping { return nil }
         do throws(StorageError) {
             filter = try FolderFilter(include: request.include, exclude: request.exclude)
@@ -117,15 +117,6 @@ import Storage
 
     // MARK: - Requests
 
-    /// Asks the plan, or the local tree.
-    private func asking<Value: Sendable>(
-        _ body: () async throws(StorageError) -> Value
-    ) async throws(StorageError) -> Value {
-        busy += 1
-        defer { busy -= 1 }
-        return try await body()
-    }
-
     /// A request to the engine, which a stop cancels.
     private func requesting<Value: Sendable>(
         _ body: @escaping @Loop (Caller) async throws(StorageError) -> Value
@@ -133,9 +124,10 @@ import Storage
         let client = request.client
         let caller = Caller(
             tokens: tokens, retryTime: .seconds(client.operationRetryTime), userProject: client.userProject)
-        operations += 1
-        defer { operations -= 1 }
-        return try await cancellable { () async throws(StorageError) in try await body(caller) }()
+        let answer = cancellable { () async throws(StorageError) in try await body(caller) }
+        (operations, waits) = (operations + 1, waits + 1)
+        defer { (operations, waits) = (operations - 1, waits - 1) }
+        return try await answer()
     }
 
     /// Begins work that a stop cancels. Returns how to wait for it.
@@ -148,13 +140,9 @@ import Storage
         lastWork += 1
         let number = lastWork
         cancels[number] = { work.cancel() }
-        busy += 1
         if isEnded { work.cancel() }
         return { [self] () async throws(StorageError) in
-            defer {
-                cancels[number] = nil
-                busy -= 1
-            }
+            defer { cancels[number] = nil }
             return try await work.value.get()
         }
     }
@@ -179,10 +167,8 @@ import Storage
 
     private func makePlan() async throws(StorageError) {
         let directories = request.directory == nil ? [] : [""]
-        try await asking { () async throws(StorageError) in
-            try await plan.clear()
-            try await plan.add([], directories: directories)
-        }
+        try await plan.clear()
+        try await plan.add([], directories: directories)
         task.begin(.planning, FolderCounts(), [])
         switch request.kind {
         case .put: try await planUploads()
@@ -206,9 +192,9 @@ import Storage
 
     private func keepPlan() async throws(StorageError) {
         guard !isStopping else { return }
-        try await asking { () async throws(StorageError) in try await plan.keep(.working) }
+        try await plan.keep(.working)
         task.begin(
-            .working, try await asking { () async throws(StorageError) in try await plan.counts() }, task.failures)
+            .working, try await plan.counts(), task.failures)
     }
 
     private func planUploads() async throws(StorageError) {
@@ -219,7 +205,7 @@ import Storage
                 guard !metadata.reference.isExact, let path = request.path(of: metadata.reference) else { return nil }
                 return filter.takes(path) ? (path, FolderObject(metadata)) : nil
             }
-            let others = try await asking { () async throws(StorageError) in try await plan.note(objects) }
+            let others = try await plan.note(objects)
             guard request.deletesOthers else { return }
             try await add(
                 objects.filter { others.contains($0.path) }.map {
@@ -254,7 +240,7 @@ import Storage
 
     private func hasDirectory() async throws(StorageError) -> Bool {
         guard let tree else { return false }
-        return try await asking { () async throws(StorageError) in try await tree.entry("") } != nil
+        return try await tree.entry("") != nil
     }
 
     private func planDeletions() async throws(StorageError) {
@@ -272,7 +258,7 @@ import Storage
     private func walk(_ item: (LocalEntry) -> FolderItem?) async throws(StorageError) {
         guard let tree else { return }
         while !isStopping {
-            let next = try await asking { () async throws(StorageError) in try await plan.nextDirectory() }
+            let next = try await plan.nextDirectory()
             guard let directory = next else { return }
             do throws(StorageError) {
                 try await read(directory, of: tree, item)
@@ -280,16 +266,16 @@ import Storage
                 try await add([FolderItem(directory, .read, .failed, error: error)])
             }
             guard !isStopping else { return }
-            try await asking { () async throws(StorageError) in try await plan.didRead(directory) }
+            try await plan.didRead(directory)
         }
     }
 
     private func read(
         _ directory: String, of tree: any LocalTree, _ item: (LocalEntry) -> FolderItem?
     ) async throws(StorageError) {
-        let reader = try await asking { () async throws(StorageError) in try await tree.read(directory) }
+        let reader = try await tree.read(directory)
         while !isStopping {
-            let entries = try await asking { () async throws(StorageError) in try await reader.next(Self.page) }
+            let entries = try await reader.next(Self.page)
             if entries.isEmpty { return }
             let directories = entries.filter { $0.kind == .directory && filter.mayEnter($0.path) }
             try await add(entries.compactMap(item), directories: directories.map(\.path))
@@ -312,7 +298,7 @@ import Storage
 
     private func add(_ items: [FolderItem], directories: [String] = []) async throws(StorageError) {
         guard !items.isEmpty || !directories.isEmpty else { return }
-        try await asking { () async throws(StorageError) in try await plan.add(items, directories: directories) }
+        try await plan.add(items, directories: directories)
         for item in items where item.state == .failed || item.state == .refused { task.note(item) }
         task.count { counts in for item in items { counts.add(item) } }
     }
@@ -326,11 +312,11 @@ import Storage
         do throws(StorageError) {
             var last: Int64 = 0
             while !isEnded {
-                let items = try await pending(action, after: last)
+                let items = try await plan.pending(action, after: last, most: Self.batch)
                 guard let end = items.last else { break }
                 last = end.number
                 for item in action == .transfer ? try await changedOnes(of: items) : items {
-                    while active >= atOnce { await aChange() }
+                    while active >= atOnce { await somethingEnds() }
                     if isEnded { break }
                     begin(item, body)
                 }
@@ -339,20 +325,16 @@ import Storage
         } catch {
             fail(with: error)
         }
-        while active > 0 { await aChange() }
+        while active > 0 { await somethingEnds() }
         try await writeChanges()
     }
 
-    private func pending(
-        _ action: FolderItem.Action, after number: Int64
-    ) async throws(StorageError) -> [FolderItem] {
-        try await asking { () async throws(StorageError) in
-            try await plan.pending(action, after: number, most: Self.batch)
-        }
-    }
-
     /// Returns when an item has ended, or the work is admitted or stopped.
-    private func aChange() async { do { try await progressed.wait() } catch {} }
+    private func somethingEnds() async {
+        waits += 1
+        defer { waits -= 1 }
+        do { try await progressed.wait() } catch {}
+    }
 
     private var isEnded: Bool { isStopping || fatal != nil }
 
@@ -374,7 +356,7 @@ import Storage
     private func writeChanges() async throws(StorageError) {
         guard !changed.isEmpty else { return }
         let (items, tasks) = (exchange(&changed, with: []), exchange(&recorded, with: []))
-        try await asking { () async throws(StorageError) in try await plan.update(items) }
+        try await plan.update(items)
         await transfers.forgetFolderTransfers(tasks)
     }
 
@@ -407,9 +389,7 @@ import Storage
         }
         if try await isKept(item) { return unchanged(item) }
         guard request.kind == .write,
-            try await asking({ () async throws(StorageError) in
-                try await plan.hasItems(below: item.path)
-            })
+            try await plan.hasItems(below: item.path)
         else { return nil }
         return refuse(
             item,
@@ -420,7 +400,7 @@ import Storage
     private func isKept(_ item: FolderItem) async throws(StorageError) -> Bool {
         guard request.keepsExisting, let tree else { return false }
         if request.kind == .put { return item.object != nil }
-        return try await asking { () async throws(StorageError) in try await tree.entry(item.path) } != nil
+        return try await tree.entry(item.path) != nil
     }
 
     /// The others, after those that have the bytes of their objects are settled. Compares on several threads.
@@ -465,7 +445,9 @@ import Storage
         transfer.didProgress = { [weak task] in task?.didProgress() }
         if before == nil { transfer.start() } else { transfer.goOn(tokens, replacesNewer: replacesNewer) }
         if isEnded { transfer.stop() }
+        waits += 1
         await transfer.rested()
+        waits -= 1
         return try await ended(item, transfer, again: before != nil && !again)
     }
 
@@ -494,13 +476,9 @@ import Storage
         guard let tree else { throw StorageError(.internalError, "A transfer needs a directory.") }
         let object = try request.object(item.path), path = tree.absolute(item.path)
         if request.kind == .write {
-            try await asking { () async throws(StorageError) in
-                try await tree.makeParents(of: item.path, newFilesMask: request.client.newFilesMask)
-            }
+            try await tree.makeParents(of: item.path, newFilesMask: request.client.newFilesMask)
         }
-        return try await asking { () async throws(StorageError) in
-            try await transfers.folderTransfer(task, object, path, tokens)
-        }
+        return try await transfers.folderTransfer(task, object, path, tokens)
     }
 
     private func done(_ item: FolderItem, size: Int64) -> FolderItem {
@@ -549,7 +527,7 @@ import Storage
 
     private func delete(_ item: FolderItem) async throws(StorageError) {
         if request.kind == .write, let tree {
-            _ = try await asking { () async throws(StorageError) in try await tree.remove(item.path, item.version) }
+            _ = try await tree.remove(item.path, item.version)
             return
         }
         let object = try request.object(item.path)
