@@ -58,9 +58,9 @@ extension Connection {
         case .message(let bytes): receiveMessage(bytes)
         case .tooLong(let bytes, let limit):
             intake.endText()
-            reply(.null, .failure(.tooLong(bytes, limit)))
+            refuse(.tooLong(bytes, limit))
         case .unreadable(let reason):
-            reply(.null, .failure(.invalidRequest("The headers cannot be read: \(reason).")))
+            refuse(.invalidRequest("The headers cannot be read: \(reason)."))
             willEnd("its headers cannot be read")
             phase.advance(to: .inputEnded)
         case nil:
@@ -93,7 +93,7 @@ extension Connection {
         guard case .idle = intake.state, intake.memory.reserved > 0 else { return }
         intake.framing.skipUnfinished()
         intake.endText()
-        reply(.null, .failure(.abandoned(after: intake.memory.quota.timeout)))
+        refuse(.abandoned(after: intake.memory.quota.timeout))
         receive()
     }
 
@@ -104,7 +104,7 @@ extension Connection {
             // The whole batch was checked already.
             intake.budget.spend(bytes: bytes)
             intake.state = .batch(BatchInput(Batch(count: messages.count), rest: messages))
-        case .refused(let error): reply(.null, .failure(error))
+        case .refused(let error): refuse(error)
         case .blank: break
         }
     }
