@@ -57,6 +57,18 @@ extension Transfers {
         return task
     }
 
+    /// An append was answered with an error before its stream got it.
+    public func refuseAppend(to task: String) {
+        guard isReady else { return hasRefusedAppends = true }
+        ((try? uploads.task(task))?.stream as? StreamUpload)?.breakSequence()
+    }
+
+    /// Streams of earlier processes do not end without appends that were refused before the streams were known.
+    func noteRefusedAppends() {
+        guard hasRefusedAppends else { return }
+        for task in uploads.all { (task.stream as? StreamUpload)?.breakSequence() }
+    }
+
     /// Returns when no stream that runs owes its client an answer.
     func streamsAreServed() async {
         await Loop.whenIdle { [self] in

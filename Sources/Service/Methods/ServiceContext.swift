@@ -110,6 +110,8 @@ package final class ConnectionContext: MethodContext {
     var hasBegunTasks = false
     /// The tasks that end with it.
     private var streams: [DownloadTask] = []
+    /// The streams that it has begun, or appended to, by their ids.
+    private var uploads: [String: UploadTask] = [:]
     private let ownership: Ownership
     private weak var peer: (any Peer)?
 
@@ -167,7 +169,7 @@ package final class ConnectionContext: MethodContext {
         let left = service
         endStreams()
         left.transfers.removeObservers(of: observers)
-        (service, settings, hasBegunTasks) = (other, other.transfers.settings, false)
+        (service, settings, hasBegunTasks, uploads) = (other, other.transfers.settings, false, [:])
         observers = Self.observers(of: other, peer)
         tokens.move(fallback: other.tokens, now: other.time.now)
         other.add(self)
@@ -184,6 +186,25 @@ package final class ConnectionContext: MethodContext {
     func own(_ stream: DownloadTask) {
         streams.removeAll { $0.state.isFinished }
         streams.append(stream)
+    }
+
+    /// An unreadable message of this connection may be an append to this stream.
+    func appends(to task: UploadTask) {
+        guard uploads[task.id] == nil else { return }
+        uploads = uploads.filter { !$0.value.state.isFinished }
+        uploads[task.id] = task
+    }
+
+    package func didRefuseUnreadable() { refuseAppends(to: Array(uploads.keys)) }
+
+    func refuseAppends(to tasks: [String]) {
+        for task in tasks { transfers.refuseAppend(to: task) }
+    }
+
+    /// Messages behind an early request wait, too: bytes have their places in the order in which they arrive.
+    func streamTask(_ id: String) async throws -> UploadTask {
+        if !transfers.isReady { try await alone { try await transfers.ready() } }
+        return try UploadTask.task(id, of: transfers)
     }
 
     private func endStreams() {

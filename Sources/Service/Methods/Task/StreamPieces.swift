@@ -13,6 +13,14 @@ struct Append: RPCMethod {
     let data: [UInt8]
     let offset: Int64?
 
+    /// The bytes of a refused request are missing.
+    static var refusal: (@Sendable (Params, ConnectionContext) -> Refusal)? {
+        { params, context in
+            let tasks = params.values(of: "task").compactMap(\.string)
+            return { tasks.isEmpty ? context.didRefuseUnreadable() : context.refuseAppends(to: tasks) }
+        }
+    }
+
     init(_ params: inout Params) throws(RPCError) {
         task = try params.string("task")
         data = try PutData.bytes(data: params.optionalData("data"), text: params.optionalData("text"))
@@ -20,12 +28,21 @@ struct Append: RPCMethod {
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let task: UploadTask = try await request.task(task)
+        let task = try await appended(in: request.context)
         try task.checkEndpoint()
         let stream = try task.openStream()
+        request.context.appends(to: task)
         if request.mayWait() { request.beginWaiting(keepsBytes: true) }
         let position = try await stream.append(data, at: offset)
         return ["offset": JSON(position.offset), "durable": JSON(position.durable)]
+    }
+
+    /// A request that is cancelled while it waits for the task is refused, too.
+    @Loop private func appended(in context: ConnectionContext) async throws -> UploadTask {
+        do { return try await context.streamTask(task) } catch let error as CancellationError {
+            context.refuseAppends(to: [task])
+            throw error
+        }
     }
 }
 
@@ -43,7 +60,7 @@ struct Finish: RPCMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let md5 = try md5Hash.map { text throws(StorageError) in try Self.md5(text) }
-        let task: UploadTask = try await request.task(task)
+        let task = try await request.context.streamTask(task)
         try task.checkEndpoint()
         try request.checkWait()
         request.beginWaiting()
