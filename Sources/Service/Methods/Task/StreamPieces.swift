@@ -66,7 +66,12 @@ struct Finish: RPCMethod {
         request.beginWaiting()
         // An earlier request has ended it: the answer may not have arrived.
         if task.state.isFinished { return try await task.awaitedEnd().checked(md5).json }
-        do { return try await task.openStream().finish(.init(md5: md5)).json } catch is CancellationError {
+        let stream = try task.openStream(), isRepeated = stream.isFinishing
+        do {
+            let end = try await stream.finish(.init(md5: md5))
+            // The engine has compared the MD5 of the first request.
+            return try isRepeated ? end.checked(md5).json : end.json
+        } catch is CancellationError {
             throw CancelledWait(data: ["task": .string(task.id)])
         }
     }
@@ -109,7 +114,7 @@ struct ReadPiece: RPCMethod {
         let stream = try task.openStream()
         if request.mayWait() { request.beginWaiting() }
         let most = request.context.service.configuration.maxDataBytes
-        let piece = try await stream.read(min(length, most)) { try await request.roomToAnswer() }
+        let piece = try await stream.read(max(1, min(length, most))) { try await request.roomToAnswer() }
         return await piece.encoded()
     }
 }
