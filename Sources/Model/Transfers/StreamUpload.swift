@@ -130,7 +130,8 @@ import Storage
 
     /// The object ends with the bytes that are here. Returns its snapshot when it is stored.
     public func finish(_ expected: IncomingBytes.Expected) async throws -> TaskSnapshot {
-        if hasGap { throw StorageError.unknownEnd(end) }
+        // An append that was refused after the end does not change it.
+        if hasGap, !isFinishing { throw StorageError.unknownEnd(end) }
         if let size = source.announced, end != size { throw StorageError.otherSize(end, than: size) }
         guard let task else { throw StorageError(.cancelled, "The upload has ended.") }
         if !isFinishing {
@@ -171,7 +172,7 @@ import Storage
         return Position(offset: max(one.end, min(end, acknowledged), held), durable: durable)
     }
 
-    private func fail(_ error: (Waiting) -> StorageError, where isConcerned: (Waiting) -> Bool) {
+    private func fail(if isConcerned: (Waiting) -> Bool, with error: (Waiting) -> StorageError) {
         for one in waiting where one.outcome == nil && isConcerned(one) { one.outcome = .failure(error(one)) }
         changed.wakeAll()
     }
@@ -299,11 +300,7 @@ import Storage
         breakSequence()
         if isFinishing, !isSendingLast {
             stopFinishing()
-            fail { _ in
-                .unknownEnd(position)
-            } where: {
-                $0.added == nil
-            }
+            fail(if: { $0.added == nil }, with: { _ in .unknownEnd(position) })
         }
         while let last = held.last, last.start >= position { held.removeLast() }
         if let last = held.last, last.end > position {
@@ -311,11 +308,9 @@ import Storage
         }
         forget(end - position)
         end = position
-        fail {
-            .gap(position, $0.added?.lowerBound ?? position)
-        } where: {
-            $0.added != nil && $0.end > position
-        }
+        fail(
+            if: { $0.added != nil && $0.end > position },
+            with: { .gap(position, $0.added?.lowerBound ?? position) })
     }
 
     private func stopFinishing() {
@@ -331,11 +326,7 @@ import Storage
         drop()
         if offset < start || offset < durable { losses += 1 }
         (start, end, acknowledged, durable) = (offset, offset, min(acknowledged, offset), min(durable, offset))
-        fail { _ in
-            error
-        } where: {
-            $0.end > offset
-        }
+        fail(if: { $0.end > offset }, with: { _ in error })
     }
 
     private func drop() {

@@ -191,7 +191,8 @@ package final class ConnectionContext: MethodContext {
     /// An unreadable message of this connection may be an append to this stream.
     func appends(to task: UploadTask) {
         guard uploads[task.id] == nil else { return }
-        uploads = uploads.filter { !$0.value.state.isFinished }
+        // Now and then those that have ended go.
+        if uploads.count.nonzeroBitCount == 1 { uploads = uploads.filter { !$0.value.state.isFinished } }
         uploads[task.id] = task
     }
 

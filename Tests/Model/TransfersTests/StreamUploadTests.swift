@@ -180,6 +180,21 @@ import Testing
         #expect(try await again.value.state == .success)
     }
 
+    @Test func `An append that is refused after the end does not change the end`() async throws {
+        let scene = try await StreamScene(having: "ab")
+        #expect(try await scene.task.pause())
+        let end = Task { try await scene.stream.finish(.init()) }
+        try await until { scene.stream.isFinishing }
+        scene.transfers.refuseAppend(to: scene.task.id)
+        let repeated = Task { try await scene.stream.finish(.init()) }
+        #expect(scene.task.resume())
+        #expect(try await scene.session.nextStep() == .query)
+        scene.session.answer(.received(upTo: 2))
+        #expect(try await scene.session.nextStep() == .send(2..<2))
+        scene.complete(2)
+        for end in [end, repeated] { #expect(try await end.value.state == .success) }
+    }
+
     // MARK: - What survives the process
 
     @Test func `An append that the end of the task answers is durable`() async throws {
