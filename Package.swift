@@ -137,6 +137,7 @@ let package = Package(
             name: "ContractTests",
             dependencies: ["Methods", "Harness", "Storage", "JSONRPC", "JSONText", "Resources", "TestSupport"]),
 
+        .testTarget(name: "CommandLineTests", dependencies: ["CommandLine", "TestSupport"]),
         .testTarget(
             name: "TracingTests",
             dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "Platform", "TestSupport"]),

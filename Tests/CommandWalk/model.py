@@ -28,10 +28,14 @@ def regex(pattern):
             else:
                 text += ".*"
             continue
-        if found[at] == "[" and (end := found.find("]", at + 2)) > 0:
-            inner = found[at + 1:end]
-            negated = inner[0] in "!^"
-            inner = "".join("\\" + c if c in "\\]^[" else c for c in inner[negated:])
+        if found[at] == "[":
+            first = at + 1 + (found[at + 1:at + 2] in ("!", "^"))
+            end = found.find("]", first + 1)
+            inner = found[first:end]
+            if end < 0 or "/" in inner or any(low > high for low, high in re.findall("(.)-(.)", inner)):
+                raise Refused("no pattern")
+            negated = first > at + 1
+            inner = "".join("\\" + c if c in "\\]^[" else c for c in inner)
             text, at = text + f"(?!/)[{'^' * negated}{inner}]", end + 1
             continue
         text += {"*": "[^/]*", "?": "[^/]"}.get(found[at], re.escape(found[at]))
@@ -248,8 +252,8 @@ class World:
         reference, kind = self.object_destination(text, takes_many, is_tree)
         pairs = []
         for source in sources:
-            if source["members"] is not None and source["itself"] is None and kind == "plain" and not self.exact:
-                if self.is_there(reference):
+            if source["members"] is not None and source["itself"] is None and kind == "plain":
+                if not text.endswith("/") and self.is_there(reference):
                     raise Refused("a folder over an object")
             for item, place in self.placed(source, kind, takes_many):
                 target = self.object_target(reference, place)
@@ -292,12 +296,8 @@ class World:
             raise Refused("several to one file")
         pairs = {}
         for source in sources:
-            if source["members"] is not None:
-                base = target.rstrip("/")
-                if (takes_many or kind == "slash") and source["name"]:
-                    base += "/" + source["name"]
-                if base in self.files:
-                    raise Refused("a folder over a file")
+            if source["members"] is not None and source["itself"] is None and target in self.files:
+                raise Refused("a folder over a file")
             for item, place in self.placed(source, kind, takes_many):
                 if place is not None and {"", ".", ".."} & set(place.split("/")):
                     self.failed += 1

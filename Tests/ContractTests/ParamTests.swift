@@ -79,6 +79,15 @@ import Testing
         #expect(group.contains { $0.name == refused })
     }
 
+    @Test(arguments: methods.filter { $0["name"]?.string == "reference/deleteAll" }, ["include", "exclude"])
+    func `A pattern that cannot be is refused by the name of its param`(_ method: JSON, _ name: String) async throws {
+        let example = try #require(Example.all.first { $0.method == method })
+        for (pattern, expected) in [("[a", name), ("a/[]", name), ("[!]", name), ("[z-a]", name), ("[!]]", nil)] {
+            let params = example.params.filter { $0.key != name } + [.init(key: name, value: ["*", .string(pattern)])]
+            #expect(try await refusal(of: example, params) == expected, "\(pattern)")
+        }
+    }
+
     private func refusal(of example: Example, _ params: [JSON.Member]) async throws -> String? {
         try await refusedParam(in: example.request(params, id: 1))
     }

@@ -10,9 +10,9 @@ import power
 from faults import (
     CHANGE, EVERY_OTHER, FAIL, FILL, FROM_THEN_ON, HALVE, KILL_AFTER, KILL_BEFORE, LOOK, ONCE, OPEN, READ, SYNC, TEAR, WRITE,
     Faults)
-from scenarios import FIRST, LARGE, SMALL, Delete, Get, List, Put, PutFile, Update
+from scenarios import FIRST, LARGE, SMALL, TREE, Delete, Get, List, Put, PutFile, Update
 from service import TIMEOUT, Failure, Gone, Service
-from worlds import World, is_part, leaks, observe, rows, unneeded
+from worlds import Between, World, is_part, leaks, observe, plans, stray_plans, unneeded
 
 CHANGES = CHANGE | WRITE | SYNC
 
@@ -38,10 +38,12 @@ class Stage:
     def prepare(self):
         for name in "in", "out":
             (self.template / name).mkdir(parents=True)
-        for data in SMALL, LARGE:
-            (self.template / "in" / str(len(data))).write_bytes(data)
-        for name, data in self.scenario.files.items():
-            (self.template / "out" / name).write_bytes(data)
+        sources = {str(len(data)): data for data in (SMALL, LARGE)} | {f"tree/{name}": data for name, data in TREE.items()}
+        for directory, files in ("in", sources), ("out", self.scenario.files):
+            for name, data in files.items():
+                file = self.template / directory / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
         self.world = World({}, self.scenario.files)
         root = self.template / "root"
         if self.scenario.before:
@@ -89,24 +91,36 @@ class Stage:
                 raise AssertionError("what nobody needs is not removed")
             time.sleep(0.001)
 
-    def check(self, worlds, resumes):
+    def check(self, worlds, resumes, doing=None, told=0, loses_writes=False):
         """What is wrong after a crash in which one of the worlds should have come about, the last if all went on.
 
-        What of tasks was cut off is resumed, or cancelled; then nothing may be left of it.
+        What of tasks was cut off is resumed, or cancelled; then nothing may be left of it. `doing` is the step that was
+        cut off; if it is one over many names, so many of them were told to be done.
         """
+        partial = [Between(worlds[0], worlds[1], told)] if doing and not doing.is_one and len(worlds) > 1 else []
         with Service(self.program, self.root) as service:
-            if settle_tasks(service, resumes):
-                if len(worlds) == 1:
+            if partial and (flaw := partial[0].difference(observe(service, self.out))):
+                return f"at the restart {flaw}"
+            if found := settle_tasks(service, resumes, doing, loses_writes, self.work):
+                # The plan of a folder is not synced: without power an earlier one may be there.
+                if len(worlds) == 1 and not (loses_writes and found == {"folderTask"}):
                     return "a task whose end was told is there again"
-                worlds = worlds[-1:] if resumes else worlds
+                worlds = worlds[-1:] if resumes else worlds + partial
                 self.settle(service)
+            elif loses_writes:
+                # The plan may not be there, or know of nothing.
+                worlds = worlds + partial
             if flaw := self.judge(service, worlds):
                 return flaw
             self.use(service)
+            forget_failed(service)
+            known = plans(service)
             status, errors = service.end()
         if status != 0 or errors:
             return f"status {status} at the next end: {errors}"
-        parts = [file.name for file in self.out.iterdir() if is_part(file)]
+        if flaw := stray_plans(self.root, known):
+            return flaw
+        parts = [file.name for file in self.out.rglob("*") if is_part(file)]
         return f"parts stay behind: {parts}" if parts else ""
 
     def judge(self, service, worlds):
@@ -134,20 +148,36 @@ def be_ready(service):
     service.call("uploadTask/list")
 
 
-def settle_tasks(service, resumes):
-    """Ends the tasks that a crash has left; tells whether there were any."""
-    found = False
-    for kind in "uploadTask", "downloadTask":
+def settle_tasks(service, resumes, doing=None, loses_writes=False, work=None):
+    """Ends the tasks that a crash has left; tells of which kinds there were some."""
+    found = set()
+    for kind in "uploadTask", "downloadTask", "folderTask":
         for snapshot in service.call(f"{kind}/list")["tasks"]:
             if snapshot["state"] in ("success", "failed", "cancelled"):
                 continue
-            found, task = True, snapshot["task"]
+            found.add(kind)
+            task = snapshot["task"]
             if snapshot["state"] != "paused":
                 raise AssertionError(f"a task of before is {snapshot['state']}")
             service.call(f"{kind}/{'resume' if resumes else 'cancel'}", task=task)
+            if resumes and snapshot.get("origin") == "stream":
+                doing.go_on(service, task, loses_writes)
             if resumes:
-                service.call(f"{kind}/wait", task=task)
+                try:
+                    service.call(f"{kind}/wait", task=task)
+                except Failure as failure:
+                    # Without power all files are other ones than those that the plan knows.
+                    if not loses_writes or "was changed meanwhile" not in failure.message:
+                        raise
+                    doing.call(service, work)
     return found
+
+
+def forget_failed(service):
+    """Forgets tasks over folders that could be retried, and keep parts of files for that."""
+    for snapshot in service.call("folderTask/list")["tasks"]:
+        if snapshot["state"] == "failed":
+            service.call("folderTask/forget", task=snapshot["task"])
 
 
 # MARK: - Killed
@@ -161,6 +191,7 @@ def killed(stage, mode, points):
     for at in points:
         faults = stage.fresh()
         worlds, answered = [stage.world], 0
+        stage.scenario.forget()
         try:
             with stage.start(faults, kinds=kinds, action=action, at=at) as service:
                 try:
@@ -176,7 +207,9 @@ def killed(stage, mode, points):
                 status, errors = service.end()
             if faults.hits == 0:
                 return
-            flaw = stage.check(worlds[answered:], resumes) if status == -9 else f"status {status}: {errors}"
+            doing = stage.scenario.steps[answered] if answered < len(stage.scenario.steps) else None
+            told = doing.told_before(0) if doing and not doing.is_one else 0
+            flaw = f"status {status}: {errors}" if status != -9 else stage.check(worlds[answered:], resumes, doing, told)
         except Exception as error:
             flaw = f"{type(error).__name__}: {error}"
         yield Outcome(f"{at} {faults.hit()[0]}", flaw)
@@ -246,11 +279,11 @@ def endure_steps(stage, service, faults, error):
                 return flaw
             service.call("service/ping")
             seen = observe(service, stage.out)
-            differences = [each.difference(seen) for each in (world, after)]
+            differences = [each.difference(seen) for each in (world, after, *parts_of(step, world, after))]
             if all(differences):
                 return f"after {failure}: {', and '.join(differences)}"
             # The name of a download is there before it is sure that it stays.
-            if differences[0] and not isinstance(step, Get):
+            if differences[0] and step.is_one and not isinstance(step, Get):
                 return f"done all the same: {failure}"
             answer = step.call(service, stage.work)
         world = step.learn(after, answer)
@@ -262,11 +295,16 @@ def endure_steps(stage, service, faults, error):
     if status != 0:
         return f"status {status} at the end: {errors}"
     # Only one that the machine did not let be removed may stay.
-    for part in filter(is_part, stage.out.iterdir()):
-        if not {f"unlink {part.name}", f"open {stage.out.name}"} & set(faults.hit()):
+    for part in filter(is_part, stage.out.rglob("*")):
+        if not {f"unlink {part.name}", f"open {part.parent.name}"} & set(faults.hit()):
             return f"{part.name} stays behind"
         part.unlink()
     return stage.check([world], False)
+
+
+def parts_of(step, before, after):
+    """What may be there of a step that was stopped."""
+    return [] if step.is_one else [Between(before, after)]
 
 
 def misfit(failure, error, stage):
@@ -347,7 +385,9 @@ def go_on_while_there_is_room(stage, service):
         except Failure as failure:
             if flaw := misfit(failure, errno.ENOSPC, stage):
                 raise AssertionError(flaw) from None
-            return world, True
+            seen = observe(service, stage.out)
+            is_partial = any(not part.difference(seen) for part in parts_of(step, world, step.after(world)))
+            return seen if is_partial else world, True
         world = step.learn(step.after(world), answer)
     return world, False
 
@@ -388,6 +428,7 @@ def powerless(stage, mode, points):
     faults = stage.fresh()
     disk = power.Disk(stage.work)
     worlds, answers = [stage.world], []
+    stage.scenario.forget()
     faults.set(kinds=CHANGES, keeps_data=True)
     with Service(stage.program, stage.root, faults.environment) as service:
         be_ready(service)
@@ -395,6 +436,7 @@ def powerless(stage, mode, points):
         stage.set_up(service)
         for step in stage.scenario.steps:
             worlds.append(step.after(worlds[-1]))
+            step.faults = faults
             answer = step.call(service, stage.work)
             worlds[-1] = step.learn(worlds[-1], answer)
             answers.append(faults.count)
@@ -411,20 +453,23 @@ def powerless(stage, mode, points):
             followed += 1
         answered = sum(1 for count in answers if count <= number)
         last = notes[followed - 1][1]
-        yield Outcome(f"{at} {last[0]} {os.path.basename(last[5])}", outlive(stage, disk, worlds, answered, at, known))
+        doing = stage.scenario.steps[answered] if answered < len(stage.scenario.steps) else None
+        told = doing.told_before(number) if doing and not doing.is_one else 0
+        flaw = outlive(stage, disk, worlds, answered, doing, told, at, known)
+        yield Outcome(f"{at} {last[0]} {os.path.basename(last[5])}", flaw)
 
 
-def outlive(stage, disk, worlds, answered, seed, known):
+def outlive(stage, disk, worlds, answered, doing, told, seed, known):
     flaws = []
     for name, state in disk.states(seed):
-        if (key := (answered, power.digest(state))) in known:
+        if (key := (answered, told, power.digest(state))) in known:
             continue
         known.add(key)
         stage.restore(state)
         # A source that was spooled is not the same file any more.
         resumes = seed % 2 == 1 and not any("/spool/" in path for path in state)
         try:
-            flaw = stage.check(worlds[answered:answered + 2], resumes)
+            flaw = stage.check(worlds[answered:answered + 2], resumes, doing, told, loses_writes=True)
         except (AssertionError, Failure, Gone) as problem:
             flaw = f"{type(problem).__name__}: {problem}"
         if flaw:

@@ -1,17 +1,21 @@
 """What clients do while the machine fails."""
 import base64
 import dataclasses
+import hashlib
 import json
 import random
 import sqlite3
+import time
 
-from service import url
+from service import Failure, url
 from worlds import CHOSEN, Object, World, new_object
 
 SMALL, SMALL2 = (random.Random(seed).randbytes(5000) for seed in (1, 2))
 LARGE, LARGE2 = (random.Random(seed).randbytes(600_000) for seed in (3, 4))  # one step, or three chunks
 HUGE = random.Random(5).randbytes(1_100_000)  # arrives in a file with a name
 CHUNK = 256 << 10
+PIECE = 100_000  # of a stream
+TREE = {"a": SMALL, "b/c": SMALL2, "b/d/e": SMALL, "b/large": LARGE, "f g": b""}  # what is in the directory for uploads
 FAILED = "00000000-0000-4000-8000-000000000000"  # the id of a task
 FIRST = {"contentType": "text/first", "cacheControl": "no-store", "customMetadata": {"a": "1", "b": "2"}}
 SECOND = {"contentType": "text/second", "customMetadata": {"c": "3"}}
@@ -19,6 +23,8 @@ SECOND = {"contentType": "text/second", "customMetadata": {"c": "3"}}
 
 class Step:
     """One call, and the world that it makes of another one."""
+    is_one = True  # all that it does happens in one moment
+    faults = None  # count the calls of the service
 
     def __init__(self, path):
         self.path = path
@@ -150,6 +156,98 @@ class List(Step):
     method = "listAll"
 
 
+class Folder(Step):
+    """A task over a folder. Clients look at it all the time, so that it is known what they were told."""
+    is_one = False
+
+    def __init__(self, path, **options):
+        super().__init__(path)
+        self.options, self.told = options, []
+
+    def call(self, service, work):
+        self.told = []
+        task = super().call(service, work)["task"]
+        while True:
+            snapshot = service.call("folderTask/snapshot", task=task)
+            files = snapshot["files"]
+            self.told.append((self.faults.count if self.faults else 0, files["completed"] + files["deleted"]))
+            if snapshot["state"] not in ("queued", "running"):
+                return service.call("folderTask/wait", task=task)
+            time.sleep(0.0005)
+
+    def told_before(self, count):
+        """How many files were told to be done when the service had made so many calls."""
+        return max((done for when, done in self.told if when <= count), default=0)
+
+    def params(self, work):
+        return self.options
+
+    def rest(self, name):
+        """The path below the folder; None for what is elsewhere."""
+        return name.removeprefix(self.path + "/") if name.startswith(self.path + "/") else None
+
+
+class PutDirectory(Folder):
+    method = "putDirectory"
+
+    def params(self, work):
+        return self.options | {"directory": str(work / "in" / "tree"), "metadata": FIRST}
+
+    def after(self, world):
+        objects = dict(world.objects)
+        if self.options.get("delete"):
+            objects = {name: each for name, each in objects.items() if self.rest(name) is None or self.rest(name) in TREE}
+        # What is unchanged has the same metadata; it is transferred again where it cannot be compared.
+        new = (new_object(f"{self.path}/{rest}", data, FIRST) for rest, data in TREE.items())
+        return World(objects | {each.metadata["fullPath"]: each for each in new}, world.files)
+
+
+class WriteToDirectory(Folder):
+    method = "writeToDirectory"
+
+    def params(self, work):
+        return self.options | {"directory": str(work / "out" / "tree")}
+
+    def after(self, world):
+        kept = world.files
+        if self.options.get("delete"):
+            kept = {name: data for name, data in kept.items() if not name.startswith("tree/")}
+        below = {f"tree/{self.rest(name)}": each.data for name, each in world.objects.items() if self.rest(name)}
+        return World(world.objects, kept | below)
+
+
+class DeleteAll(Folder):
+    method = "deleteAll"
+
+    def after(self, world):
+        return World({name: each for name, each in world.objects.items() if self.rest(name) is None}, world.files)
+
+
+class Stream(Put):
+    """Sends the bytes piece by piece, and waits for each answer."""
+
+    def call(self, service, work):
+        self.told = 0  # the bytes before it were told to survive
+        task = service.call("reference/putStream", reference=url(self.path), metadata=self.metadata)["task"]
+        try:
+            return self.send(service, task, 0)
+        except Failure:
+            service.call("uploadTask/cancel", task=task)
+            raise
+
+    def send(self, service, task, start):
+        for offset in range(start, len(self.data), PIECE):
+            piece = base64.b64encode(self.data[offset:offset + PIECE]).decode()
+            self.told = service.call("uploadTask/append", task=task, data=piece, offset=offset)["durable"]
+        md5 = base64.b64encode(hashlib.md5(self.data).digest()).decode()
+        return service.call("uploadTask/finish", task=task, md5Hash=md5)
+
+    def go_on(self, service, task, loses_writes):
+        """Sends the rest after a restart. Only without power are bytes lost that were told to survive."""
+        start = service.call("uploadTask/snapshot", task=task)["offset"] if loses_writes else self.told
+        self.send(service, task, start)
+
+
 class FillLog(Put):
     """Puts until the log has so many pages; SQLite copies them back when there are a thousand."""
 
@@ -186,8 +284,14 @@ class Scenario:
     chunk: "int | None" = CHUNK  # None: the service chooses
     needs_inodes: bool = False  # files that are put back after the power failed have other ones
 
+    def forget(self):
+        """What clients were told in another run."""
+        for step in self.steps:
+            step.faults, step.told = None, 0 if step.is_one else []
+
 
 KEPT = [Put("keep/small", SMALL), Put("keep/large", LARGE)]
+FOLDER = [*KEPT, Put("t/a", SMALL2, SECOND), Put("t/b/d/e", SMALL), Put("t/o/large", LARGE2), Put("t2", SMALL)]
 
 
 def leave_leftovers(root):
@@ -247,6 +351,16 @@ ALL = [
     Scenario("retried download", [Retry("keep/large", "new")], KEPT, leave_failure),
     Scenario("download URLs", [Link("a"), Revoke("a"), Link("a")], [*KEPT, Put("a", LARGE)]),
     Scenario("one after the other", [Put("b", SMALL), PutFile("a", LARGE), List(""), Put("a", SMALL2, SECOND), Delete("a")], KEPT),
+    Scenario("put directory", [PutDirectory("t")], KEPT),
+    Scenario("mirror directory", [PutDirectory("t", changed=True, delete=True)], FOLDER),
+    Scenario("put directory then replace", [PutDirectory("t"), Put("t/a", SMALL2, SECOND)], KEPT),
+    Scenario("write to directory", [WriteToDirectory("t")], FOLDER),
+    Scenario(
+        "mirror to directory", [WriteToDirectory("t", changed=True, delete=True)], FOLDER,
+        files={"tree/a": SMALL, "tree/b/d/e": SMALL, "tree/b/gone": SMALL2, "tree/o/gone": LARGE2, "beside": SMALL2}),
+    Scenario("delete all", [DeleteAll("t"), List("")], FOLDER),
+    Scenario("stream small", [Stream("a", SMALL)], KEPT),
+    Scenario("stream large", [Stream("a", LARGE2, SECOND)], [*KEPT, Put("a", SMALL)]),
     Scenario(
         "checkpoint", [Put("a", SMALL2, SECOND), Put("b", SMALL), Put("c", SMALL)],
         [*KEPT, FillLog(LARGE[:64_000], 950), FillLog(SMALL, 985)]),

@@ -46,6 +46,30 @@ class World:
                 return f"the file {name} is not what it should be"
         return ""
 
+    def only(self, name):
+        """Of one object and one file."""
+        objects, files = ({key: all[key] for key in [name] if key in all} for all in (self.objects, self.files))
+        return World(objects, files)
+
+
+@dataclasses.dataclass(frozen=True)
+class Between:
+    """Where a step over many names was stopped: each of them is as before it or as after it."""
+    before: World
+    after: World
+    least: int = 0  # so many of those that the step changes are as after it
+
+    def difference(self, other):
+        done = 0
+        for name in sorted({name for world in (self.before, self.after, other) for name in (*world.objects, *world.files)}):
+            before, after, found = (world.only(name) for world in (self.before, self.after, other))
+            if difference := after.difference(found):
+                if before.difference(found):
+                    return f"half done: {difference}"
+            else:
+                done += bool(after.difference(before))
+        return f"{done} were done, but {self.least} were told" if done < self.least else ""
+
 
 def new_object(path, data, metadata):
     fixed = {
@@ -57,20 +81,31 @@ def new_object(path, data, metadata):
 
 def observe(service, out):
     """Everything that the service says, and the files beside it; parts of downloads are no files yet."""
-    items = service.call("reference/listAll", reference="gs://bucket")
-    paths = [item["fullPath"] for item in items["items"]]
-    for prefix in items["prefixes"]:
-        below = service.call("reference/listAll", reference=prefix)
-        paths += [item["fullPath"] for item in below["items"]]
+    items = service.call("reference/listAll", reference="gs://bucket", recursive=True)["items"]
     objects = {}
-    for path in paths:
+    for path in (item["fullPath"] for item in items):
         token = service.call("reference/downloadURL", reference=url(path))["url"].split("token=")[1]
         objects[path] = Object(service.data(path), service.call("reference/getMetadata", reference=url(path)), token)
-    return World(objects, {file.name: file.read_bytes() for file in out.iterdir() if not is_part(file)})
+    files = {str(file.relative_to(out)): file.read_bytes() for file in out.rglob("*") if file.is_file() and not is_part(file)}
+    return World(objects, files)
 
 
 def is_part(file):
     return file.name.startswith(".") and file.name.endswith(".part")
+
+
+def plans(service):
+    """The tasks over folders that have a plan."""
+    return {task["task"] for task in service.call("folderTask/list")["tasks"]}
+
+
+def stray_plans(root, known):
+    """What is in the directory of plans that belongs to none of those tasks."""
+    folders = root / "folders"
+    there = os.listdir(folders) if folders.exists() else []
+    strangers = [name for name in there if name.partition(".sqlite")[0] not in known]
+    lost = [task for task in known if f"{task}.sqlite" not in there]
+    return f"plans {strangers} of no task, and tasks {lost} without one" if strangers or lost else ""
 
 
 def rows(root, sql):

@@ -273,7 +273,9 @@ extension Backend {
     }
 
     package func upload(file path: String, to name: String) async throws -> Upload {
-        Upload(reference: try ref(name), source: .file(path: path, try await inspect(file: path)), metadata: .init())
+        Upload(
+            reference: try ref(name), source: .file(path: path, try await inspect(file: path, below: nil)),
+            metadata: .init())
     }
 }
 

@@ -1,3 +1,4 @@
+import Platform
 import Storage
 import Synchronization
 
@@ -132,17 +133,21 @@ package final class InMemoryFolderPlan: FolderPlan {
                     state.items[index].object = object
                 }
             }
-            return Set(objects.map(\.path).filter { !state.has($0) })
+            let missing = state.items.filter { $0.state == .refused || $0.state == .failed }.map { $0.path + "/" }
+            return Set(
+                objects.map(\.path).filter { path in
+                    !state.has(path) && !missing.contains { path.utf8.starts(with: $0.utf8) }
+                })
         }
-    }
-
-    package func unknown(_ paths: [String]) async throws(StorageError) -> Set<String> {
-        try use { state in Set(paths.filter { !state.has($0) }) }
     }
 
     package func hasItems(below path: String) async throws(StorageError) -> Bool {
         let start = path.isEmpty ? "" : path + "/"
-        return try use { $0.items.contains { $0.state != .refused && $0.path.utf8.starts(with: start.utf8) } }
+        return try use { state in
+            state.items.contains {
+                $0.action == .transfer && $0.state != .refused && $0.path.utf8.starts(with: start.utf8)
+            }
+        }
     }
 
     package func clear() async throws(StorageError) { try use { ($0.items, $0.directories) = ([], []) } }
@@ -166,11 +171,15 @@ package final class InMemoryFolderPlan: FolderPlan {
         }
     }
 
-    package func renew() async throws(StorageError) {
+    package func renew() async throws(StorageError) -> Bool {
         try use { state in
+            let reads = state.items.filter { $0.action == .read && $0.state == .failed }.map(\.path)
+            state.items.removeAll { $0.action == .read && $0.state == .failed }
+            state.directories += reads.filter { !state.directories.contains($0) }
             for index in state.items.indices where state.items[index].state == .failed {
                 (state.items[index].state, state.items[index].error) = (.pending, nil)
             }
+            return !state.directories.isEmpty
         }
     }
 
@@ -216,18 +225,22 @@ extension InMemoryFolderPlan.State {
         for item in items {
             let isTransfer = item.action == .transfer
             if isTransfer, item.state != .refused {
-                (counts.total, counts.totalBytes) = (counts.total + 1, counts.totalBytes + item.size)
+                (counts.total, counts.totalBytes) = (counts.total + 1, counts.totalBytes.addingSaturated(item.size))
             }
-            if !isTransfer, item.state != .refused { counts.toDelete += 1 }
+            if item.action == .delete, item.state != .refused { counts.toDelete += 1 }
             switch item.state {
             case .refused: counts.refused += 1
             case .failed: counts.failed += 1
             case .pending: break
             case .done where !isTransfer: counts.deleted += 1
             case .done:
-                (counts.completed, counts.completedBytes) = (counts.completed + 1, counts.completedBytes + item.size)
+                (counts.completed, counts.completedBytes) = (
+                    counts.completed + 1, counts.completedBytes.addingSaturated(item.size)
+                )
             case .unchanged:
-                (counts.unchanged, counts.completedBytes) = (counts.unchanged + 1, counts.completedBytes + item.size)
+                (counts.unchanged, counts.completedBytes) = (
+                    counts.unchanged + 1, counts.completedBytes.addingSaturated(item.size)
+                )
             }
         }
         return counts

@@ -8,9 +8,13 @@ package final class InMemoryTree: Sendable {
         var files: [String: [UInt8]] = [:]
         /// What is no file, with the reason.
         var others: [String: String] = [:]
+        /// How often a file was written.
+        var writes: [String: Int64] = [:]
         /// Directories that cannot be read, and files that cannot be removed.
         var failures: [String: StorageError] = [:]
         var made: Set<String> = []
+        var unknown: Set<String> = []
+        var didRemove: (@Sendable (String) -> Void)?
     }
 
     private let state = Mutex(State())
@@ -19,13 +23,23 @@ package final class InMemoryTree: Sendable {
 
     package var files: [String: [UInt8]] {
         get { state.withLock { $0.files } }
-        set { state.withLock { $0.files = newValue } }
+        set {
+            state.withLock { state in
+                for path in newValue.keys { state.writes[path, default: 0] += 1 }
+                state.files = newValue
+            }
+        }
     }
 
     /// Sets the bytes of a file; nil removes it.
     package subscript(path: String) -> [UInt8]? {
         get { state.withLock { $0.files[path] } }
-        set { state.withLock { $0.files[path] = newValue } }
+        set {
+            state.withLock { state in
+                state.files[path] = newValue
+                state.writes[path, default: 0] += 1
+            }
+        }
     }
 
     /// The files whose directories were made.
@@ -35,6 +49,14 @@ package final class InMemoryTree: Sendable {
 
     /// Reading this directory, or removing this file, fails so; nil ends that.
     package func fail(_ path: String, _ error: StorageError?) { state.withLock { $0.failures[path] = error } }
+
+    /// Calls this after each removal.
+    package func afterRemoval(_ body: @escaping @Sendable (String) -> Void) { state.withLock { $0.didRemove = body } }
+
+    /// It is not known what is at the path, until `isUnknown` is false.
+    package func hide(_ path: String, _ isUnknown: Bool) {
+        state.withLock { $0.unknown = isUnknown ? $0.unknown.union([path]) : $0.unknown.subtracting([path]) }
+    }
 
     /// As a client that has named this directory sees it.
     package func at(_ directory: String) -> any LocalTree { NamedTree(directory: directory, tree: self) }
@@ -68,13 +90,22 @@ private struct NamedTree: LocalTree {
         try tree.makeParents(of: path, absolute)
     }
 
-    func remove(_ path: String) async throws(StorageError) -> Bool { try tree.remove(path) }
+    func remove(_ path: String, _ version: LocalVersion?) async throws(StorageError) -> Bool {
+        if let version, let now = tree.entry(path)?.version, now != version {
+            throw .file(absolute(path), "was changed meanwhile")
+        }
+        return try tree.remove(path)
+    }
 }
 
 extension InMemoryTree {
     fileprivate func entry(_ path: String) -> LocalEntry? {
         state.withLock { state in
-            if let bytes = state.files[path] { return LocalEntry(path, .file, size: Int64(bytes.count)) }
+            if state.unknown.contains(path) { return LocalEntry(path, .unknown("cannot be inspected")) }
+            if let bytes = state.files[path] {
+                let version = LocalVersion(inode: 1, changed: state.writes[path, default: 0])
+                return LocalEntry(path, .file, size: Int64(bytes.count), version: version)
+            }
             if let why = state.others[path] { return LocalEntry(path, .other(why)) }
             let isDirectory = (Array(state.files.keys) + state.others.keys).contains { $0.hasPrefix(path + "/") }
             return path.isEmpty || isDirectory ? LocalEntry(path, .directory) : nil
@@ -102,11 +133,12 @@ extension InMemoryTree {
     }
 
     fileprivate func remove(_ path: String) throws(StorageError) -> Bool {
-        let (removed, failure) = state.withLock { state in
+        let (removed, failure, didRemove) = state.withLock { state in
             let failure = state.failures[path]
-            return (failure == nil && state.files.removeValue(forKey: path) != nil, failure)
+            return (failure == nil && state.files.removeValue(forKey: path) != nil, failure, state.didRemove)
         }
         if let failure { throw failure }
+        didRemove?(path)
         return removed
     }
 }

@@ -61,7 +61,9 @@ package final class ScriptedBackend: Backend {
         try await begun.next(isolation: isolation, file: file, location)
     }
 
-    package func inspect(file path: String) async throws(StorageError) -> FileIdentity { try inspection.get() }
+    package func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
+        try inspection.get()
+    }
 
     package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree { tree.at(directory) }
 

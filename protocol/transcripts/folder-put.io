@@ -35,3 +35,5 @@
 << {"jsonrpc": "2.0", "id": 11, "error": {"code": -32602, "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 12, "method": "reference/putDirectory", "params": {"reference": "gs://default-bucket/www", "directory": "{files}/site", "metadata": {"md5Hash": "bNNVbesNpUvKBgtMOUeYOQ=="}}}
 << {"jsonrpc": "2.0", "id": 12, "error": {"code": -32602, "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 13, "method": "reference/putDirectory", "params": {"reference": "gs://default-bucket/www", "directory": "{files}/site", "ifMetagenerationMatch": 1}}
+<< {"jsonrpc": "2.0", "id": 13, "error": {"code": -32602, "data": {"param": "ifMetagenerationMatch", "...": "..."}, "...": "..."}}

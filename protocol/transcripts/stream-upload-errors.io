@@ -34,3 +34,31 @@
 << {"jsonrpc": "2.0", "id": 15, "result": {"task": "<data>", "state": "success", "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 16, "method": "uploadTask/append", "params": {"task": "<data>", "text": "Hello"}}
 << {"jsonrpc": "2.0", "id": 16, "error": {"code": -13050, "message": "<string>", "data": {"name": "invalidArgument", "param": "task", "retryable": false}}}
+# After an append that was refused, whatever the reason, the next one says where its bytes are, and there is no end before that.
+>> {"jsonrpc": "2.0", "id": 17, "method": "reference/putStream", "params": {"reference": "gs://default-bucket/logs/today.log"}}
+<< {"jsonrpc": "2.0", "id": 17, "result": {"task": "<other>", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 18, "method": "uploadTask/append", "params": {"task": "<other>", "text": "Hello"}}
+<< {"jsonrpc": "2.0", "id": 18, "result": {"offset": 5, "durable": 5}}
+>> {"jsonrpc": "2.0", "id": 19, "method": "uploadTask/append", "params": {"task": "<other>", "data": "!!"}}
+<< {"jsonrpc": "2.0", "id": 19, "error": {"code": -32602, "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 20, "method": "uploadTask/append", "params": {"task": "<other>", "text": "world"}}
+<< {"jsonrpc": "2.0", "id": 20, "error": {"code": -13050, "data": {"param": "offset", "...": "..."}, "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 21, "method": "uploadTask/finish", "params": {"task": "<other>"}}
+<< {"jsonrpc": "2.0", "id": 21, "error": {"code": -13050, "data": {"param": "task", "...": "..."}, "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 22, "method": "uploadTask/append", "params": {"task": "<other>", "text": "!", "offset": 5}}
+<< {"jsonrpc": "2.0", "id": 22, "result": {"offset": 6, "durable": 6}}
+>> {"jsonrpc": "2.0", "id": 23, "method": "uploadTask/append", "params": {"task": "<other>", "text": "!", "also": 5}}
+<< {"jsonrpc": "2.0", "id": 23, "error": {"code": -32602, "data": {"param": "also", "...": "..."}, "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 24, "method": "uploadTask/finish", "params": {"task": "<other>"}}
+<< {"jsonrpc": "2.0", "id": 24, "error": {"code": -13050, "data": {"param": "task", "...": "..."}, "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 25, "method": "uploadTask/append", "params": {"task": "<other>", "text": "", "offset": 6}}
+<< {"jsonrpc": "2.0", "id": 25, "result": {"offset": 6, "durable": 6}}
+# A message that cannot be read may have been an append, too.
+>> {"jsonrpc": "2.0", "id": 26, "method": "uploadTask/append", "params": {"task": "<other>", "text": "!"
+<< {"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 27, "method": "uploadTask/finish", "params": {"task": "<other>"}}
+<< {"jsonrpc": "2.0", "id": 27, "error": {"code": -13050, "data": {"param": "task", "...": "..."}, "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 28, "method": "uploadTask/append", "params": {"task": "<other>", "text": "", "offset": 6}}
+<< {"jsonrpc": "2.0", "id": 28, "result": {"offset": 6, "durable": 6}}
+>> {"jsonrpc": "2.0", "id": 29, "method": "uploadTask/finish", "params": {"task": "<other>"}}
+<< {"jsonrpc": "2.0", "id": 29, "result": {"state": "success", "metadata": {"size": 6, "...": "..."}, "...": "..."}}

@@ -122,7 +122,9 @@ extension ClientCommandRunner {
     private func tree(_ folder: Reference, name: String) throws -> CopySource<Reference> {
         var members: [(item: Reference, name: String)] = []
         try walk(folder) { object, name in members.append((try Reference(object), name)) }
-        return CopySource(name: name, members: members, folder: folder)
+        var source = CopySource(name: name, members: members)
+        source.folder = folder
+        return source
     }
 
     /// Nil for a text without special characters, and for one that is the name of an object or a folder. A segment that
@@ -152,27 +154,30 @@ extension ClientCommandRunner {
         guard !text.hasEmptyEnd else {
             throw UsageError(message: "\"\(text)\" is no pattern: it ends with an empty name")
         }
+        let glob = try pattern.glob()
         var sources: [CopySource<Reference>] = [], leavesOut = false
         func enters(_ folder: Reference, _ name: String) throws -> Bool {
-            guard pattern.glob.matches(name), options.isRecursive || !pattern.glob.crossesFolders else {
-                return pattern.glob.mayMatchBelow(name)
+            guard glob.matches(name), options.isRecursive || !glob.crossesFolders else {
+                return glob.mayMatchBelow(name)
             }
             guard options.isRecursive else {
                 leavesOut = true
                 fail("\(folder.folderURL) is a folder, and left out: \(contentsHint(folder.folderURL))")
                 return false
             }
-            var tree = try tree(folder, name: pattern.glob.crossesFolders ? name : folder.folderName)
+            var tree = try tree(folder, name: glob.crossesFolders ? name : folder.folderName)
             tree.isMatch = true
             sources.append(tree)
             return false
         }
         let start = try pattern.folder.flatMap(folder) ?? reference(pattern.folder)
         try walk(start, enters: enters) { item, name in
-            guard !pattern.isOfFolders, pattern.glob.matches(name) else { return }
+            guard !pattern.isOfFolders, glob.matches(name) else { return }
             let object = try Reference(item)
-            let name = pattern.glob.crossesFolders ? name : object.lastName
-            sources.append(CopySource(name: name, itself: object, isMatch: true))
+            let name = glob.crossesFolders ? name : object.lastName
+            var source = CopySource(name: name, itself: object)
+            source.isMatch = true
+            sources.append(source)
         }
         if sources.isEmpty {
             let what = leavesOut ? "only folders match" : "nothing matches"

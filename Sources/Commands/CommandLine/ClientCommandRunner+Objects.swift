@@ -54,11 +54,11 @@ extension ClientCommandRunner {
     }
 
     private func listMatches(_ pattern: NamePattern, _ shown: inout Shown) throws {
-        let isRecursive = options.isRecursive
+        let (glob, isRecursive) = (try pattern.glob(), options.isRecursive)
         try listAll(&shown) { tell in
             func enters(_ folder: Reference, _ name: String) throws -> Bool {
-                guard pattern.glob.matches(name), isRecursive || !pattern.glob.crossesFolders else {
-                    return pattern.glob.mayMatchBelow(name)
+                guard glob.matches(name), isRecursive || !glob.crossesFolders else {
+                    return glob.mayMatchBelow(name)
                 }
                 if isRecursive {
                     try self.walk(folder) { object, _ in try tell(object, object.exactName, false) }
@@ -68,7 +68,7 @@ extension ClientCommandRunner {
                 return false
             }
             try self.walk(self.reference(pattern.folder), enters: enters) { object, name in
-                if !pattern.isOfFolders, pattern.glob.matches(name) { try tell(object, object.exactName, false) }
+                if !pattern.isOfFolders, glob.matches(name) { try tell(object, object.exactName, false) }
             }
         }
     }

@@ -25,34 +25,49 @@ extension ClientCommandRunner {
     /// Where objects go: `put`, `cp` and `mv`.
     struct Destination {
         let reference: Reference
-        let kind: DestinationKind
-        /// There are several sources: each keeps its name.
-        let takesMany: Bool
+        let targets: CopyTargets
 
-        /// Throws for a name that no object may have.
-        func target(_ place: String?) throws(StorageError) -> Reference {
+        /// Throws for a name that no object can have.
+        func target<Item: CopyEnd>(of item: Item, _ place: String?) throws(Client.Failure) -> Reference {
             guard let place else { return reference }
-            return try Reference(bucket: reference.bucket, object: reference.prefix + place)
+            do throws(StorageError) {
+                return try Reference(bucket: reference.bucket, object: reference.prefix + place)
+            } catch {
+                throw Client.Failure("\(item.title): \(error.message)")
+            }
         }
     }
 
-    /// - Parameter isTree: the first source is a folder. If it is the only one, its target does not depend on what is there.
-    func destination(_ text: String, takesMany: Bool, isTree: Bool) throws -> Destination {
+    func destination(_ text: String, of origin: CopyOrigin) throws -> Destination {
         let reference = try reference(text)
-        var kind = DestinationKind.plain
-        if text.utf8.last == UInt8(ascii: "/"), !options.isExact || reference.isRoot {
-            kind = .slash
-        } else if reference.isRoot {
-            kind = .bucket
-        } else if !options.isExact, takesMany || !isTree, try look({ try isFolder(reference) && !isThere(reference) }) {
-            kind = .folder
-        } else if options.isExact, takesMany {
-            kind = .slash
+        let kind = try destinationKind(text, reference, of: origin)
+        if let targets = CopyTargets(of: origin, at: kind) {
+            return Destination(reference: reference, targets: targets)
         }
-        guard kind != .plain || !takesMany else {
-            throw UsageError(message: "several sources need a folder: end \(text) with /")
+        switch origin {
+        case .several: throw UsageError(message: "several sources need a folder: end \(text) with /")
+        case .input: throw UsageError(message: "standard input (-) needs a REFERENCE of its own")
+        case .tree, .unnamed, .single, .both:
+            throw Client.Failure(
+                "\(reference.url) is an object, and a folder cannot replace it: end it with / to go below it")
         }
-        return Destination(reference: reference, kind: kind, takesMany: takesMany)
+    }
+
+    /// Asks for no more than the table needs: of a tree whether it would replace an object, of others whether DEST is a
+    /// folder and no object. With `--exact` a name is what it is, and several sources go below it.
+    private func destinationKind(
+        _ text: String, _ reference: Reference, of origin: CopyOrigin
+    ) throws -> CopyDestination {
+        let hasSlash = text.utf8.last == UInt8(ascii: "/")
+        if hasSlash, !options.isExact || reference.isRoot { return .slash }
+        if reference.isRoot { return .bucket }
+        switch origin {
+        case .input, .both: return .missing
+        case .tree, .unnamed: return try !hasSlash && look { try isThere(reference) } ? .file : .missing
+        case .several where options.isExact: return .slash
+        case .single where options.isExact: return .missing
+        case .single, .several: return try look { try isFolder(reference) && !isThere(reference) } ? .folder : .missing
+        }
     }
 
     /// False where this user may not look.
@@ -60,47 +75,50 @@ extension ClientCommandRunner {
         do { return try body() } catch let failure as Client.Failure where failure.isDenied { return false }
     }
 
-    /// Passes each item of a source and its target to `body`. Names that no object can have are reported, and left out.
-    func add<Item>(
-        _ source: CopySource<Item>, to destination: Destination, _ body: (Item, Reference) throws -> Void
-    ) throws {
-        try checkFolder(source, in: destination)
-        for (item, place) in source.placed(in: destination.kind, isOneOfMany: destination.takesMany) {
-            let target: Reference
-            do throws(StorageError) { target = try destination.target(place) } catch {
-                let failure = Client.Failure("\(item.title): \(error.message)")
-                guard transfers.areMany else { throw failure }
-                fail(failure.message)
-                continue
-            }
-            try body(item, target)
+    /// Where files go: `get`.
+    ///
+    /// - Parameter target: empty for the working directory.
+    func localTargets(_ target: String, of origin: CopyOrigin) throws -> CopyTargets {
+        let kind = LocalTree.destinationKind(target)
+        if let targets = CopyTargets(of: origin, at: kind) { return targets }
+        guard origin == .several else {
+            throw Client.Failure("\(target) is no directory, and a folder cannot replace it")
         }
+        throw UsageError(message: "several objects need a directory: end \(target) with / to create it")
     }
 
-    /// A folder does not take the name of an object that is there.
-    private func checkFolder<Item>(_ source: CopySource<Item>, in destination: Destination) throws {
-        guard source.isTree, source.itself == nil, destination.kind == .plain, !options.isExact,
-            try look({ try isThere(destination.reference) })
-        else { return }
-        let url = destination.reference.url
-        throw Client.Failure("\(url) is an object, and a folder cannot replace it: end it with / to go below it")
+    /// All copies of a command. Items that no target can be named like are reported, and left out.
+    func plan<Item, Target>(
+        _ sources: [CopySource<Item>], _ targets: CopyTargets, _ purpose: String,
+        target: (Item, _ place: String?) throws -> Target
+    ) throws -> CopyPlan<Item, Target> {
+        var plan = CopyPlan<Item, Target>(purpose: purpose)
+        for source in sources {
+            for (item, place) in source.placed(at: targets) {
+                do { try plan.add(item, to: target(item, place), from: source.folder) } catch let failure
+                    as Client.Failure where transfers.areMany
+                {
+                    fail(failure.message)
+                }
+            }
+        }
+        return plan
     }
+}
 
-    /// A folder does not replace a file that is there.
-    func checkFolder(
-        _ source: CopySource<Reference>, at target: String, _ kind: DestinationKind, _ takesMany: Bool
-    ) throws {
-        let base = LocalTree.path(target, source.base(in: kind, isOneOfMany: takesMany))
-        guard source.isTree, let there = try? FileStatus(ofPath: base).kind, there != .directory else { return }
-        throw Client.Failure("\(base) is no directory, and a folder cannot replace it")
+extension [CopySource<Reference>] {
+    /// - Parameter words: what was written for them.
+    func origin(of words: [String]) -> CopyOrigin {
+        words.count > 1 || contains { $0.isMatch } ? .several : first?.origin ?? .several
     }
 }
 
 extension LocalTree {
     /// Of the DIRECTORY or FILE of `get`; empty for the working directory.
-    static func destinationKind(_ target: String) -> DestinationKind {
+    fileprivate static func destinationKind(_ target: String) -> CopyDestination {
         if target.isEmpty || target.utf8.last == UInt8(ascii: "/") { return .slash }
-        return isDirectory(target) ? .folder : .plain
+        guard let kind = try? FileStatus(ofPath: target).kind else { return .missing }
+        return kind == .directory ? .folder : .file
     }
 
     static func path(_ target: String, _ place: String?) -> String {

@@ -12,12 +12,10 @@ extension ClientCommandRunner {
         for tree in trees where tree.isDirectory && !options.isRecursive {
             throw UsageError(message: "\(tree.path) is a directory; -r uploads all that is in it")
         }
-        let destination = try destination(target, takesMany: files.count > 1, isTree: trees[0].isDirectory)
-        var plan = CopyPlan<LocalFile, Reference>(purpose: "uploaded")
-        for tree in trees {
-            try add(source(tree), to: destination) { try plan.add($0, to: $1) }
-        }
-        for (file, target) in plan.copies { try put(file: file.path, name: file.path, target) }
+        let sources = trees.map(source)
+        let destination = try destination(target, of: sources.count > 1 ? .several : sources[0].origin)
+        let plan = try plan(sources, destination.targets, "uploaded", target: destination.target)
+        for copy in plan.copies { try put(file: copy.source.path, name: copy.source.path, copy.target) }
         try endTransfers()
     }
 
@@ -27,10 +25,10 @@ extension ClientCommandRunner {
 
     /// Standard input, which has no name of its own.
     private func putInput(_ files: [String], to target: String) throws {
-        let object = try reference(target)
-        guard files.count == 1, !object.isRoot, !namesFolder(target) else {
+        guard files.count == 1 else {
             throw UsageError(message: "standard input (-) needs a REFERENCE of its own")
         }
+        let object = try destination(target, of: .input).reference
         let input = try TemporaryFile()
         try input.fill { try client.waitForInput() }
         try put(file: input.path, name: target, object, keeping: input)
@@ -39,17 +37,15 @@ extension ClientCommandRunner {
 
     /// - Parameter source: is kept until the end.
     private func put(
-        file: String, name: String, _ reference: Reference, keeping source: TemporaryFile? = nil,
-        metadata given: JSON? = nil,
-        then completion: ((_ stored: JSON) throws -> Void)? = nil
+        file: String, name: String, _ reference: Reference, keeping source: TemporaryFile? = nil
     ) throws {
         var params = transferParams(reference, file)
-        if let metadata = given ?? metadata { params.append(.init(key: "metadata", value: metadata)) }
+        if let metadata { params.append(.init(key: "metadata", value: metadata)) }
         try start(
             "reference/putFile", bound(params),
             .init(name: name, kind: "uploadTask") { metadata in
                 withExtendedLifetime(source) {}
-                if let completion { try completion(metadata) } else { try self.show(metadata) }
+                try self.show(metadata)
             })
     }
 
@@ -59,27 +55,22 @@ extension ClientCommandRunner {
         }
         let (texts, target) = words.count == 1 ? (words, "") : (Array(words.dropLast()), words[words.count - 1])
         let found = try allSources(texts)
-        let takesMany = texts.count > 1 || found.contains { $0.isMatch }
-        transfers.areMany = takesMany || options.isRecursive
-        let kind = LocalTree.destinationKind(target)
-        guard !takesMany || kind != .plain else {
-            throw UsageError(message: "several objects need a directory: end \(target) with / to create it")
-        }
-        var (plan, locations) = (CopyPlan<Reference, LocalFile>(purpose: "downloaded"), FileLocations())
-        for source in found {
-            try checkFolder(source, at: target, kind, takesMany)
-            for (object, place) in source.placed(in: kind, isOneOfMany: takesMany) {
-                guard place?.isRelativePath ?? true else {
-                    fail("\(object.url) is no path of a file; get it alone, and name a FILE")
-                    continue
-                }
-                let path = LocalTree.path(target, place)
-                try plan.add(object, to: LocalFile(path: path, key: locations.key(of: path)))
+        let origin = found.origin(of: texts)
+        transfers.areMany = origin == .several || options.isRecursive
+        let targets = try localTargets(target, of: origin)
+        var locations = FileLocations()
+        let plan = try plan(found, targets, "downloaded") { object, place in
+            guard place?.isRelativePath ?? true else {
+                throw Client.Failure("\(object.url) is no path of a file; get it alone, and name a FILE")
             }
+            let path = LocalTree.path(target, place)
+            return LocalFile(path: path, key: locations.key(of: path))
         }
         // With --allow-write no message reveals what is outside; the service refuses each target by itself.
         if options.service.writable.isEmpty { try plan.checkDirectories(&locations) }
-        for (object, file) in plan.copies { try download(object, to: file.path, isBelow: file.path != target) }
+        for copy in plan.copies {
+            try download(copy.source, to: copy.target.path, isBelow: copy.target.path != target)
+        }
         try endTransfers()
     }
 
@@ -117,56 +108,26 @@ extension ClientCommandRunner {
 
     func copy(_ texts: [String], to target: String, moves: Bool) throws {
         let found = try allSources(texts)
-        let takesMany = texts.count > 1 || found.contains { $0.isMatch }
-        transfers.areMany = takesMany || options.isRecursive
-        let destination = try destination(target, takesMany: takesMany, isTree: found.first?.isTree ?? false)
-        var plan = CopyPlan<Reference, Reference>(purpose: moves ? "moved" : "copied")
-        for source in found {
-            try add(source, to: destination) { try plan.add($0, to: $1, from: source.folder) }
-        }
+        let origin = found.origin(of: texts)
+        transfers.areMany = origin == .several || options.isRecursive
+        let destination = try destination(target, of: origin)
+        let plan = try plan(found, destination.targets, moves ? "moved" : "copied", target: destination.target)
         try plan.checkSources(moves: moves)
-        for (object, copy) in plan.copies { try self.copy(object, to: copy, moves: moves) }
+        for copy in plan.copies {
+            let params: JSON = ["reference": copy.source.json, "to": copy.target.json, "observe": Self.observed]
+            try start(
+                moves ? "reference/move" : "reference/copy", params,
+                .init(name: copy.source.url, kind: "uploadTask") { try self.show($0) })
+        }
         try endTransfers()
     }
 
-    /// With the metadata that clients set. `mv` deletes the version that was copied, bytes and metadata, and no other.
-    private func copy(_ object: Reference, to copy: Reference, moves: Bool) throws {
-        let scratch = try TemporaryFile()
-        var download = RunningTransfers.Transfer(name: object.url, kind: "downloadTask") { metadata in
-            try self.put(file: scratch.path, name: copy.url, copy, keeping: scratch, metadata: metadata.settable) {
-                let stored = try metadata["contentType"] == nil ? self.withoutType($0, copy) : $0
-                if moves { try self.remove(object, ifStill: metadata) }
-                try self.show(stored)
-            }
-        }
-        download.counts = false
-        try start("reference/writeToFile", .object(transferParams(object, scratch.path)), download)
-    }
-
-    /// An upload without a type infers one from the name: this removes it again.
-    private func withoutType(_ stored: JSON, _ copy: Reference) throws -> JSON {
-        guard stored["contentType"] != nil, let generation = stored["generation"] else { return stored }
-        let params: JSON = [
-            "reference": copy.json, "metadata": ["contentType": nil], "ifGenerationMatch": generation,
-        ]
-        return try client.call("reference/updateMetadata", params)
-    }
-
-    /// Fails if the object has other bytes or other metadata by now.
-    private func remove(_ object: Reference, ifStill metadata: JSON) throws {
-        guard let generation = metadata["generation"], let metageneration = metadata["metageneration"] else {
-            throw Client.Failure("\(object.url) was copied and stays: the service did not say which version it read")
-        }
-        let params: JSON = [
-            "reference": object.json, "ifGenerationMatch": generation, "ifMetagenerationMatch": metageneration,
-        ]
-        _ = try client.call("reference/delete", params)
-    }
+    private static let observed: JSON = ["progress", "pause", "success", "failure"]
 
     private func transferParams(_ reference: Reference, _ file: String) -> [JSON.Member] {
         [
             .init(key: "reference", value: reference.json), .init(key: "file", value: .string(absolute(file))),
-            .init(key: "observe", value: ["progress", "pause", "success", "failure"]),
+            .init(key: "observe", value: Self.observed),
         ]
     }
 
@@ -196,15 +157,5 @@ extension ClientCommandRunner {
             member.key + String(repeating: " ", count: width - member.key.count + 2)
                 + (member.value.string ?? member.value.text)
         }
-    }
-}
-
-extension JSON {
-    /// Of metadata: what a client may write.
-    fileprivate var settable: JSON {
-        let names = [
-            "cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customMetadata",
-        ]
-        return .object((object ?? []).filter { names.contains($0.key) })
     }
 }

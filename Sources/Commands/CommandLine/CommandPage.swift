@@ -134,8 +134,8 @@ extension CommandPage {
         client(
             "cp", "REFERENCE... REFERENCE", "copy objects; -r: folders",
             [
-                "Copies objects with their metadata: downloads and uploads them, through a file",
-                "in $TMPDIR. \(reference)",
+                "Copies objects with their metadata; on this machine they share their bytes.",
+                reference,
                 "Where the last one ends in / objects keep their names below it: help copying.",
                 patterns,
             ], [recursive("all objects below a folder"), exact], ["cp docs/a.txt gs://other/docs/"]
@@ -144,7 +144,7 @@ extension CommandPage {
         },
         client(
             "mv", "REFERENCE... REFERENCE", "move objects; -r: folders",
-            ["Copies objects as cp does, and deletes each one that was copied.", reference],
+            ["Moves objects: each one is copied as cp does, and removed.", reference],
             [recursive("all objects below a folder"), exact], ["mv drafts/a.txt docs/"]
         ) { _, words in
             words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: true) : nil

@@ -1,10 +1,10 @@
 import Platform
 import Storage
 
-// The semantics of trees. `put`, `get`, `cp` and `mv` know all that they will write before they write anything.
+// `put`, `get`, `cp` and `mv` know all that they will write before they write anything.
 //
 //   1. Each word, or each match of a pattern, becomes a `CopySource`: one object or file, or a folder with all below it.
-//   2. `placed` says where each of its items belongs, relative to the destination.
+//   2. `CopyTargets` says where each of its items belongs, relative to the destination.
 //   3. `CopyPlan` collects source and target of each copy, and refuses targets that would lose bytes.
 
 /// One end of a copy: an object, or a file of this machine. Two ends are the same if their keys have the same bytes.
@@ -31,54 +31,16 @@ struct LocalFile: CopyEnd {
     init(path: String, key: String? = nil) { (self.path, self.key) = (path, key ?? path) }
 }
 
-/// What a word of the command line stands for, or one match of a pattern.
-struct CopySource<Item: CopyEnd> {
-    /// What it is called below a destination; empty for what has no name of its own: a bucket, `dir/.`.
-    let name: String
-    /// The file or the object of just this name.
-    var itself: Item?
-    /// What is below a folder, with its name there; nil for what is no folder.
-    var members: [(item: Item, name: String)]?
-    /// The folder that its members are in. Nil for files.
-    var folder: Reference?
-    /// Of a pattern.
-    var isMatch = false
-
-    var isTree: Bool { members != nil }
-    var items: [Item] { (itself.map { [$0] } ?? []) + (members ?? []).map(\.item) }
-
-    /// Where each item belongs: a name below the destination, or nil for the destination itself.
-    func placed(in kind: DestinationKind, isOneOfMany: Bool) -> [(item: Item, place: String?)] {
-        let keepsName = isOneOfMany || kind == .slash
-        let prefix = keepsName && !name.isEmpty ? name + "/" : ""
-        var placed: [(item: Item, place: String?)] = []
-        if let itself {
-            let isInside = keepsName || kind == .bucket || kind == .folder && !isTree
-            placed.append((itself, isInside ? name : nil))
-        }
-        for member in members ?? [] { placed.append((member.item, prefix + member.name)) }
-        return placed
-    }
-
-    /// Where its members belong; nil for the destination itself.
-    func base(in kind: DestinationKind, isOneOfMany: Bool) -> String? {
-        (isOneOfMany || kind == .slash) && !name.isEmpty ? name : nil
-    }
-}
-
-enum DestinationKind {
-    /// A name that nothing else has, or one object or file.
-    case plain
-    /// A folder or a directory that is there.
-    case folder
-    case bucket
-    /// It ends in a slash: all keep their names.
-    case slash
-}
-
 /// All copies that a command makes. Throws what would lose bytes, with both names.
 struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
-    private(set) var copies: [(source: Source, target: Target)] = []
+    struct Copy {
+        let source: Source
+        let target: Target
+        /// The folder that the source is part of. Nil for files.
+        let folder: Reference?
+    }
+
+    private(set) var copies: [Copy] = []
     /// The source of each target, by the target's key.
     private var writers = ByteKeyedDictionary<String>()
     private let purpose: String
@@ -86,7 +48,7 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     /// - Parameter purpose: what happens to sources: "copied", say.
     init(purpose: String) { self.purpose = purpose }
 
-    mutating func add(_ source: Source, to target: Target) throws(CopyRefusal) {
+    mutating func add(_ source: Source, to target: Target, from folder: Reference? = nil) throws(CopyRefusal) {
         if let other = writers[target.key] {
             throw CopyRefusal(
                 other.hasSameBytes(as: source.title)
@@ -94,31 +56,30 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
                     : "\(other) and \(source.title) would both become \(target.title)", purpose)
         }
         writers[target.key] = source.title
-        copies.append((source, target))
+        copies.append(Copy(source: source, target: target, folder: folder))
     }
 }
 
 extension CopyPlan where Source == Reference, Target == Reference {
-    /// - Parameter folder: the folder that the source is part of.
-    mutating func add(_ source: Source, to target: Target, from folder: Reference?) throws(CopyRefusal) {
-        guard source != target else { throw CopyRefusal("\(source.title) would be \(purpose) to itself", purpose) }
-        if let folder, target.bucket.hasSameBytes(as: folder.bucket),
-            target.object.utf8.starts(with: folder.prefix.utf8)
-        {
-            throw CopyRefusal("\(folder.title) would be \(purpose) into itself, to \(target.title)", purpose)
-        }
-        try add(source, to: target)
-    }
-
-    /// No target replaces what another copy still reads, and nothing is moved to two targets.
+    /// No target replaces its source or what another copy still reads, or is in the folder that it comes from; and nothing
+    /// is moved to two targets.
     func checkSources(moves: Bool) throws(CopyRefusal) {
         var seen: Set<Reference> = []
-        for (source, _) in copies {
+        for copy in copies {
+            let (source, target) = (copy.source, copy.target)
+            guard source != target else { throw CopyRefusal("\(source.title) would be \(purpose) to itself", purpose) }
+            if let folder = copy.folder, target.bucket.hasSameBytes(as: folder.bucket),
+                target.object.utf8.starts(with: folder.prefix.utf8)
+            {
+                throw CopyRefusal("\(folder.title) would be \(purpose) into itself, to \(target.title)", purpose)
+            }
             guard seen.insert(source).inserted || !moves else {
                 throw CopyRefusal("\(source.title) is named twice", purpose)
             }
-            guard let writer = writers[source.key] else { continue }
-            throw CopyRefusal("\(writer) would replace \(source.title), which is to be \(purpose), too", purpose)
+        }
+        for copy in copies {
+            guard let writer = writers[copy.source.key] else { continue }
+            throw CopyRefusal("\(writer) would replace \(copy.source.title), which is to be \(purpose), too", purpose)
         }
     }
 }
@@ -128,11 +89,11 @@ extension CopyPlan where Target == LocalFile {
     /// after all other targets are there.
     func checkDirectories(_ locations: inout FileLocations) throws(CopyRefusal) {
         var checked = ByteKeyedDictionary<Bool>()
-        for (source, target) in copies {
-            try checkKind(source, target)
-            for parent in LocalTree.parents(of: target.path) where checked[parent] == nil {
+        for copy in copies {
+            try checkKind(copy.source, copy.target)
+            for parent in LocalTree.parents(of: copy.target.path) where checked[parent] == nil {
                 checked[parent] = true
-                try checkParent(parent, of: source, &locations)
+                try checkParent(parent, of: copy.source, &locations)
             }
         }
     }

@@ -33,18 +33,13 @@ package enum Help {
     }
 
     /// What `put`, `get`, `cp` and `mv` have in common.
-    static let copying = """
-        What put, get, cp and mv make, whatever was there before:
+    package static let copying = """
+        What put, get, cp and mv make. The same command given twice does the same:
 
-          from                           to DEST              to DEST/
-          a/x, one file or object        DEST, or DEST/x (1)  DEST/x
-          a/d with -r: a folder          DEST/...             DEST/d/...
-          gs://BUCKET or dir/. with -r   DEST/...             DEST/...
-          several, or a pattern          refused, or (1)      DEST/x, DEST/d/...
-          - (standard input)             DEST                 refused
+        \(CopyTargets.help)
 
-        (1) below DEST where it is a bucket, a folder or a directory that is there. What
-        a pattern with ** finds keeps its name below the folder before the pattern.
+        (1) Below DEST under its own name: DEST/x, DEST/d/... What a pattern with **
+        finds keeps its name below the folder before the pattern.
 
         docs/ is the folder, never the object docs; docs with -r is both. A whole bucket
         is gs://BUCKET and nothing else, and an empty name is an error: docs// is what
@@ -52,10 +47,10 @@ package enum Help {
         help patterns. With --exact there are no patterns, and a slash at the end is
         part of a name.
 
-        All names are known before the first byte is written. Refused are two sources
-        of one name, a folder into itself, a file that another copy still needs, and a
-        folder in the place of a file. put -r follows links to files. Other links, pipes
-        and devices are named and left out, with status 1, empty directories without.
+        All names are known before the first byte is written. Refused are folders
+        without -r, two sources of one name, a folder into itself, and a file that
+        another copy still needs. put -r follows links to files. Other links, pipes and
+        devices are named and left out, with status 1, empty directories without.
         """
 
     static let patterns = """
@@ -65,7 +60,7 @@ package enum Help {
           ?                one character but a slash
           [a-z] [!a-z]     one character of these, or none of these
           **               any characters, slashes too; **/ also stands for nothing
-          [*] [?] [[]      the characters * ? and [ themselves
+          [*] [?] [[]      the characters * ? and [ themselves; a [ needs its ]
 
         A name that is there counts more than a pattern: 'a[1].txt' is the object or
         the folder of just this name, if there is one. So is each segment from the

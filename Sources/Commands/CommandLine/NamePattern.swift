@@ -9,8 +9,8 @@ struct NamePattern {
     let possibleFolder: String?
     /// It ends with a slash: objects do not match.
     let isOfFolders: Bool
-    /// Of the names below the folder.
-    let glob: Glob
+    /// What the names below the folder are compared with.
+    private let rest: String
 
     /// Nil for a text without them.
     ///
@@ -28,7 +28,14 @@ struct NamePattern {
             folder == "gs://" || end.map { scalars[$0...].allSatisfy { $0 == "/" } } ?? true
             ? nil : end.map { String(scalars[..<$0]) }
         isOfFolders = scalars.last == "/"
-        let rest = scalars[(slash.map { scalars.index(after: $0) } ?? scalars.startIndex)...]
-        glob = Glob(rest.split(separator: "/").joined(separator: ["/"]))
+        let below = scalars[(slash.map { scalars.index(after: $0) } ?? scalars.startIndex)...]
+        rest = String(String.UnicodeScalarView(below.split(separator: "/").joined(separator: ["/"])))
+    }
+
+    /// Throws for brackets that stand for no character.
+    func glob() throws(UsageError) -> Glob {
+        do throws(Glob.Invalid) { return try Glob(rest) } catch {
+            throw UsageError(message: "\"\(rest)\" is no pattern: it \(error.reason)")
+        }
     }
 }

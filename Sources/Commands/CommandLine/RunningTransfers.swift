@@ -10,8 +10,6 @@ struct RunningTransfers {
         let kind: String
         /// What follows success.
         var completion: (_ metadata: JSON) throws -> Void
-        /// Part of what is reported at the end: the first half of a copy is not.
-        var counts = true
         /// Runs at each report, with the bytes that are there.
         var progress: ((_ completed: Int64) throws -> Void)?
     }
@@ -111,9 +109,7 @@ extension ClientCommandRunner {
         }
         transfers.running[task] = nil
         transfers.display.end(task)
-        if transfer.counts {
-            (transfers.count, transfers.bytes) = (transfers.count + 1, transfers.bytes.addingSaturated(completed))
-        }
+        (transfers.count, transfers.bytes) = (transfers.count + 1, transfers.bytes.addingSaturated(completed))
         guard !transfers.isEnding else { return }
         try attempt(orFail: !transfers.areMany) { try transfer.completion(snapshot["metadata"] ?? .null) }
     }

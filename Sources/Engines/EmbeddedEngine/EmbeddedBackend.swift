@@ -106,9 +106,9 @@ package final class EmbeddedBackend: Backend {
         await tasks.close()
     }
 
-    package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
+    package func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
         try await files.run { [allowed] in
-            Result { () throws(StorageError) in try SourceFile.inspect(path, in: allowed.reading) }
+            Result { () throws(StorageError) in try SourceFile.inspect(path, below: tree, in: allowed.reading) }
         }.get()
     }
 

@@ -63,9 +63,9 @@ package final class RemoteBackend: Backend {
     /// The kind that the service prefers.
     package var tokenKind: Token.Kind { dialect.authorization[0] }
 
-    package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
+    package func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
         try await files.run { [allowed] in
-            Result { () throws(StorageError) in try SourceFile.inspect(path, in: allowed.reading) }
+            Result { () throws(StorageError) in try SourceFile.inspect(path, below: tree, in: allowed.reading) }
         }.get()
     }
 

@@ -5,13 +5,16 @@ import Synchronization
 /// The path that a download is written to. All operations go through the descriptor of its directory.
 struct DestinationFile {
     let path: String
+    private let tree: String?
     private let allowed: AllowedDirectories?
     private let newFilesMask: UInt32?
     private var directory: OpenFile?
 
-    /// - Parameter newFilesMask: the permissions that a new file lacks; nil for those of `NewFiles.mask`.
-    init(path: String, in allowed: AllowedDirectories?, newFilesMask: UInt32? = nil) {
-        (self.path, self.allowed, self.newFilesMask) = (path, allowed, newFilesMask)
+    /// - Parameters:
+    ///   - tree: no link is followed between that directory, an absolute path, and the file.
+    ///   - newFilesMask: the permissions that a new file lacks; nil for those of `NewFiles.mask`.
+    init(path: String, below tree: String? = nil, in allowed: AllowedDirectories?, newFilesMask: UInt32? = nil) {
+        (self.path, self.tree, self.allowed, self.newFilesMask) = (path, tree, allowed, newFilesMask)
     }
 
     /// Opens the directory, or checks that an open one is still at the path. Throws `unauthorized` where it is not
@@ -22,6 +25,7 @@ struct DestinationFile {
         }
         guard !["", ".", ".."].contains(name) else { throw .file(path, "is not a regular file but a directory") }
         let found = try findDirectory()
+        if let tree { try found.check(directoryPath, isBelow: tree, of: path) }
         guard !ReservedDirectory.covers(found) else {
             throw .file(
                 path, "cannot be written: it would be in the root of the service, which only the service changes")
@@ -122,14 +126,9 @@ struct DestinationFile {
     /// Makes the names in the directory durable, together with other downloads into it.
     func syncDirectory() throws(StorageError) {
         try writing { () throws(SystemError) in
-            let directory = try opened()
-            try Self.syncs.run(try directory.status().key) { () throws(SystemError) in
-                try OpenFile.syncDirectory(".", in: directory)
-            }
+            try DirectorySync.sync(opened())
         }
     }
-
-    private static let syncs = SharedSync<FileStatus.Key>()
 
     private func findDirectory() throws(StorageError) -> OpenFile {
         func reason(_ error: SystemError) -> StorageError {
@@ -164,7 +163,9 @@ struct DestinationFile {
         do throws(SystemError) { return try body() } catch { throw unwritable(error) }
     }
 
-    func unwritable(_ error: SystemError) -> StorageError { .file(path, "cannot be written: \(error.reason)") }
+    func unwritable(_ error: SystemError) -> StorageError {
+        .file(path, "cannot be written: \(error.reason)").with(\.code, error.isFull ? .quotaExceeded : .unknown)
+    }
 
     private var name: String { path.fileName }
     private var directoryPath: String { path.parentPath }

@@ -86,9 +86,11 @@ package final class DirectoryTree: LocalTree {
         }
     }
 
-    package func remove(_ path: String) async throws(StorageError) -> Bool {
+    package func remove(_ path: String, _ version: LocalVersion?) async throws(StorageError) -> Bool {
         try checkWriting(path)
-        return try await run { [directories] () throws(StorageError) in try directories.find(path)?.remove() ?? false }
+        return try await run { [directories] () throws(StorageError) in
+            try directories.find(path)?.remove(version) ?? false
+        }
     }
 
     private func checkWriting(_ path: String) throws(StorageError) {
@@ -124,10 +126,18 @@ private struct TreeFile {
         }
     }
 
-    func remove() throws(StorageError) -> Bool {
-        guard let kind = try status()?.kind else { return false }
+    func remove(_ version: LocalVersion?) throws(StorageError) -> Bool {
+        guard let status = try status() else { return false }
+        let kind = status.kind
         guard kind == .regular || kind == .link else { throw .file(path, "is not a regular file but \(kind.name)") }
-        do throws(SystemError) { return try directory.remove(name) } catch {
+        guard version == nil || version == LocalVersion(status) else {
+            throw .file(path, "was changed meanwhile, so it is not removed")
+        }
+        do throws(SystemError) {
+            guard try directory.remove(name) else { return false }
+            try DirectorySync.sync(directory)
+            return true
+        } catch {
             throw .file(path, "cannot be removed: \(error.reason)")
         }
     }
@@ -239,7 +249,7 @@ extension DirectoryReader.Source {
         do throws(SystemError) {
             return LocalEntry(path, try directory.status(of: entry.name), in: location)
         } catch {
-            return error == .notFound ? nil : LocalEntry(path, .other("cannot be inspected: \(error.reason)"))
+            return error == .notFound ? nil : LocalEntry(path, .unknown("cannot be inspected: \(error.reason)"))
         }
     }
 }
@@ -254,7 +264,14 @@ extension LocalEntry {
     /// - Parameter location: of the directory that has it.
     fileprivate init(_ path: String, _ status: FileStatus, in location: String?) {
         self.init(path, Kind(path.fileName, status, in: location))
-        if kind == .file { size = status.size }
+        if kind == .file { (size, version) = (status.size, LocalVersion(status)) }
+    }
+}
+
+extension LocalVersion {
+    fileprivate init(_ status: FileStatus) {
+        let (seconds, nanoseconds) = (status.changed.seconds, status.changed.nanoseconds)
+        self.init(inode: status.inode, changed: seconds &* 1_000_000_000 &+ nanoseconds)
     }
 }
 

@@ -23,8 +23,13 @@ package struct SourceFile {
     }
 
     /// Returns the current identity of the file. Throws like `init`.
-    package static func inspect(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> FileIdentity {
+    ///
+    /// - Parameter tree: no link is followed between that directory, an absolute path, and the file.
+    package static func inspect(
+        _ path: String, below tree: String? = nil, in allowed: AllowedDirectories?
+    ) throws(StorageError) -> FileIdentity {
         let file = try open(path, in: allowed)
+        if let tree { try file.check(path, isBelow: tree, of: path) }
         var identity = FileIdentity(try status(of: file, path), generation: file.inodeGeneration)
         identity.ends = try ends(of: file, identity.size, path)
         return identity

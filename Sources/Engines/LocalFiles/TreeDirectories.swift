@@ -212,6 +212,7 @@ extension TreeDirectories {
                 directory = try OpenFile(placeOfDirectory: name, in: parent)
             } catch  where error == .notFound {
                 _ = try parent.makePublicDirectory(name, mask: mask)
+                try DirectorySync.sync(parent)
                 directory = try OpenFile(placeOfDirectory: name, in: parent)
             }
             guard !ReservedDirectory.has(try directory.status().key) else { throw .reserved }
@@ -223,6 +224,24 @@ extension TreeDirectories {
             }
             throw .file(path, "cannot be created: \(error.reason)")
         }
+    }
+}
+
+extension OpenFile {
+    /// Throws unless the file, or directory, is where its path below a tree says: a link below the tree was followed.
+    ///
+    /// - Parameters:
+    ///   - path: an absolute path that begins with that of the tree.
+    ///   - file: for the error.
+    func check(_ path: String, isBelow tree: String, of file: String) throws(StorageError) {
+        guard let found = names else { return }
+        let root: OpenFile
+        do throws(ClientPath.Failure) { root = try ClientPath.find(tree, isDirectory: true) } catch {
+            throw .file(file, "is no longer below \(tree), which cannot be opened")
+        }
+        let rest = Array(path.utf8.dropFirst(tree.utf8.count)).names
+        guard let start = root.names, found != start + rest else { return }
+        throw .file(file, "cannot be used: a directory between it and \(tree) became a link, or was moved")
     }
 }
 

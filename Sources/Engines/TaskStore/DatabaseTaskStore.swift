@@ -17,7 +17,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
     /// Uses a database with `Schema.tasks`, which an engine has opened after recovering `files`.
     package init(_ files: TaskFiles, _ database: RootDatabase, place: String, threads: WorkerThreads) {
         (self.files, self.database, self.place, self.threads) = (files, database, place, threads)
-        folders = FolderFiles(in: files.root, place: place)
+        folders = FolderFiles(files, place: place)
     }
 
     /// Opens a database of its own, for an engine that stores no objects in the root.

@@ -61,6 +61,18 @@ final class FolderDirectory: Sendable {
     /// SQLite follows no links, so a path for it has none.
     func path(of name: String) throws(StorageError) -> String { "\(try open().location ?? path)/\(name)" }
 
+    /// Whether a new file has no room. SQLite does not say why it could not create its log.
+    var isFull: Bool {
+        do {
+            try OpenFile(unnamedIn: open()).write([UInt8](repeating: 0, count: 4096), at: 0)
+            return false
+        } catch let error as SystemError {
+            return error.isFull
+        } catch {
+            return (error as? StorageError)?.code == .quotaExceeded
+        }
+    }
+
     /// For messages.
     var path: String {
         switch home {

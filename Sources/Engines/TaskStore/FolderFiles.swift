@@ -12,6 +12,8 @@ package final class FolderFiles: FolderStore {
     private struct Weak { weak var plan: FolderPlanFile? }
 
     let directory: FolderDirectory
+    /// The ends of tasks that their plans have no room for. Nil where no task outlives the process.
+    let tombstones: Tombstones?
     /// The engine or endpoint that the tasks belong to.
     private let place: String
     let threads = WorkerThreads("folders", limit: 2)
@@ -19,13 +21,13 @@ package final class FolderFiles: FolderStore {
     private let inUse = Mutex<[Weak]>([])
 
     /// In the directory `folders` of a root. Tasks of other places can only be listed, ended and forgotten.
-    package init(in root: StorageRoot, place: String) {
-        (directory, self.place) = (FolderDirectory(in: root), place)
+    package init(_ files: TaskFiles, place: String) {
+        (directory, tombstones, self.place) = (FolderDirectory(in: files.root), files.tombstones, place)
     }
 
     /// In a new directory that is removed with the process.
     package init(temporaryIn parent: String) {
-        (directory, place) = (FolderDirectory(temporaryIn: parent), "")
+        (directory, tombstones, place) = (FolderDirectory(temporaryIn: parent), nil, "")
     }
 
     /// Closes all files; later uses fail.
@@ -62,11 +64,29 @@ package final class FolderFiles: FolderStore {
                 found.append(
                     .success(
                         StoredFolder(
-                            plan: plan, request: row.request, stage: row.stage, number: row.number, began: row.began,
+                            plan: plan, request: row.request, stage: await stage(of: plan, row), number: row.number,
+                            began: row.began,
                             endpoint: row.place == place ? nil : row.place.withoutSecretParts)))
             }
         }
         return found
+    }
+
+    /// An end that only a slot has is stored in the plan, if there is room for it now.
+    private func stage(of plan: FolderPlanFile, _ row: FolderRow) async -> FolderStage {
+        guard let tombstones else { return row.stage }
+        if case .ended = row.stage {
+            tombstones.release(row.id)
+            return row.stage
+        }
+        guard let end = tombstones.found[row.id] else {
+            // A task continues without a slot, like other tasks.
+            await threads.run { try? tombstones.reserve(for: row.id) }
+            return row.stage
+        }
+        let stage = end.stage(began: row.began)
+        try? await plan.keep(stage)
+        return stage
     }
 
     /// Those that have a file. Removes what SQLite has left beside files that are gone.
@@ -90,7 +110,11 @@ package final class FolderFiles: FolderStore {
         for found in try await abandoned.stored() {
             do throws(StorageError) {
                 let stored = try found.get()
-                if stored.endpoint == nil { try await take(stored.plan.id, from: abandoned.directory) }
+                guard stored.endpoint == nil else { continue }
+                guard abandoned.tombstones?.found[stored.plan.id] == nil else {
+                    throw StorageError(.quotaExceeded, "The plan of task \(stored.plan.id) has no room for its end.")
+                }
+                try await take(stored.plan.id, from: abandoned.directory)
             } catch {
                 complain("\(error.message) It is kept in \(abandoned.directory.path).")
             }

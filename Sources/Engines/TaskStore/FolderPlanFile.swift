@@ -37,28 +37,32 @@ final class FolderPlanFile: FolderPlan {
         try await use { state in
             guard Self.isName(self.id) else { throw StorageError(.internalError, "\(self.id) names no file.") }
             try self.directory.check()
-            try self.makeFile()
             do {
+                try self.files.tombstones?.reserve(for: self.id)
+                try self.makeFile()
                 let database = try self.opened(&state)
                 try self.transaction(database) {
                     try database.insertFolder(self.id, request, place: place, number: number, began: began)
                 }
             } catch {
+                // Before the removal makes room.
+                let failure = self.described(error)
                 state = State(isRemoved: true)
                 self.removeFiles()
-                throw error
+                throw failure
             }
         }
     }
 
     /// Only its owner may read and write it: SQLite gives its log the same permissions.
-    private func makeFile() throws(StorageError) {
-        let opened = try directory.open()
-        do throws(SystemError) { _ = try OpenFile(name, [.readingAndWriting, .new, .noLink], in: opened) } catch {
-            throw StorageError(
-                error.isFull ? .quotaExceeded : .unknown,
-                "The task cannot be kept: \(directory.path)/\(name): \(error.reason).")
-        }
+    private func makeFile() throws {
+        _ = try OpenFile(name, [.readingAndWriting, .new, .noLink], in: directory.open())
+    }
+
+    private var path: String { "\(directory.path)/\(name)" }
+
+    static func isThere(_ task: String, in root: StorageRoot) -> Bool {
+        isName(task) && (try? root.directory.status(of: "\(FolderDirectory.name)/\(task)\(ending)")) != nil
     }
 
     /// What an earlier process has left, and closes the file. Nil for a file of a task that did not begin, which goes.
@@ -78,9 +82,9 @@ final class FolderPlanFile: FolderPlan {
                 self.removeFiles()
                 return .success(nil)
             } catch {
-                let path = "\(self.directory.path)/\(self.name)"
                 return .failure(
-                    StorageError(.internalError, "The task over a folder in \(path) cannot be restored: \(error)."))
+                    StorageError(
+                        .internalError, "The task over a folder in \(self.path) cannot be restored: \(error)."))
             }
         }
     }
@@ -97,7 +101,8 @@ final class FolderPlanFile: FolderPlan {
         let path = try directory.path(of: name)
         // SQLite would create a new one.
         guard try FileStatus(ofPath: path, followingLinks: false).kind == .regular else { throw SystemError.link }
-        let database = try Database(path: path, applicationID: StorageRoot.applicationID)
+        // Without a file of shared memory, which a full disk has no room for.
+        let database = try Database(path: path, applicationID: StorageRoot.applicationID, isExclusive: true)
         // KiB.
         try database.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -1024")
         try database.migrate([.folders])
@@ -116,6 +121,7 @@ final class FolderPlanFile: FolderPlan {
 
     /// The file first: without it the others mean nothing, and the next start removes them.
     private func removeFiles() {
+        files.tombstones?.release(id)
         guard (try? directory.check()) != nil, let opened = try? directory.open() else { return }
         for ending in [""] + Self.companions { _ = try? opened.remove(name + ending) }
     }
@@ -137,7 +143,7 @@ final class FolderPlanFile: FolderPlan {
         _ body: @escaping @Sendable (inout State) throws -> Value
     ) async throws(StorageError) -> Value {
         try await queue.run { state throws(StorageError) in
-            do { return try body(&state) } catch { throw .folder(error) }
+            do { return try body(&state) } catch { throw self.described(error) }
         }
     }
 
@@ -150,7 +156,7 @@ final class FolderPlanFile: FolderPlan {
         }
     }
 
-    private func write<Value: Sendable>(
+    func write<Value: Sendable>(
         _ change: @escaping @Sendable (Database) throws -> Value
     ) async throws(StorageError) -> Value {
         try await use { state in
@@ -177,10 +183,6 @@ extension FolderPlanFile {
         try await write { try $0.note(objects) }
     }
 
-    func unknown(_ paths: [String]) async throws(StorageError) -> Set<String> {
-        try await read { try $0.unknown(paths) }
-    }
-
     func hasItems(below path: String) async throws(StorageError) -> Bool {
         try await read { try $0.hasItems(below: path) }
     }
@@ -195,7 +197,14 @@ extension FolderPlanFile {
 
     func update(_ items: [FolderItem]) async throws(StorageError) { try await write { try $0.update(items) } }
 
-    func renew() async throws(StorageError) { try await write { try $0.renewItems() } }
+    func renew() async throws(StorageError) -> Bool {
+        try await write { [id, files] database in
+            try files.tombstones?.erase(id)
+            try files.tombstones?.reserve(for: id)
+            try database.renewItems()
+            return try database.nextDirectory() != nil
+        }
+    }
 
     func items(_ states: [FolderItem.State], after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
     {
@@ -207,25 +216,43 @@ extension FolderPlanFile {
     /// After an end the file is closed. After a success or a cancellation it has failed and refused items alone.
     func keep(_ stage: FolderStage) async throws(StorageError) {
         try await use { state in
-            let database = try self.opened(&state)
-            let isDryRun = try self.transaction(database) {
-                try database.setStage(stage)
-                return try database.folder()?.request.isDryRun ?? true
+            guard case .ended(let outcome, let time) = stage else { return try self.store(stage, &state) }
+            defer { state.database = nil }
+            do {
+                try self.store(stage, &state)
+            } catch {
+                do { try self.writeTombstone(RecordedEnd(outcome, time)) } catch _ { throw error }
+                return
             }
-            guard case .ended(let outcome, _) = stage else { return }
-            if outcome == .succeeded || outcome == .cancelled, !isDryRun {
-                // The end is stored, and matters more than the room.
-                try? self.transaction(database) { try database.prune() }
-            }
-            state.database = nil
+            self.files.tombstones?.release(self.id)
         }
     }
-}
 
-extension StorageError {
-    fileprivate static func folder(_ error: any Error) -> StorageError {
+    private func store(_ stage: FolderStage, _ state: inout State) throws {
+        let database = try opened(&state)
+        let isDryRun = try transaction(database) {
+            try database.setStage(stage)
+            return try database.folder()?.request.isDryRun ?? true
+        }
+        guard case .ended(let outcome, _) = stage, outcome == .succeeded || outcome == .cancelled, !isDryRun else {
+            return
+        }
+        // The end is stored, and matters more than the room.
+        try? transaction(database) { try database.prune() }
+    }
+
+    private func writeTombstone(_ end: RecordedEnd) throws {
+        guard let tombstones = files.tombstones else { throw SystemError.noSpace }
+        try directory.check()
+        try tombstones.write(end, of: id)
+    }
+
+    private func described(_ error: any Error) -> StorageError {
+        if let error = error as? DatabaseError, error.isIO, !error.isFull, directory.isFull {
+            return StorageError(.quotaExceeded, "There is no room left for the database: \(error).")
+        }
         guard let error = error as? SystemError else { return .database(error) }
         return StorageError(
-            error.isFull ? .quotaExceeded : .unknown, "The plan of a task over a folder failed: \(error.reason).")
+            error.isFull ? .quotaExceeded : .unknown, "The task cannot be kept: \(path): \(error.reason).")
     }
 }

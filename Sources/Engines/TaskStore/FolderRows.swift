@@ -22,6 +22,7 @@ extension Database {
         var name = "ended", outcome: String?, failure: String?, ended: Timestamp?
         switch stage {
         case .planning: name = "planning"
+        case .completing: name = "completing"
         case .working: name = "working"
         case .ended(.succeeded, let time): (outcome, ended) = ("success", time)
         case .ended(.cancelled, let time): (outcome, ended) = ("cancelled", time)
@@ -76,10 +77,12 @@ extension FolderStage {
     fileprivate init(_ row: borrowing Row) throws {
         let stage = try row.text("stage")
         guard stage == "ended" else {
-            guard stage == "planning" || stage == "working" else {
-                throw Unreadable(description: "its stage is \(stage)")
+            switch stage {
+            case "planning": self = .planning
+            case "completing": self = .completing
+            case "working": self = .working
+            default: throw Unreadable(description: "its stage is \(stage)")
             }
-            self = stage == "planning" ? .planning : .working
             return
         }
         let time = Timestamp(microseconds: try row.integer("ended"))
@@ -117,9 +120,9 @@ extension Database {
             try run(
                 """
                 INSERT OR IGNORE INTO items
-                (path, action, state, size, error, generation, theirSize, md5, crc32c)
-                VALUES (:path, :action, :state, :size, :error, :generation, :theirSize, :md5, :crc32c)
-                """, known + .object(item.object))
+                (path, action, state, size, error, generation, theirSize, md5, crc32c, inode, changed)
+                VALUES (:path, :action, :state, :size, :error, :generation, :theirSize, :md5, :crc32c, :inode, :changed)
+                """, known + .object(item.object) + .version(item.version))
         }
         for directory in directories {
             try run("INSERT OR IGNORE INTO directories (path) VALUES (:path)", ["path": .path(directory)])
@@ -134,7 +137,7 @@ extension Database {
         try run("DELETE FROM directories WHERE path = :path", ["path": .path(path)])
     }
 
-    /// Returns the paths that no item has.
+    /// Returns the paths that no item has, and that are below none that is refused or has failed.
     func note(_ objects: [(path: String, object: FolderObject)]) throws -> Set<String> {
         var unknown: Set<String> = []
         for (path, object) in objects {
@@ -142,25 +145,29 @@ extension Database {
                 UPDATE items SET generation = :generation, theirSize = :theirSize, md5 = :md5, crc32c = :crc32c
                 WHERE path = :path
                 """
-            if try run(sql, .object(object) + ["path": .path(path)]) == 0 { unknown.insert(path) }
+            guard try run(sql, .object(object) + ["path": .path(path)]) == 0 else { continue }
+            if try !isBelowUnknown(path) { unknown.insert(path) }
         }
         return unknown
     }
 
-    func unknown(_ paths: [String]) throws -> Set<String> {
-        var unknown: Set<String> = []
-        for path in paths {
-            let sql = "SELECT number FROM items WHERE path = :path"
-            if try first(sql, ["path": .path(path)], map: { _ in true }) == nil { unknown.insert(path) }
+    private func isBelowUnknown(_ path: String) throws -> Bool {
+        let bytes = Array(path.utf8)
+        let sql = "SELECT number FROM items WHERE path = :path AND state IN ('refused', 'failed')"
+        for end in bytes.indices where bytes[end] == UInt8(ascii: "/") {
+            if try first(sql, ["path": .blob(Array(bytes[..<end]))], map: { _ in true }) == true { return true }
         }
-        return unknown
+        return false
     }
 
-    /// Below an empty path is everything. Refused items do not count.
+    /// Below an empty path is everything. Transfers that are refused do not count.
     func hasItems(below path: String) throws -> Bool {
         // The byte behind the slash ends the range.
         let (start, end) = path.isEmpty ? ([], [0xFF]) : (Array("\(path)/".utf8), Array("\(path)0".utf8))
-        let sql = "SELECT number FROM items WHERE path >= :start AND path < :end AND state <> 'refused' LIMIT 1"
+        let sql = """
+            SELECT number FROM items
+            WHERE path >= :start AND path < :end AND action = 'transfer' AND state <> 'refused' LIMIT 1
+            """
         return try first(sql, ["start": .blob(start), "end": .blob(end)]) { _ in true } ?? false
     }
 
@@ -179,7 +186,14 @@ extension Database {
         }
     }
 
-    func renewItems() throws { try run("UPDATE items SET state = 'pending', error = NULL WHERE state = 'failed'") }
+    func renewItems() throws {
+        try execute(
+            """
+            INSERT OR IGNORE INTO directories (path) SELECT path FROM items WHERE state = 'failed' AND action = 'read';
+            DELETE FROM items WHERE state = 'failed' AND action = 'read';
+            UPDATE items SET state = 'pending', error = NULL WHERE state = 'failed';
+            """)
+    }
 
     /// In the order of their numbers. Each state and action is one walk of an index, however many other items there are.
     func items(
@@ -209,7 +223,11 @@ extension Database {
         if let kept { return try FolderCounts(text: kept) }
         var counts = FolderCounts()
         try rows(
-            "SELECT state, action, count(*) AS count, sum(size) AS bytes FROM items GROUP BY state, action"
+            // A sum of integers fails beyond 64 bits.
+            """
+            SELECT state, action, count(*) AS count, CAST(min(total(size), 9e18) AS INTEGER) AS bytes
+            FROM items GROUP BY state, action
+            """
         ) { row in
             counts.add(
                 try row.action, try row.state, try row.integer("count"), try row.integer("bytes"))
@@ -226,13 +244,14 @@ extension FolderCounts {
         case .refused: return refused += count
         case .failed: failed += count
         case .done where action == .delete: deleted += count
-        case .done: (completed, completedBytes) = (completed + count, completedBytes + bytes)
-        case .unchanged: (unchanged, completedBytes) = (unchanged + count, completedBytes + bytes)
+        case .done: (completed, completedBytes) = (completed + count, completedBytes.addingSaturated(bytes))
+        case .unchanged: (unchanged, completedBytes) = (unchanged + count, completedBytes.addingSaturated(bytes))
         case .pending: break
         }
         switch action {
-        case .transfer: (total, totalBytes) = (total + count, totalBytes + bytes)
+        case .transfer: (total, totalBytes) = (total + count, totalBytes.addingSaturated(bytes))
         case .delete: toDelete += count
+        case .read: break
         }
     }
 }
@@ -243,6 +262,9 @@ extension FolderItem {
             try row.path, try row.action, try row.state, size: try row.integer("size"),
             error: try row.textOrNil("error").map(StorageError.init(text:)))
         number = try row.integer("number")
+        if let inode = try row.integerOrNil("inode") {
+            version = LocalVersion(inode: UInt64(bitPattern: inode), changed: try row.integer("changed"))
+        }
         guard let generation = try row.integerOrNil("generation") else { return }
         object = FolderObject(
             generation: generation, size: try row.integer("theirSize"), md5: try row.blobOrNil("md5"),
@@ -285,5 +307,9 @@ extension Values {
             "generation": .integer(object?.generation), "theirSize": .integer(object?.size), "md5": .blob(object?.md5),
             "crc32c": .integer(object?.crc32c.map(Int64.init)),
         ]
+    }
+
+    fileprivate static func version(_ version: LocalVersion?) -> Values {
+        ["inode": .integer(version.map { Int64(bitPattern: $0.inode) }), "changed": .integer(version?.changed)]
     }
 }

@@ -15,7 +15,7 @@ extension Schema {
                     CREATE TABLE items (
                         number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, action TEXT NOT NULL,
                         state TEXT NOT NULL, size INTEGER NOT NULL, generation INTEGER, theirSize INTEGER, md5 BLOB,
-                        crc32c INTEGER, error TEXT);
+                        crc32c INTEGER, inode INTEGER, changed INTEGER, error TEXT);
                     CREATE INDEX byState ON items (state, action, number, size);
                     CREATE TABLE directories (number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE);
                     """)

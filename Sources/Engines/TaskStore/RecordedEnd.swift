@@ -9,6 +9,8 @@ struct RecordedEnd: Codable, Equatable {
     private var isInDoubt: Bool?
     private var error: StorageError?
     private var stored: Stored?
+    /// A task over a folder has succeeded.
+    private var isDone: Bool?
 
     private struct Stored: Codable, Equatable {
         var generation, metageneration, size: Int64
@@ -29,11 +31,27 @@ struct RecordedEnd: Codable, Equatable {
         return record.ended(.succeeded(metadata), at: time)
     }
 
+    /// The same for a task over a folder, which began at `began`.
+    func stage(began: Timestamp) -> FolderStage {
+        let time = self == .unreadable ? began : time
+        if isDone == true { return .ended(.succeeded, at: time) }
+        return .ended(isCancelled ? .cancelled : .failed(error ?? Self.unknown), at: time)
+    }
+
     private static let unknown = StorageError(.unknown, "The task has ended; it could not be kept how.")
 
-    private static let unreadable = RecordedEnd(.failed(unknown), Timestamp(microseconds: 0))
+    private static let unreadable = RecordedEnd(TaskOutcome.failed(unknown), Timestamp(microseconds: 0))
 
-    private init(_ outcome: TaskOutcome, _ time: Timestamp) {
+    init(_ outcome: FolderOutcome, _ time: Timestamp) {
+        self.time = time
+        switch outcome {
+        case .succeeded: isDone = true
+        case .cancelled: isCancelled = true
+        case .failed(let error): self.error = error
+        }
+    }
+
+    init(_ outcome: TaskOutcome, _ time: Timestamp) {
         self.time = time
         switch outcome {
         case .cancelled: isCancelled = true
@@ -49,13 +67,10 @@ struct RecordedEnd: Codable, Equatable {
 }
 
 extension RecordedEnd {
-    static func slot(for record: TaskRecord, size: Int) -> [UInt8] {
-        var slot = Array("\(record.id)\n".utf8)
-        if case .ended(let outcome, let time) = record.stage {
-            let room = size - slot.count
-            let end = RecordedEnd(outcome, time)
-            slot += end.line(within: room) ?? end.shortened.line(within: room) ?? []
-        }
+    func slot(for task: String, size: Int) -> [UInt8] {
+        var slot = Array("\(task)\n".utf8)
+        let room = size - slot.count
+        slot += line(within: room) ?? shortened.line(within: room) ?? []
         return slot + [UInt8](repeating: 0, count: size - slot.count)
     }
 

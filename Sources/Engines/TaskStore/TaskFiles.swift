@@ -25,10 +25,10 @@ package struct TaskFiles: Sendable {
     }
 
     /// Records the ends that an earlier process could only write to slots. Where there is no room for that yet, the
-    /// slots count.
+    /// slots count. Those of tasks over folders are for their plans.
     private func recordEnds(in database: Database) throws {
         try withTombstones { () throws(SystemError) in try tombstones.load() }
-        let ends = tombstones.found
+        let ends = tombstones.found.filter { !FolderPlanFile.isThere($0.key, in: root) }
         do {
             try root.transaction(in: database) { for (task, end) in ends { try database.end(task, as: end) } }
         } catch let error as DatabaseError where error.isFull { return }
@@ -49,7 +49,9 @@ package struct TaskFiles: Sendable {
 
     func writeTombstone(of record: TaskRecord) throws(StorageError) {
         try root.check()
-        try withTombstones { () throws(SystemError) in try tombstones.write(endOf: record) }
+        guard case .ended(let outcome, let time) = record.stage else { return }
+        let end = RecordedEnd(outcome, time)
+        try withTombstones { () throws(SystemError) in try tombstones.write(end, of: record.id) }
     }
 
     private func withTombstones(_ body: () throws(SystemError) -> Void) throws(StorageError) {

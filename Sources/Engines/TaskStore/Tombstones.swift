@@ -65,11 +65,11 @@ final class Tombstones: Sendable {
         }
     }
 
-    func write(endOf record: TaskRecord) throws(SystemError) {
+    func write(_ end: RecordedEnd, of task: String) throws(SystemError) {
         try state.withLock { state throws(SystemError) in
-            guard let file = state.file, let slot = state.slotOf[record.id] else { throw .noSpace }
-            state.written[slot] = record.id
-            try file.write(RecordedEnd.slot(for: record, size: Self.slotSize), inSlot: slot)
+            guard let file = state.file, let slot = state.slotOf[task] else { throw .noSpace }
+            state.written[slot] = task
+            try file.write(end.slot(for: task, size: Self.slotSize), inSlot: slot)
         }
     }
 

@@ -23,7 +23,9 @@ public protocol Backend: Sendable {
     var takesAnyPiece: Bool { get }
 
     /// Inspects a local file before its upload. Throws `unknown` that names path and reason.
-    func inspect(file path: String) async throws(StorageError) -> FileIdentity
+    ///
+    /// - Parameter tree: no link is followed between that directory, an absolute path, and the file.
+    func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity
     func beginUpload(_ upload: Upload) -> any UploadSession
     /// A local directory, an absolute path, that a task over a folder reads, or writes.
     func localTree(_ directory: String, isWritten: Bool) -> any LocalTree

@@ -10,6 +10,8 @@ public struct Download: Sendable {
     public var task: String
     /// The task over a folder that it belongs to.
     public var folder: String?
+    /// No link is followed between that directory, an absolute path, and the file.
+    public var tree: String?
     /// An earlier process began the download, and may have left a partial file.
     public var isRestored = false
     /// Records the task, durably: called before the download leaves a file that only the record finds. Nil where that

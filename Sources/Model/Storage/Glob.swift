@@ -3,6 +3,9 @@
 /// All positions in the pattern that the beginning of a name can lead to are kept together, so matching takes at most
 /// the product of both lengths.
 package struct Glob: Sendable {
+    /// Why a text is no pattern, as a sentence without its subject.
+    package struct Invalid: Error, Equatable { package let reason: String }
+
     private let steps: [Step]
 
     fileprivate enum Step: Sendable {
@@ -20,8 +23,8 @@ package struct Glob: Sendable {
         case folders
     }
 
-    /// `**/` at the beginning of a segment may stand for nothing.
-    package init(_ pattern: some Sequence<Unicode.Scalar>) { steps = Self.steps(Array(pattern)) }
+    /// `**/` at the beginning of a segment may stand for nothing. Throws for brackets that stand for no character.
+    package init(_ pattern: String) throws(Invalid) { steps = try Self.steps(Array(pattern.unicodeScalars)) }
 
     /// Nothing but `*` and `**` has a meaning.
     package init(stars pattern: String) {
@@ -49,42 +52,18 @@ package struct Glob: Sendable {
         }
     }
 
-    package func matches(_ name: String) -> Bool { positions(after: name.unicodeScalars)[steps.count] }
+    package func matches(_ name: String) -> Bool { match(name).isComplete }
 
     /// Names below this folder may match.
-    package func mayMatchBelow(_ folder: String) -> Bool {
-        positions(after: (folder + "/").unicodeScalars).contains(true)
+    package func mayMatchBelow(_ folder: String) -> Bool { match(folder + "/").isPossible }
+
+    private func match(_ name: String) -> Match {
+        var match = Match(self)
+        for scalar in name.unicodeScalars where match.isPossible { match.take(scalar) }
+        return match
     }
 
-    private func positions(after name: String.UnicodeScalarView) -> [Bool] {
-        var positions = [Bool](repeating: false, count: steps.count + 1)
-        positions[0] = true
-        leaveOut(&positions)
-        for scalar in name {
-            var next = [Bool](repeating: false, count: steps.count + 1)
-            for (index, step) in steps.enumerated() where positions[index] {
-                let (stays, advances) = step.takes(scalar)
-                if stays { next[index] = true }
-                if advances { next[index + 1] = true }
-            }
-            leaveOut(&next)
-            positions = next
-        }
-        return positions
-    }
-
-    /// Adds the positions behind steps that need no character.
-    private func leaveOut(_ positions: inout [Bool]) {
-        for (index, step) in steps.enumerated() where positions[index] {
-            switch step {
-            case .run, .everything: positions[index + 1] = true
-            case .option: (positions[index + 1], positions[index + 2]) = (true, true)
-            case .one, .any, .set, .folders: break
-            }
-        }
-    }
-
-    private static func steps(_ pattern: [Unicode.Scalar]) -> [Step] {
+    private static func steps(_ pattern: [Unicode.Scalar]) throws(Invalid) -> [Step] {
         var (steps, rest): ([Step], ArraySlice) = ([], pattern[...])
         while let first = rest.popFirst() {
             switch first {
@@ -102,27 +81,85 @@ package struct Glob: Sendable {
                     steps.append(.everything)
                 }
             case "?": steps.append(.any)
-            case "[":
-                guard let end = rest.dropFirst().firstIndex(of: "]") else { fallthrough }
-                steps.append(set(rest[..<end]))
-                rest = rest[(end + 1)...]
+            case "[": steps.append(try set(&rest))
             default: steps.append(.one(first))
             }
         }
         return steps
     }
 
-    /// - Parameter text: what is between the brackets.
-    private static func set(_ text: ArraySlice<Unicode.Scalar>) -> Step {
-        var (ranges, rest): ([ClosedRange<Unicode.Scalar>], ArraySlice) = ([], text)
+    /// - Parameter rest: what follows the `[`; then what follows its `]`. Directly behind `[` or `[!`, a `]` is a member.
+    private static func set(_ rest: inout ArraySlice<Unicode.Scalar>) throws(Invalid) -> Step {
         let isNegated = rest.first == "!" || rest.first == "^"
         if isNegated { rest = rest.dropFirst() }
-        while let low = rest.popFirst() {
+        guard let end = rest.dropFirst().firstIndex(where: { $0 == "]" || $0 == "/" }), rest[end] == "]",
+            rest.first != "/"
+        else { throw Invalid(reason: "has a [ without its ]; [[] is the character itself") }
+        var (ranges, members): ([ClosedRange<Unicode.Scalar>], ArraySlice) = ([], rest[..<end])
+        while let low = members.popFirst() {
             var high = low
-            if rest.first == "-", let bound = rest.dropFirst().first { (high, rest) = (bound, rest.dropFirst(2)) }
-            if low <= high { ranges.append(low...high) }
+            if members.first == "-", let bound = members.dropFirst().first {
+                (high, members) = (bound, members.dropFirst(2))
+            }
+            guard low <= high else { throw Invalid(reason: "has [\(low)-\(high)], which stands for no character") }
+            ranges.append(low...high)
         }
+        rest = rest[(end + 1)...]
         return .set(ranges, isNegated: isNegated)
+    }
+}
+
+extension Glob {
+    /// The positions in a pattern that the beginning of a name leads to.
+    package struct Match {
+        private let steps: [Step]
+        private var positions: [Bool]
+        /// The name may go on so that it matches.
+        package private(set) var isPossible = true
+        /// How many positions were looked at: for tests.
+        package private(set) var work = 0
+
+        package init(_ glob: Glob) {
+            steps = glob.steps
+            positions = [Bool](repeating: false, count: steps.count + 1)
+            restart()
+        }
+
+        /// What was taken matches.
+        package var isComplete: Bool { positions[steps.count] }
+
+        /// Forgets what was taken.
+        package mutating func restart() {
+            for index in positions.indices { positions[index] = index == 0 }
+            leaveOut()
+        }
+
+        /// From the last step to the first: what one step adds to the next is not looked at again.
+        package mutating func take(_ scalar: Unicode.Scalar) {
+            positions[steps.count] = false
+            for index in steps.indices.reversed() {
+                work += 1
+                guard positions[index] else { continue }
+                let (stays, advances) = steps[index].takes(scalar)
+                positions[index] = stays
+                if advances { positions[index + 1] = true }
+            }
+            leaveOut()
+        }
+
+        /// Adds the positions behind steps that need no character.
+        private mutating func leaveOut() {
+            isPossible = positions[steps.count]
+            for (index, step) in steps.enumerated() where positions[index] {
+                isPossible = true
+                work += 1
+                switch step {
+                case .run, .everything: positions[index + 1] = true
+                case .option: (positions[index + 1], positions[index + 2]) = (true, true)
+                case .one, .any, .set, .folders: break
+                }
+            }
+        }
     }
 }
 

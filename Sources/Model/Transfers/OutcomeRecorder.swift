@@ -8,6 +8,8 @@ import Storage
 @Loop final class OutcomeRecorder {
     private enum Pending {
         case ended(TaskRecord)
+        /// Of a task over a folder.
+        case planEnded(any FolderPlan, FolderStage)
         case forgotten
     }
 
@@ -48,14 +50,34 @@ import Storage
         }
     }
 
-    /// Records that a failed task runs again. False where the store has no record of its failure.
-    func reopen(_ record: TaskRecord) async throws(StorageError) -> Bool {
-        if pending[record.id] != nil { await settle() }
+    /// The same for a task over a folder.
+    func end(_ plan: any FolderPlan, _ stage: FolderStage, titled title: String) async {
+        do throws(StorageError) {
+            try await plan.keep(stage)
+            storeWorks()
+        } catch {
+            persistence.complain("Until it is kept how \(title) ended, it would survive a restart: \(error.message)")
+            pending[plan.id] = .planEnded(plan, stage)
+            retryLater()
+        }
+    }
+
+    /// Throws while it is not recorded how a task ended that is about to run again.
+    func checkEnd(of task: String, titled title: String) async throws(StorageError) {
+        if pending[task] != nil { await settle() }
         // That write would end it again.
-        guard pending[record.id] == nil else {
-            throw StorageError(.quotaExceeded, "It is not recorded yet how \(record.title) ended; try again later.")
+        guard pending[task] == nil else {
+            throw StorageError(.quotaExceeded, "It is not recorded yet how \(title) ended; try again later.")
                 .with(\.retryable, true)
         }
+    }
+
+    /// The plan of the task is removed.
+    func drop(_ task: String) { pending[task] = nil }
+
+    /// Records that a failed task runs again. False where the store has no record of its failure.
+    func reopen(_ record: TaskRecord) async throws(StorageError) -> Bool {
+        try await checkEnd(of: record.id, titled: record.title)
         let isOpen = try await persistence.store.reopen(record)
         storeWorks()
         return isOpen
@@ -82,7 +104,7 @@ import Storage
         await retry()
     }
 
-    /// Stops at the first failure.
+    /// Stops at the first failure, except that of a plan, which has a file of its own.
     private func retry() async {
         guard !isRetrying else { return }
         isRetrying = true
@@ -96,6 +118,8 @@ import Storage
             do throws(StorageError) {
                 switch end {
                 case .ended(let record): try await persistence.store.keep(record, isUrgent: true)
+                case .planEnded(let plan, let stage):
+                    do throws(StorageError) { try await plan.keep(stage) } catch { continue }
                 case .forgotten: try await persistence.store.forget([task])
                 }
             } catch {

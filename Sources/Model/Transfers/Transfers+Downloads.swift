@@ -7,28 +7,35 @@ extension Transfers {
     /// - Parameter isAwaited: the client learns of the task when it has ended. A short one is then recorded only when it
     ///   has to wait.
     public func download(
-        _ reference: Reference, to file: String, for client: TransferClient? = nil, isAwaited: Bool = false,
-        folder: String? = nil
+        _ reference: Reference, to file: String, for client: TransferClient? = nil, isAwaited: Bool = false
     ) async throws -> DownloadTask {
+        try await ready()
+        try reservePlace()
+        defer { tasksBegun -= 1 }
+        return try await make(reference, to: file, for: client, isAwaited: isAwaited)
+    }
+
+    /// The same, whatever the number of tasks is.
+    func make(
+        _ reference: Reference, to file: String, for client: TransferClient?, isAwaited: Bool,
+        folder: FolderTask? = nil
+    ) async throws(StorageError) -> DownloadTask {
         let reference = try reference.checkedAsObject("has no bytes")
         let client = orDefault(client)
-        try await ready()
-        if folder == nil { try reservePlace() } else { tasksBegun += 1 }
-        defer { tasksBegun -= 1 }
         let list = folder == nil ? downloads : folderDownloads
         let caller = client.caller(\.maxDownloadRetryTime)
         let retryTime = client.settings.maxDownloadRetryTime
         var request = TaskRequest(
             file: file, retryTime: retryTime, userProject: caller.userProject,
             hasOwnTokens: await caller.tokens?.isPersonal() ?? false)
-        request.newFilesMask = client.newFilesMask
+        (request.newFilesMask, request.tree) = (client.newFilesMask, folder?.request.directory)
         var record = TaskRecord(
             id: newTaskID(), kind: .download, number: list.newNumber(), began: time.now(), reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
-        record.folder = folder
+        record.folder = folder?.id
         let recordWriter = ends.map { TaskRecordWriter($0, record) }
         var download = Download(reference: reference, file: file, task: record.id, caller: caller)
-        download.folder = folder
+        (download.folder, download.tree) = (folder?.id, request.tree)
         download.newFilesMask = request.newFilesMask
         let session: any DownloadSession
         do throws(StorageError) {
@@ -55,7 +62,7 @@ extension Transfers {
     ) -> DownloadTask {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))
-        download.folder = record.folder
+        (download.folder, download.tree) = (record.folder, request.tree)
         download.isRestored = isRestored
         download.newFilesMask = request.newFilesMask
         download.bookmark = bookmark

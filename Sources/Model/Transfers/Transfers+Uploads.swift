@@ -25,14 +25,15 @@ extension Transfers {
     public func upload(
         file path: String, to reference: Reference, _ change: MetadataChange,
         if conditions: Preconditions = Preconditions(), for client: TransferClient? = nil, isAwaited: Bool = false,
-        folder: String? = nil
+        folder: FolderTask? = nil
     ) async throws -> UploadTask {
         try change.check()
         let client = orDefault(client)
         try await ready()
         let source: UploadSource, failure: StorageError?
         do throws(StorageError) {
-            (source, failure) = (.file(path: path, try await backend.inspect(file: path)), nil)
+            let identity = try await backend.inspect(file: path, below: folder?.request.directory)
+            (source, failure) = (.file(path: path, identity), nil)
         } catch {
             (source, failure) = (.file(path: path, .unknown), error)
         }
@@ -41,7 +42,7 @@ extension Transfers {
         guard folder == nil else {
             return try await make(
                 source, reference, change, conditions, client, contentTypeFrom: names, isAwaited: isAwaited,
-                folder: folder, failing: failure)
+                folder: folder?.id, failing: failure)
         }
         return try await create(
             source, reference, change, conditions, client, contentTypeFrom: names, isAwaited: isAwaited,

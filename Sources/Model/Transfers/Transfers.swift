@@ -41,6 +41,8 @@ import Storage
     lazy var arriving = ConcurrencyLimiter(limit: backend.downloadsAtOnce) { [weak self] in self?.released() }
     /// Uploads that wait for their clients delay no other task.
     lazy var fromClients = ConcurrencyLimiter(limit: .max) { [weak self] in self?.released() }
+    /// Each running task over a folder has directories and a plan open.
+    lazy var foldersRunning = ConcurrencyLimiter(limit: 16) { [weak self] in self?.released() }
     /// The unfinished uploads whose clients send the bytes in several requests, by the ids of their tasks. They count
     /// against `--max-upload-sessions` alone.
     var uploadSessions: [String: UploadTask] = [:]

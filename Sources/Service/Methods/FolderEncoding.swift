@@ -39,7 +39,8 @@ extension FolderItem {
         let object = try? request.object(path)
         return .object(
             .init(present: [
-                "path": .string(path), "action": .string(action == .delete ? "delete" : request.kind.rawValue),
+                "path": .string(path),
+                "action": .string(action == .transfer ? request.kind.rawValue : action.rawValue),
                 "state": .string(state.rawValue), "size": JSON(size), "reference": object?.result,
                 "error": error?.rpcError.json,
             ]))

@@ -67,7 +67,7 @@ extension Params {
     }
 
     /// A string of decimal digits, as in metadata, or an integer.
-    private mutating func version(_ name: String) throws(RPCError) -> Int64? {
+    mutating func version(_ name: String) throws(RPCError) -> Int64? {
         guard let value = take(name) else { return nil }
         let number =
             value.string.map { text in

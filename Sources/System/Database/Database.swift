@@ -19,28 +19,33 @@ public final class Database {
     ///   - applicationID: marks the program's files. A file with other contents is refused, untouched.
     ///   - busyTimeout: milliseconds to wait for another connection that holds the file; a sync on a busy disk takes
     ///     seconds.
+    ///   - isExclusive: no other connection, not even of another process, uses the file while it is open. SQLite needs
+    ///     no file of shared memory then.
     /// - Throws: what `isIO`, `isReadOnly`, `isBusy`, `isCorrupt` and `finding` tell apart; the error names the file.
-    public init(path: String, applicationID: Int32, busyTimeout: Int32 = 10_000) throws(DatabaseError) {
+    public init(path: String, applicationID: Int32, busyTimeout: Int32 = 10_000, isExclusive: Bool = false)
+        throws(DatabaseError)
+    {
         self.path = path
         if let reason = csqlite_load() { throw .libraryMissing(String(cString: reason), path: path) }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DatabaseError(CSQLITE_CANTOPEN, "not a path", path: path)
         }
         do throws(DatabaseError) {
-            try open(applicationID, busyTimeout)
+            try open(applicationID, busyTimeout, isExclusive)
         } catch  where error.isFull || error.isIO {
             // SQLite does not report why it could not create a log, so this includes a full disk.
             guard Reserve.release(path) else { throw error }
-            try open(applicationID, busyTimeout)
+            try open(applicationID, busyTimeout, isExclusive)
         }
     }
 
-    private func open(_ applicationID: Int32, _ busyTimeout: Int32) throws(DatabaseError) {
+    private func open(_ applicationID: Int32, _ busyTimeout: Int32, _ isExclusive: Bool) throws(DatabaseError) {
         let result = csqlite_open(path, &connection)
         let reason = csqlite_system_errno()
         do throws(DatabaseError) {
             guard connection != nil else { throw DatabaseError(CSQLITE_NOMEM, "out of memory", path: path) }
             try check(result)
+            if isExclusive { try execute("PRAGMA locking_mode = EXCLUSIVE") }
             try prepareFile(applicationID: applicationID, busyTimeout: busyTimeout, reason)
         } catch {
             abandon()
@@ -119,9 +124,7 @@ public final class Database {
             """)
         let isNew = try isNew(to: applicationID)
         guard csqlite_db_readonly(try opened()) == 0 else {
-            var error = DatabaseError(CSQLITE_READONLY, "the file may not be written", path: path)
-            error.systemErrno = openErrno
-            throw error
+            throw .readOnly(path, openErrno)
         }
         // Freed pages return to the file system. Files created without this setting reuse their free pages.
         if isNew { try execute("PRAGMA auto_vacuum = FULL") }

@@ -65,6 +65,18 @@ extension DatabaseError {
         return error
     }
 
+    /// SQLite has opened the file for reading alone, as it does after any failure to open it for writing.
+    static func readOnly(_ path: String, _ openErrno: Int32) -> Self {
+        let isRefused = [SystemError(code: 0), .denied, .notPermitted, .readOnlyFileSystem].contains(
+            SystemError(code: openErrno))
+        var error =
+            isRefused
+            ? Self(CSQLITE_READONLY, "the file may not be written", path: path)
+            : Self(CSQLITE_CANTOPEN, "the file cannot be opened for writing", path: path)
+        error.systemErrno = openErrno
+        return error
+    }
+
     static func libraryMissing(_ reason: String, path: String) -> Self {
         let advice = """
             SQLite is not on this machine (\(reason)): install the package libsqlite3-0 (Debian, Ubuntu), \

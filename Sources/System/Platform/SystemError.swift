@@ -21,6 +21,8 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     package static let notFound = SystemError(code: ENOENT)
     package static let exists = SystemError(code: EEXIST)
     package static let notDirectory = SystemError(code: ENOTDIR)
+    package static let denied = SystemError(code: EACCES)
+    package static let readOnlyFileSystem = SystemError(code: EROFS)
     package static let notPermitted = SystemError(code: EPERM)
     /// A pipe that nobody reads from, opened for writing without waiting.
     package static let noReader = SystemError(code: ENXIO)

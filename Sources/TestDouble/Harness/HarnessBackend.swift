@@ -28,8 +28,8 @@ package final class HarnessBackend: Backend {
     package var takesAnyPiece: Bool { engine.takesAnyPiece }
     package var changes: ChangeFeed? { engine.changes }
 
-    package func inspect(file path: String) async throws(StorageError) -> FileIdentity {
-        try await engine.inspect(file: path)
+    package func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
+        try await engine.inspect(file: path, below: tree)
     }
 
     package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree {

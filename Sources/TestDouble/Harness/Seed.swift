@@ -93,7 +93,7 @@ package struct Seed: Sendable {
         case .bytes(let bytes): source = .data(bytes)
         case .file(let path):
             names.insert(path, at: 0)
-            source = .file(path: path, try await backend.inspect(file: path))
+            source = .file(path: path, try await backend.inspect(file: path, below: nil))
         case .generated(let number, let size):
             source = .data(Self.bytes(number, size))
         }

@@ -35,7 +35,7 @@ import Testing
             found += piece
         }
         #expect(try await reader.next(most).isEmpty)
-        return found.sorted { $0.path < $1.path }
+        return found.map(\.withoutVersion).sorted { $0.path < $1.path }
     }
 
     private func object(_ bytes: [UInt8], md5: Bool = true, crc32c: Bool = true) -> FolderObject {
@@ -55,7 +55,7 @@ import Testing
                 LocalEntry("sub/deep", .directory), LocalEntry("sub/other", .file, size: 3),
             ])
         #expect(try await all(tree, in: "sub/deep").isEmpty)
-        #expect(try await tree.entry("sub/other") == LocalEntry("sub/other", .file, size: 3))
+        #expect(try await tree.entry("sub/other")?.withoutVersion == LocalEntry("sub/other", .file, size: 3))
         #expect(try await tree.entry("") == LocalEntry("", .directory))
         for missing in ["none", "none/none", "file/none", "sub/none"] { #expect(try await tree.entry(missing) == nil) }
         #expect(tree.absolute("sub/other") == path + "/sub/other" && tree.absolute("") == path)
@@ -86,7 +86,7 @@ import Testing
             let error = try await failure { _ = try await tree.read(way) }
             #expect(error.message == "Directory \(path)/\(way) cannot be read: Not a directory." && error.file != nil)
             #expect(try await tree.entry(way + "/secret") == nil)
-            #expect(try await tree.remove(way + "/secret") == false)
+            #expect(try await tree.remove(way + "/secret", nil) == false)
             #expect(try await tree.hasBytes(way + "/secret", of: object([1, 2, 3])) == false)
         }
         let error = try await failure { try await tree.makeParents(of: "link/new/file", newFilesMask: nil) }
@@ -99,7 +99,7 @@ import Testing
         let tree = tree()
         for error in [
             try await failure { _ = try await tree.read(way) }, try await failure { _ = try await tree.entry(way) },
-            try await failure { _ = try await tree.remove(way) },
+            try await failure { _ = try await tree.remove(way, nil) },
             try await failure { _ = try await tree.hasBytes(way, of: object([1])) },
             try await failure { try await tree.makeParents(of: way, newFilesMask: nil) },
         ] {
@@ -229,20 +229,20 @@ import Testing
         try #require(symlink(scratch.path + "/out/secret", path + "/sub/link") == 0)
         let tree = tree()
         for name in ["sub/other", "sub/link"] {
-            #expect(try await tree.remove(name))
-            #expect(try await !tree.remove(name))
+            #expect(try await tree.remove(name, nil))
+            #expect(try await !tree.remove(name, nil))
         }
         #expect(try contentsOf(scratch.path + "/out/secret") == [1, 2, 3])
-        for missing in ["none", "none/none", "file/none"] { #expect(try await !tree.remove(missing)) }
-        let error = try await failure { _ = try await tree.remove("sub") }
+        for missing in ["none", "none/none", "file/none"] { #expect(try await !tree.remove(missing, nil)) }
+        let error = try await failure { _ = try await tree.remove("sub", nil) }
         #expect(error == .file(path + "/sub", "is not a regular file but a directory"))
-        #expect(try await failure { _ = try await tree.remove("") }.file == path)
+        #expect(try await failure { _ = try await tree.remove("", nil) }.file == path)
         #expect(try names(in: path + "/sub") == ["deep"])
     }
 
     @Test func `A tree that is read is not changed`() async throws {
         let tree = tree(isWritten: false)
-        #expect(try await failure { _ = try await tree.remove("file") }.code == .internalError)
+        #expect(try await failure { _ = try await tree.remove("file", nil) }.code == .internalError)
         let error = try await failure { try await tree.makeParents(of: "new/file", newFilesMask: nil) }
         #expect(error.code == .internalError)
         #expect(try names(in: path) == ["file", "sub"])
@@ -250,14 +250,58 @@ import Testing
 
     // MARK: - Changes meanwhile
 
+    @Test(arguments: ["written", "replaced", "renamed", "chmod"])
+    func `A file that was changed after it was listed is not removed`(how: String) async throws {
+        let tree = tree(), file = path + "/file"
+        let version = try #require(try await tree.entry("file")?.version)
+        switch how {
+        case "written": _ = try scratch.file("tree/file", [1, 2, 4])
+        case "replaced":
+            try #require(rename(path + "/sub/other", file) == 0)
+        case "renamed": try #require(rename(file, file + "2") == 0 && rename(file + "2", file) == 0)
+        default: try #require(chmod(file, 0o640) == 0)
+        }
+        let error = try await failure { _ = try await tree.remove("file", version) }
+        #expect(error == .file(file, "was changed meanwhile, so it is not removed"))
+        #expect(try await tree.remove("file", try await tree.entry("file")?.version))
+    }
+
+    @Test(arguments: [false, true])
+    func `Below a tree no link is followed to a file that is read or written`(isAllowed: Bool) async throws {
+        let policy =
+            isAllowed ? try FileAccessPolicy(reading: [scratch.path], writing: [scratch.path]) : .everywhere
+        let named = scratch.path + "/named"
+        try #require(symlink(path, named) == 0)
+        for root in [path, named, path + "/."] {
+            for name in ["file", "sub/other", "sub/deep/new"] {
+                var target = DestinationFile(path: "\(root)/\(name)", below: root, in: policy.writing)
+                try target.open()
+                guard name != "sub/deep/new" else { continue }
+                _ = try SourceFile.inspect("\(root)/\(name)", below: root, in: policy.reading)
+            }
+        }
+        try #require(rename(path + "/sub", path + "/moved") == 0)
+        try #require(symlink(scratch.path + "/out", path + "/sub") == 0)
+        for root in [path, named] {
+            let file = root + "/sub/secret"
+            let error = StorageError.file(
+                file, "cannot be used: a directory between it and \(root) became a link, or was moved")
+            #expect(try await failure { _ = try SourceFile.inspect(file, below: root, in: policy.reading) } == error)
+            var target = DestinationFile(path: file, below: root, in: policy.writing)
+            #expect(try await failure { try target.open() } == error)
+        }
+        // A client that names the file means it.
+        _ = try SourceFile.inspect(path + "/sub/secret", in: policy.reading)
+    }
+
     @Test func `A directory that was replaced is found anew`() async throws {
         let tree = tree()
         #expect(try await tree.entry("sub/other") != nil)
         try #require(rename(path + "/sub", scratch.path + "/moved") == 0)
-        #expect(try await tree.entry("sub/other") == nil)
-        #expect(try await !tree.remove("sub/other"))
+        #expect(try await tree.entry("sub/other")?.withoutVersion == nil)
+        #expect(try await !tree.remove("sub/other", nil))
         try #require(symlink(scratch.path + "/moved", path + "/sub") == 0)
-        #expect(try await !tree.remove("sub/other"))
+        #expect(try await !tree.remove("sub/other", nil))
         #expect(try contentsOf(scratch.path + "/moved/other") == [1, 2, 3])
         try #require(unlink(path + "/sub") == 0)
         try await tree.makeParents(of: "sub/new", newFilesMask: nil)
@@ -273,7 +317,7 @@ import Testing
         #expect(try await named.entry("sub/other") == nil)
         #expect(try await named.entry("secret") != nil)
         try #require(rename(path, scratch.path + "/moved") == 0)
-        #expect(try await tree.entry("sub/other") == nil)
+        #expect(try await tree.entry("sub/other")?.withoutVersion == nil)
         #expect(try await tree.entry("") == nil)
         try await tree.makeParents(of: "file", newFilesMask: nil)
         #expect(try await tree.entry("") != nil)
@@ -291,7 +335,7 @@ import Testing
         for (tree, way) in [(tree, "sub/root/"), (self.tree(root.path), ""), (self.tree(root.path + "/objects"), "")] {
             for error in [
                 try await failure { try await tree.makeParents(of: way + "new/file", newFilesMask: nil) },
-                try await failure { _ = try await tree.remove(way + "lock") },
+                try await failure { _ = try await tree.remove(way + "lock", nil) },
                 try await failure { _ = try await tree.entry(way + "lock") },
             ] {
                 #expect(error.message.contains(why))
@@ -344,7 +388,11 @@ import Testing
         #expect(try await tree.entry("other") != nil)
         try #require(rename(path + "/sub", scratch.path + "/out/sub") == 0)
         try #require(symlink(scratch.path + "/out/sub", path + "/sub") == 0)
-        #expect(try await failure { _ = try await tree.remove("other") }.code == .unauthorized)
+        #expect(try await failure { _ = try await tree.remove("other", nil) }.code == .unauthorized)
         #expect(try contentsOf(scratch.path + "/out/sub/other") == [1, 2, 3])
     }
+}
+
+extension LocalEntry {
+    fileprivate var withoutVersion: LocalEntry { LocalEntry(path, kind, size: size) }
 }

@@ -288,6 +288,7 @@ import Testing
         let partial = try PartialDownload(for: target)
         try partial.open(for: 1) { true }
         let full = StorageError.file(target, "cannot be written: No space left on device")
+            .with(\.code, .quotaExceeded)
         #expect(try error { try append(partial, to: bytes.count) } == full)
         #expect(try names(in: disk.path).count == 1)
         disk.change(bytes: 8 << 20)

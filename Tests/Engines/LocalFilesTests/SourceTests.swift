@@ -112,7 +112,7 @@ import Testing
             ("/" + String(repeating: "x", count: 300), "cannot be opened: File name too long"),
         ]
         for (path, why) in table {
-            let error = try await failure { _ = try await place.backend.inspect(file: path) }
+            let error = try await failure { _ = try await place.backend.inspect(file: path, below: nil) }
             #expect(error == .file(path, why))
         }
     }
@@ -121,7 +121,7 @@ import Testing
         let place = try await EmbeddedFixture()
         let path = place.scratch.path + "/socket"
         #expect(mknod(path, S_IFSOCK | 0o600, 0) == 0)
-        let error = try await failure { _ = try await place.backend.inspect(file: path) }
+        let error = try await failure { _ = try await place.backend.inspect(file: path, below: nil) }
         #expect(error.message.contains(path) && error.code == .unknown)
     }
 
@@ -130,7 +130,7 @@ import Testing
         let place = try await EmbeddedFixture()
         let path = try place.scratch.file("secret", [1])
         chmod(path, 0)
-        let error = try await failure { _ = try await place.backend.inspect(file: path) }
+        let error = try await failure { _ = try await place.backend.inspect(file: path, below: nil) }
         #expect(error == .file(path, "cannot be opened: Permission denied"))
     }
 

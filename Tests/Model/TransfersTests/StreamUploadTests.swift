@@ -180,6 +180,28 @@ import Testing
         #expect(try await again.value.state == .success)
     }
 
+    @Test func `Where an append is cancelled the end behind it fails, and can be asked for again`() async throws {
+        let scene = try await StreamScene()
+        let first = scene.append("ab")
+        #expect(try await scene.session.nextStep() == .send(0..<2))
+        let second = scene.append("cd")
+        let end = Task { try await scene.stream.finish(.init()) }
+        try await until { scene.stream.end == 4 }
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        #expect(try await failure { _ = try await end.value }.message.contains("the upload has 2 bytes"))
+        scene.session.answer(.received(upTo: 2))
+        #expect(try await first.value.offset == 2)
+        let third = scene.append("xy", at: 2)
+        #expect(try await scene.session.nextStep() == .send(2..<4))
+        scene.session.answer(.received(upTo: 4))
+        _ = try await third.value
+        let again = Task { try await scene.stream.finish(.init()) }
+        #expect(try await scene.session.nextStep() == .send(4..<4))
+        scene.complete(4)
+        #expect(try await again.value.state == .success)
+    }
+
     @Test func `An append that is refused after the end does not change the end`() async throws {
         let scene = try await StreamScene(having: "ab")
         #expect(try await scene.task.pause())

@@ -12,21 +12,24 @@ import Transfers
     let backend: ScriptedBackend
     let clock: ManualClock
     let store: InMemoryTaskStore?
+    let folders: InMemoryFolderStore?
     /// The logged errors about records.
     let complaints = Mail<String>()
     let transfers: Transfers
 
     init(
         _ backend: ScriptedBackend = ScriptedBackend(), _ store: InMemoryTaskStore? = nil, isEngines: Bool = false,
-        limits: TransferLimits = .init(), clock: ManualClock = ManualClock(), isFirst: Bool = true
+        limits: TransferLimits = .init(), clock: ManualClock = ManualClock(), isFirst: Bool = true,
+        folders: InMemoryFolderStore? = nil
     ) {
         self.backend = backend
+        self.folders = folders
         self.clock = clock
         self.store = store
         let complain: @Sendable (String) -> Void = { [complaints] in complaints.deliver($0) }
         let persistence = store.map { TaskPersistence($0, isEngines: isEngines, complain: complain) }
         let time = TimeSource(clock: clock) { TransfersFixture.start.advanced(by: clock.sinceStart) }
-        transfers = Transfers(backend: backend, persistence: persistence, limits: limits, time: time)
+        transfers = Transfers(backend: backend, persistence: persistence, folders: folders, limits: limits, time: time)
         if isFirst { Task { try await transfers.restore(.pause) } }
     }
 
@@ -34,7 +37,9 @@ import Transfers
     func afterCrash(
         _ wish: UnfinishedTasks = .pause, tokens: (any TokenSource)? = nil, _ backend: ScriptedBackend? = nil
     ) async throws -> TransfersFixture {
-        let stage = TransfersFixture(backend ?? ScriptedBackend(), store?.afterCrash(), clock: clock, isFirst: false)
+        let stage = TransfersFixture(
+            backend ?? ScriptedBackend(), store?.afterCrash(), clock: clock, isFirst: false,
+            folders: folders?.afterCrash())
         try await stage.transfers.restore(wish, tokens: tokens)
         return stage
     }

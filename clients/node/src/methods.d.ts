@@ -400,8 +400,8 @@ export type FolderItemState = "pending" | "done" | "unchanged" | "refused" | "fa
 export interface FolderItem {
   /** Below the folder and the directory. Bytes that are no UTF-8 are replaced. */
   path: string;
-  /** What is or would be done. */
-  action: "put" | "write" | "delete";
+  /** What is or would be done; `read` is that of a directory, which has failed: `folderTask/retry` reads it again. */
+  action: "put" | "write" | "delete" | "read";
   state: FolderItemState;
   /** In bytes. */
   size: number;

@@ -853,9 +853,10 @@ class ReferenceMethods(
         `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
@@ -864,7 +865,9 @@ class ReferenceMethods(
         that.
 
         `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
-        everything else has succeeded, and no object that has changed since it was listed.
+        everything else has succeeded, and no object that has changed since it was listed. What is below something
+        refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
+        such as `a//b`.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 
@@ -916,9 +919,10 @@ class ReferenceMethods(
         `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
@@ -927,7 +931,7 @@ class ReferenceMethods(
         that.
 
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
-        Nothing is removed before everything else has succeeded, and no object that has changed since it was listed.
+        Nothing is removed before everything else has succeeded, and no file that has changed since it was listed.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 
@@ -969,9 +973,10 @@ class ReferenceMethods(
         reported as failed. `files.deleted` counts. An object that has the name of the folder itself stays.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
@@ -1701,9 +1706,10 @@ class AsyncReferenceMethods(
         `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
@@ -1712,7 +1718,9 @@ class AsyncReferenceMethods(
         that.
 
         `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
-        everything else has succeeded, and no object that has changed since it was listed.
+        everything else has succeeded, and no object that has changed since it was listed. What is below something
+        refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
+        such as `a//b`.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 
@@ -1762,9 +1770,10 @@ class AsyncReferenceMethods(
         `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
@@ -1773,7 +1782,7 @@ class AsyncReferenceMethods(
         that.
 
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
-        Nothing is removed before everything else has succeeded, and no object that has changed since it was listed.
+        Nothing is removed before everything else has succeeded, and no file that has changed since it was listed.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
 
@@ -1813,9 +1822,10 @@ class AsyncReferenceMethods(
         reported as failed. `files.deleted` counts. An object that has the name of the folder itself stays.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
-        any, `?` for one, `[a-z]` for one of a set. A pattern with a slash, also one at its beginning, is compared
-        with the path below the folder, any other with the name of the file or of a folder on the way to it; one that
-        ends with a slash matches folders alone. What is below a folder that matches, matches.
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.

@@ -222,8 +222,8 @@ class FolderItemOf(Generic[ReferenceT]):
 
     path: str
     """Below the folder and the directory. Bytes that are no UTF-8 are replaced."""
-    action: Literal["put", "write", "delete"]
-    """What is or would be done."""
+    action: Literal["put", "write", "delete", "read"]
+    """What is or would be done; `read` is that of a directory, which has failed: `folderTask/retry` reads it again."""
     state: FolderItemState
     size: int
     """In bytes."""

@@ -12,11 +12,10 @@ public protocol FolderPlan: AnyObject, Sendable {
     func nextDirectory() async throws(StorageError) -> String?
     /// The directory was read.
     func didRead(_ directory: String) async throws(StorageError)
-    /// Notes what is at the targets, and returns the paths among these that no item has.
+    /// Notes what is at the targets, and returns the paths among these that no item has, and that are below none that is
+    /// refused or has failed: it is not known what the source has there.
     func note(_ objects: [(path: String, object: FolderObject)]) async throws(StorageError) -> Set<String>
-    /// The paths among these that no item has.
-    func unknown(_ paths: [String]) async throws(StorageError) -> Set<String>
-    /// Whether an item is below this path: then the path is a folder.
+    /// Whether something is transferred below this path: then the path is a folder.
     func hasItems(below path: String) async throws(StorageError) -> Bool
     /// Removes all items and directories.
     func clear() async throws(StorageError)
@@ -25,13 +24,14 @@ public protocol FolderPlan: AnyObject, Sendable {
     func pending(_ action: FolderItem.Action, after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
     /// Stores the state, size and error of items.
     func update(_ items: [FolderItem]) async throws(StorageError)
-    /// Turns failed items into pending ones.
-    func renew() async throws(StorageError)
+    /// Turns the failed items of a task that has ended into pending ones, and failed reads into directories that are still
+    /// to be read: it is about to go on. Returns whether there are such directories.
+    func renew() async throws(StorageError) -> Bool
     /// Items after a number, in the order of their numbers; those of these states.
     func items(_ states: [FolderItem.State], after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
     func counts() async throws(StorageError) -> FolderCounts
 
-    /// Stores how far the task is.
+    /// Stores how far the task is. An end is stored on a full disk, too, and is then read with the plan.
     func keep(_ stage: FolderStage) async throws(StorageError)
     /// Removes the plan with its file. Later calls fail.
     func remove() async
@@ -41,6 +41,8 @@ public protocol FolderPlan: AnyObject, Sendable {
 /// How far a task over a folder is.
 public enum FolderStage: Equatable, Sendable {
     case planning
+    /// The same after a failure: the items stay, and directories that could not be read are read again.
+    case completing
     /// All items are known.
     case working
     case ended(FolderOutcome, at: Timestamp)

@@ -58,6 +58,8 @@ public struct FolderItem: Equatable, Sendable {
         case transfer
         /// Of the target, or of the folder that is deleted.
         case delete
+        /// Of a local directory: it has failed, so what is there is not known.
+        case read
     }
 
     public enum State: String, CaseIterable, Sendable {
@@ -81,15 +83,17 @@ public struct FolderItem: Equatable, Sendable {
     public var size: Int64
     /// What is at the target, or the object that is downloaded or deleted.
     public var object: FolderObject?
+    /// The local file that is deleted.
+    public var version: LocalVersion?
     /// Why it is refused or has failed.
     public var error: StorageError?
 
     public init(
         _ path: String, _ action: Action = .transfer, _ state: State = .pending, size: Int64 = 0,
-        object: FolderObject? = nil, error: StorageError? = nil
+        object: FolderObject? = nil, version: LocalVersion? = nil, error: StorageError? = nil
     ) {
         (self.path, self.action, self.state, self.size) = (path, action, state, size)
-        (self.object, self.error) = (object, error)
+        (self.object, self.version, self.error) = (object, version, error)
     }
 }
 

@@ -11,10 +11,11 @@ public protocol LocalTree: Sendable {
     /// The same for several files, one after the other. False as well for a file that cannot be read.
     func haveBytes(_ files: [(path: String, object: FolderObject)]) async throws(StorageError) -> [Bool]
     /// Creates the directories that a file needs, the tree's own too. Throws where something else than a directory has
-    /// the name of one.
+    /// the name of one. They are durable.
     func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError)
-    /// Removes a file, and returns false where there is none. Throws for a directory.
-    func remove(_ path: String) async throws(StorageError) -> Bool
+    /// Removes a file, durably, and returns false where there is none. Throws for a directory, and for a file that is
+    /// not `version` any more.
+    func remove(_ path: String, _ version: LocalVersion?) async throws(StorageError) -> Bool
     /// The absolute path of a file.
     func absolute(_ path: String) -> String
 }
@@ -32,6 +33,8 @@ public struct LocalEntry: Equatable, Sendable {
         case directory
         /// It is no file that could be an object, or may not be read: why, as a sentence without its subject.
         case other(String)
+        /// It is not known what it is: why, as a sentence without its subject.
+        case unknown(String)
     }
 
     /// Below the tree. Bytes that are no UTF-8 are replaced: its kind is `other` then.
@@ -39,8 +42,19 @@ public struct LocalEntry: Equatable, Sendable {
     public var kind: Kind
     /// In bytes; 0 unless it is a file.
     public var size: Int64
+    /// Nil unless it is a file.
+    public var version: LocalVersion?
 
-    public init(_ path: String, _ kind: Kind, size: Int64 = 0) {
-        (self.path, self.kind, self.size) = (path, kind, size)
+    public init(_ path: String, _ kind: Kind, size: Int64 = 0, version: LocalVersion? = nil) {
+        (self.path, self.kind, self.size, self.version) = (path, kind, size, version)
     }
+}
+
+/// Tells a file from what it is after a change.
+public struct LocalVersion: Equatable, Sendable {
+    public var inode: UInt64
+    /// When its contents, name or permissions were changed, in nanoseconds since 1970.
+    public var changed: Int64
+
+    public init(inode: UInt64, changed: Int64) { (self.inode, self.changed) = (inode, changed) }
 }

@@ -114,6 +114,8 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var preconditions: Preconditions?
     /// The umask of the client of a download, if it is known.
     public var newFilesMask: UInt32?
+    /// The directory of a task over a folder, below which a download follows no link.
+    public var tree: String?
     /// The client used its own tokens: only a client with tokens may resume the task.
     public var hasOwnTokens: Bool
     /// The service made the file for this task, and deletes it with the task.
@@ -130,7 +132,7 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     /// Stored in the task table; `patience` is the key that earlier releases wrote.
     private enum CodingKeys: String, CodingKey {
         case file, identity, retryTime = "patience", chunkSize, userProject, preconditions, hasOwnTokens, isSpooled
-        case newFilesMask, origin, announcedSize, crc32c
+        case newFilesMask, tree, origin, announcedSize, crc32c
     }
 
     public init(

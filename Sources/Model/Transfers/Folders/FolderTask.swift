@@ -42,10 +42,12 @@ import Storage
         (endpoint, stage, self.tokens, self.transfers) = (stored.endpoint, stored.stage, tokens, transfers)
         switch stored.stage {
         case .ended(let outcome, _): machine = FolderMachine(.ended(outcome))
-        case .planning, .working: machine = FolderMachine(isNew ? .ready : .paused)
+        case .planning, .completing, .working: machine = FolderMachine(isNew ? .ready : .paused)
         }
         isTold = machine.taskState.isFinished
     }
+
+    private var title: String { "the task over \(request.reference.url)" }
 
     /// Reads what the plan of an earlier process knows.
     func recall() async throws(StorageError) {
@@ -55,6 +57,7 @@ import Storage
 
     /// The state for clients: an end counts once it is recorded.
     public var state: TaskState {
+        if case .working = machine.state, work?.isQueued == true { return .queued }
         guard isEnding else { return machine.taskState }
         return wasPaused ? .paused : .running
     }
@@ -70,7 +73,7 @@ import Storage
         }
         return FolderSnapshot(
             task: id, request: request, status: status ?? state.status, state: state(for: status), progress: progress,
-            counts: counts, isPlanned: stage != .planning, failures: failures,
+            counts: counts, isPlanned: stage != .planning && stage != .completing, failures: failures,
             error: status == .progress ? nil : error, endpoint: endpoint)
     }
 
@@ -156,8 +159,11 @@ import Storage
         Loop.task { [self] in
             if outcome == .cancelled { await dropTransfers() }
             let end = FolderStage.ended(outcome, at: transfers.time.now())
-            do throws(StorageError) { try await plan.keep(end) } catch {
-                transfers.folderComplaint("It could not be kept how a task over \(request.reference.url) ended", error)
+            if let ends = transfers.ends {
+                await ends.end(plan, end, titled: title)
+            } else {
+                // It ends with the process.
+                try? await plan.keep(end)
             }
             await plan.close()
             stage = end
@@ -178,6 +184,7 @@ import Storage
 
     /// Removes all that is kept of an ended task.
     func remove() async {
+        transfers.ends?.drop(id)
         await dropTransfers()
         await plan.remove()
     }
@@ -248,9 +255,11 @@ extension FolderTask: ControllableTask, Observed {
         // From here on nobody else retries or forgets it.
         guard endpoint == nil, transfers.folders.reopen(self) else { return false }
         do throws(StorageError) {
-            try await plan.renew()
+            try await transfers.ends?.checkEnd(of: id, titled: title)
+            let hasDirectories = try await plan.renew()
             // One that failed while it planned has left nothing.
-            stage = try await plan.counts() == FolderCounts() ? .planning : .working
+            let isEmpty = try await plan.counts() == FolderCounts()
+            stage = hasDirectories ? .completing : isEmpty ? .planning : .working
             try await plan.keep(stage)
             try await recall()
         } catch {

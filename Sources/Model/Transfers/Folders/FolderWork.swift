@@ -5,7 +5,7 @@ import Storage
 ///
 /// First the plan: all that is to be done. Then the transfers, as many at a time as the window has. Deletions come last,
 /// and only where everything else has succeeded.
-@Loop final class FolderWork {
+@Loop final class FolderWork: LimiterWaiter {
     /// Files in flight. The limits of the engine decide how many of them move.
     private static let window = 48
     private static let deletionsAtOnce = 16
@@ -20,11 +20,14 @@ import Storage
     private let transfers: Transfers
     private let tokens: (any TokenSource)?
     private let replacesNewer: Bool
-    private let filter: FolderFilter
+    /// Of the request, from the beginning of the plan.
+    private var filter = FolderFilter()
     private let tree: (any LocalTree)?
     private var request: FolderRequest { task.request }
     private var plan: any FolderPlan { task.plan }
 
+    /// Other tasks over folders come first.
+    private(set) var isQueued = true
     private var isStopping = false
     /// The error that concerns all files.
     private var fatal: StorageError?
@@ -44,17 +47,27 @@ import Storage
 
     init(_ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool) {
         (self.task, self.transfers, self.tokens, self.replacesNewer) = (task, transfers, tokens, replacesNewer)
-        filter = FolderFilter(task.request)
         tree = task.request.directory.map {
             transfers.backend.localTree($0, isWritten: task.request.kind == .write && !task.request.isDryRun)
         }
     }
 
-    var isWaiting: Bool { busy == operations }
+    var id: String { task.id }
+    var isWaiting: Bool { isQueued || busy == operations }
     var bytesInFlight: Int64 { inFlight.values.reduce(0) { $0.addingSaturated($1.completed) } }
+
+    func admit() {
+        isQueued = false
+        progressed.wakeAll()
+    }
 
     func stop() {
         isStopping = true
+        interrupt()
+        progressed.wakeAll()
+    }
+
+    private func interrupt() {
         for cancel in cancels.values { cancel() }
         for transfer in inFlight.values { transfer.stop() }
     }
@@ -64,8 +77,17 @@ import Storage
 
     /// Nil where it was stopped before its end.
     func run() async -> FolderOutcome? {
+        transfers.foldersRunning.acquire(self)
+        defer { transfers.foldersRunning.release(self) }
+        while isQueued, !isStopping { await aChange() }
+        if isStopping { return nil }
         do throws(StorageError) {
-            if task.stage == .planning { try await makePlan() }
+            filter = try FolderFilter(include: request.include, exclude: request.exclude)
+            switch task.stage {
+            case .planning: try await makePlan()
+            case .completing: try await completePlan()
+            case .working, .ended: break
+            }
             if !isStopping { try await transferAll() }
             if let fatal { throw fatal }
             if !isStopping, task.counts.failed == 0, !request.isDryRun { try await deleteAll() }
@@ -85,7 +107,7 @@ import Storage
 
     private var summary: StorageError {
         let counts = task.counts
-        let all = counts.total + counts.toDelete
+        let all = max(counts.total + counts.toDelete, counts.failed)
         guard let first = task.failures.first(where: { $0.state == .failed }), let error = first.error else {
             return StorageError(.unknown, "\(counts.failed) of \(all) files failed.")
         }
@@ -156,13 +178,33 @@ import Storage
     // MARK: - The plan
 
     private func makePlan() async throws(StorageError) {
-        try await asking { () async throws(StorageError) in try await plan.clear() }
+        let directories = request.directory == nil ? [] : [""]
+        try await asking { () async throws(StorageError) in
+            try await plan.clear()
+            try await plan.add([], directories: directories)
+        }
         task.begin(.planning, FolderCounts(), [])
         switch request.kind {
         case .put: try await planUploads()
-        case .write: try await planDownloads()
+        case .write:
+            try await planDownloads()
+            try await planLocalDeletions()
         case .delete: try await planDeletions()
         }
+        try await keepPlan()
+    }
+
+    /// Reads the directories that could not be read before.
+    private func completePlan() async throws(StorageError) {
+        switch request.kind {
+        case .put: try await planUploads()
+        case .write: try await planLocalDeletions()
+        case .delete: break
+        }
+        try await keepPlan()
+    }
+
+    private func keepPlan() async throws(StorageError) {
         guard !isStopping else { return }
         try await asking { () async throws(StorageError) in try await plan.keep(.working) }
         task.begin(
@@ -171,7 +213,7 @@ import Storage
 
     private func planUploads() async throws(StorageError) {
         try await walk { [self] entry in upload(of: entry) }
-        guard request.deletesOthers || request.onlyChanged || request.keepsExisting else { return }
+        guard !isStopping, request.deletesOthers || request.onlyChanged || request.keepsExisting else { return }
         try await forEachPage { [self] page async throws(StorageError) in
             let objects = page.compactMap { metadata -> (path: String, object: FolderObject)? in
                 guard !metadata.reference.isExact, let path = request.path(of: metadata.reference) else { return nil }
@@ -195,10 +237,18 @@ import Storage
                     return path.isFilePath ? item : item.refused("is no path of a file")
                 })
         }
+    }
+
+    private func planLocalDeletions() async throws(StorageError) {
         guard request.deletesOthers, !isStopping, try await hasDirectory() else { return }
         try await walk { [self] entry in
-            guard entry.kind == .file, filter.takes(entry.path) else { return nil }
-            return FolderItem(entry.path, .delete, size: entry.size)
+            guard filter.takes(entry.path) else { return nil }
+            let item = FolderItem(entry.path, .delete, size: entry.size, version: entry.version)
+            switch entry.kind {
+            case .file: return item
+            case .unknown(let why): return item.unknown(why, tree)
+            case .directory, .other: return nil
+            }
         }
     }
 
@@ -217,17 +267,17 @@ import Storage
         }
     }
 
-    /// Adds an item for each entry of the local tree that `item` has one for, and that no item has the path of.
+    /// Reads the directories of the local tree that are still to be read. Adds an item for each entry that `item` has one
+    /// for, and that no item has the path of. A directory that cannot be read is an item that has failed.
     private func walk(_ item: (LocalEntry) -> FolderItem?) async throws(StorageError) {
         guard let tree else { return }
-        try await asking { () async throws(StorageError) in try await plan.add([], directories: [""]) }
         while !isStopping {
             let next = try await asking { () async throws(StorageError) in try await plan.nextDirectory() }
             guard let directory = next else { return }
             do throws(StorageError) {
                 try await read(directory, of: tree, item)
             } catch  where !directory.isEmpty {
-                try await add([FolderItem(directory, .transfer, .failed, error: error)])
+                try await add([FolderItem(directory, .read, .failed, error: error)])
             }
             guard !isStopping else { return }
             try await asking { () async throws(StorageError) in try await plan.didRead(directory) }
@@ -249,7 +299,11 @@ import Storage
     private func upload(of entry: LocalEntry) -> FolderItem? {
         guard entry.kind != .directory, filter.takes(entry.path) else { return nil }
         var item = FolderItem(entry.path, size: entry.size)
-        if case .other(let why) = entry.kind { item = item.refused(why) }
+        switch entry.kind {
+        case .file, .directory: break
+        case .other(let why): item = item.refused(why)
+        case .unknown(let why): return item.unknown(why, tree)
+        }
         do throws(StorageError) { _ = try request.object(entry.path) } catch {
             (item.state, item.error) = (.refused, error)
         }
@@ -297,7 +351,7 @@ import Storage
         }
     }
 
-    /// Returns when an item has ended.
+    /// Returns when an item has ended, or the work is admitted or stopped.
     private func aChange() async { do { try await progressed.wait() } catch {} }
 
     private var isEnded: Bool { isStopping || fatal != nil }
@@ -328,8 +382,7 @@ import Storage
     private func fail(with error: StorageError) {
         guard fatal == nil else { return }
         fatal = error
-        for cancel in cancels.values { cancel() }
-        for transfer in inFlight.values { transfer.stop() }
+        interrupt()
     }
 
     // MARK: - Transfers
@@ -395,7 +448,7 @@ import Storage
     private func unchanged(_ item: FolderItem) -> FolderItem {
         task.count { counts in
             counts.unchanged += 1
-            counts.completedBytes += item.size
+            counts.completedBytes = counts.completedBytes.addingSaturated(item.size)
         }
         return item.with(.unchanged)
     }
@@ -453,8 +506,8 @@ import Storage
     private func done(_ item: FolderItem, size: Int64) -> FolderItem {
         task.count { counts in
             counts.completed += 1
-            counts.completedBytes += size
-            counts.totalBytes += size - item.size
+            counts.completedBytes = counts.completedBytes.addingSaturated(size)
+            counts.totalBytes = counts.totalBytes.addingSaturated(size.subtractingSaturated(item.size))
         }
         var item = item.with(.done)
         item.size = size
@@ -496,7 +549,7 @@ import Storage
 
     private func delete(_ item: FolderItem) async throws(StorageError) {
         if request.kind == .write, let tree {
-            _ = try await asking { () async throws(StorageError) in try await tree.remove(item.path) }
+            _ = try await asking { () async throws(StorageError) in try await tree.remove(item.path, item.version) }
             return
         }
         let object = try request.object(item.path)
@@ -521,23 +574,29 @@ extension FolderItem {
     fileprivate func refused(_ why: String) -> FolderItem {
         with(.refused, StorageError(.invalidArgument, "\(path) \(why)."))
     }
+
+    /// What it is is not known: nothing can be said of the whole tree.
+    fileprivate func unknown(_ why: String, _ tree: (any LocalTree)?) -> FolderItem {
+        with(.failed, .file(tree?.absolute(path) ?? path, why))
+    }
 }
 
 extension FolderCounts {
     fileprivate mutating func add(_ item: FolderItem) {
-        switch (item.action, item.state) {
-        case (_, .refused): refused += 1
-        case (.transfer, let state):
+        guard item.state != .refused else { return refused += 1 }
+        if item.state == .failed { failed += 1 }
+        switch item.action {
+        case .transfer:
             total += 1
             totalBytes = totalBytes.addingSaturated(item.size)
-            if state == .failed { failed += 1 }
-        case (.delete, _): toDelete += 1
+        case .delete: toDelete += 1
+        case .read: break
         }
     }
 
     fileprivate mutating func remove(_ item: FolderItem) {
         total -= 1
-        totalBytes -= item.size
+        totalBytes = totalBytes.subtractingSaturated(item.size)
     }
 }
 

@@ -33,12 +33,12 @@ extension Transfers {
         let client = TransferClient(request.client, request.kind, tokens)
         do {
             if request.kind == .write {
-                return try await download(object, to: path, for: client, isAwaited: true, folder: folder.id)
+                return try await make(object, to: path, for: client, isAwaited: true, folder: folder)
             }
             return try await upload(
                 file: path, to: object, MetadataChange(all: request.metadata),
                 if: Preconditions(generation: request.keepsExisting ? 0 : nil), for: client, isAwaited: true,
-                folder: folder.id)
+                folder: folder)
         } catch {
             throw error as? StorageError ?? StorageError(.cancelled, "The transfer was stopped.")
         }
@@ -84,6 +84,7 @@ extension Transfers {
         do throws(StorageError) { try await task.recall() } catch {
             return folderComplaint("A task over \(stored.request.reference.url) is left as it is", error)
         }
+        if task.state.isFinished { await stored.plan.close() }
         folders.add(task)
     }
 

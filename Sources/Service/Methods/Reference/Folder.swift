@@ -96,6 +96,9 @@ extension Params {
             guard let text = element.string, !text.isEmpty, text.utf8.count <= Reference.maxPathBytes else {
                 throw mistyped(name, "an array of patterns of 1 to \(Reference.maxPathBytes) bytes", value)
             }
+            do throws(Glob.Invalid) { try FolderFilter.check(text) } catch {
+                throw .invalidParam(name, "has \"\(text)\", which \(error.reason)")
+            }
             patterns.append(text)
         }
         return patterns
@@ -103,7 +106,7 @@ extension Params {
 
     /// 0 is the only generation that a folder can ask for.
     fileprivate mutating func noClobber() throws(RPCError) -> Bool {
-        guard let generation = try preconditions().generation else { return false }
+        guard let generation = try version("ifGenerationMatch") else { return false }
         guard generation == 0 else { throw .invalidParam("ifGenerationMatch", "must be 0: nothing is replaced then") }
         return true
     }

@@ -1,0 +1,134 @@
+import Storage
+
+/// What a command copies: a row of the table.
+package enum CopyOrigin: CaseIterable, Sendable {
+    /// A file or an object.
+    case single
+    /// A folder or a directory.
+    case tree
+    /// A tree without a name of its own: a bucket, `.`, `..`, `dir/.`.
+    case unnamed
+    /// An object, and the folder of its name.
+    case both
+    /// Several words, or a pattern.
+    case several
+    /// Standard input.
+    case input
+}
+
+/// What a command copies to: a column of the table.
+package enum CopyDestination: CaseIterable, Sendable {
+    case missing
+    /// A file or an object.
+    case file
+    /// A folder or a directory.
+    case folder
+    case bucket
+    /// It ends with a slash.
+    case slash
+}
+
+/// The table of `help copying` and `clients/commands.md`: where `put`, `get`, `cp` and `mv` copy to.
+///
+/// The same command given twice does the same: where a tree goes does not depend on what is there.
+package struct CopyTargets: Equatable, Sendable {
+    package enum Base: Sendable {
+        case destination
+        /// Below the destination, by the name of the source.
+        case name
+    }
+
+    /// Of a file or an object. Nil where there is none.
+    package let item: Base?
+    /// Of what is below a folder. Nil where there is none.
+    package let members: Base?
+
+    /// Nil where it is refused.
+    package init?(of origin: CopyOrigin, at destination: CopyDestination) {
+        switch (origin, destination) {
+        case (.single, .missing), (.single, .file): (item, members) = (.destination, nil)
+        case (.single, .folder), (.single, .bucket), (.single, .slash): (item, members) = (.name, nil)
+
+        case (.tree, .missing), (.tree, .folder), (.tree, .bucket): (item, members) = (nil, .destination)
+        case (.tree, .slash): (item, members) = (nil, .name)
+        case (.tree, .file): return nil
+
+        case (.unnamed, .missing), (.unnamed, .folder), (.unnamed, .bucket), (.unnamed, .slash):
+            (item, members) = (nil, .destination)
+        case (.unnamed, .file): return nil
+
+        case (.both, .missing), (.both, .file), (.both, .folder): (item, members) = (.destination, .destination)
+        case (.both, .bucket): (item, members) = (.name, .destination)
+        case (.both, .slash): (item, members) = (.name, .name)
+
+        case (.several, .folder), (.several, .bucket), (.several, .slash): (item, members) = (.name, .name)
+        case (.several, .missing), (.several, .file): return nil
+
+        case (.input, .missing), (.input, .file), (.input, .folder): (item, members) = (.destination, nil)
+        case (.input, .bucket), (.input, .slash): return nil
+        }
+    }
+
+    /// For people: `x` is the name of a file or an object, `d` that of a folder.
+    package var text: String {
+        let names = [item.map { $0 == .name ? "DEST/x" : "DEST" }, members.map { $0 == .name ? "DEST/d/…" : "DEST/…" }]
+        return names.compactMap { $0 }.joined(separator: ", ")
+    }
+}
+
+extension CopyTargets {
+    /// For 80 columns.
+    static var help: String {
+        let rows: [(String, CopyOrigin)] = [
+            ("x: a file or an object", .single), ("d, d/ with -r: a folder", .tree),
+            ("gs://BUCKET, d/. with -r", .unnamed), ("several, or a pattern", .several),
+            ("- (standard input)", .input),
+        ]
+        let columns: [(String, CopyDestination)] = [
+            ("missing", .missing), ("a file", .file), ("a folder", .folder), ("bucket", .bucket), ("DEST/", .slash),
+        ]
+        func line(_ cells: [String]) -> String {
+            let padded = zip(cells, [26, 10, 9, 10, 10]).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            return "  " + padded.joined() + cells[cells.count - 1]
+        }
+        func cell(_ origin: CopyOrigin, _ destination: CopyDestination) -> String {
+            guard let targets = CopyTargets(of: origin, at: destination) else { return "refused" }
+            return origin == .several ? "each (1)" : targets.text.replacing("…", with: "...")
+        }
+        let lines = rows.map { title, origin in line([title] + columns.map { cell(origin, $0.1) }) }
+        return ([line(["from          DEST is:"] + columns.map(\.0))] + lines).joined(separator: "\n")
+    }
+}
+
+/// What a word of the command line stands for, or one match of a pattern.
+package struct CopySource<Item> {
+    /// What it is called below a destination; empty for what has no name of its own: a bucket, `dir/.`.
+    package let name: String
+    /// The file or the object of just this name.
+    package var itself: Item?
+    /// What is below a folder, with its name there; nil for what is no folder.
+    package var members: [(item: Item, name: String)]?
+    /// The folder that its members are in. Nil for files.
+    var folder: Reference?
+    /// Of a pattern.
+    var isMatch = false
+
+    package init(name: String, itself: Item? = nil, members: [(item: Item, name: String)]? = nil) {
+        (self.name, self.itself, self.members) = (name, itself, members)
+    }
+
+    var items: [Item] { (itself.map { [$0] } ?? []) + (members ?? []).map(\.item) }
+
+    /// As the only source.
+    package var origin: CopyOrigin {
+        guard members != nil else { return .single }
+        return itself != nil ? .both : name.isEmpty ? .unnamed : .tree
+    }
+
+    /// Where each item belongs: a name below the destination, or nil for the destination itself.
+    package func placed(at targets: CopyTargets) -> [(item: Item, place: String?)] {
+        let prefix = targets.members == .name && !name.isEmpty ? name + "/" : ""
+        return (itself.map { [($0, targets.item == .name ? name : nil)] } ?? [])
+            + (members ?? []).map { ($0.item, prefix + $0.name) }
+    }
+}

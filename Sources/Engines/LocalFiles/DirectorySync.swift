@@ -1,0 +1,13 @@
+import Platform
+
+/// Makes the names in directories durable. Threads that change the same directory share the work.
+enum DirectorySync {
+    private static let syncs = SharedSync<FileStatus.Key>()
+
+    /// Blocks. The directory may be open for inspection only.
+    static func sync(_ directory: OpenFile) throws(SystemError) {
+        try syncs.run(directory.status().key) { () throws(SystemError) in
+            try OpenFile.syncDirectory(".", in: directory)
+        }
+    }
+}
