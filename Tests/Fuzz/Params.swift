@@ -53,7 +53,7 @@ private func check(_ message: DecodedMessage, of value: JSON) {
     case .invalid(let id, let error):
         expect(id == .null || value["id"].flatMap(RequestID.init) == id, "an id is the message's own")
         expect([-32600, -32602].contains(error.code), "a message is no request, or has no params: \(error)")
-    case .answer(_, _, let otherwise): check(otherwise, of: value)
+    case .answer(_, _, let otherwise), .refused(_, let otherwise): check(otherwise, of: value)
     case .call, .cancellation, .ignored: break
     }
 }

@@ -16,7 +16,7 @@
 << {"jsonrpc": "2.0", "id": 7, "result": {"exists": false}}
 >> {"jsonrpc": "2.0", "id": 8, "method": "uploadTask/append", "params": {"task": "<sized>", "text": "o"}}
 << {"jsonrpc": "2.0", "id": 8, "error": {"code": -13031, "message": "The bytes do not have the MD5 that the client has sent.", "data": {"name": "nonMatchingChecksum", "...": "..."}}}
-# An append to a paused stream waits for the resume; one to another task is refused.
+# An append to a paused stream waits for the resume, and its bytes do not count until then.
 >> {"jsonrpc": "2.0", "id": 9, "method": "reference/putStream", "params": {"reference": "gs://default-bucket/logs/today.log"}}
 << {"jsonrpc": "2.0", "id": 9, "result": {"task": "<task>", "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 10, "method": "uploadTask/pause", "params": {"task": "<task>"}}
@@ -29,6 +29,7 @@
 << {"jsonrpc": "2.0", "id": 13, "result": {"accepted": true, "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 14, "method": "uploadTask/append", "params": {"task": "<task>", "text": "Hello"}}
 << {"jsonrpc": "2.0", "id": 14, "error": {"code": -13040, "message": "<string>", "data": {"name": "cancelled", "...": "..."}}}
+# An append to another task is refused.
 >> {"jsonrpc": "2.0", "id": 15, "method": "reference/putData", "params": {"reference": "gs://default-bucket/logs/today.log", "text": "Hello", "wait": true}}
 << {"jsonrpc": "2.0", "id": 15, "result": {"task": "<data>", "state": "success", "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 16, "method": "uploadTask/append", "params": {"task": "<data>", "text": "Hello"}}

@@ -24,6 +24,8 @@ import Storage
     private var client: CheckedContinuation<Answer?, Never>?
     /// Offers the bytes of its request to the engine.
     private var offer: () -> Void = {}
+    /// Called when the task waits for bytes.
+    var didBeginToWait: (@Loop () -> Void)?
     /// The requests that wait for their turn.
     private let turn = Waiters()
     /// The task, which waits for the end of its step.
@@ -131,6 +133,7 @@ import Storage
             case .endStep(let answer): exchange(&step, with: nil)?.resume(returning: answer)
             }
         }
+        if waitsForItsClient { didBeginToWait?() }
     }
 
     /// The engine begins at once: an abort finds the step in flight.

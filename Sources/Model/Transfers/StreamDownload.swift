@@ -74,7 +74,7 @@ import Storage
             while read.outcome == nil { try await answered.wait() }
         } catch {
             // Its piece goes to the next one.
-            read.outcome = read.outcome ?? .failure(error)
+            answer(read, .failure(error))
             throw error
         }
         let piece = try read.outcome?.get()
@@ -162,11 +162,7 @@ extension StreamDownload {
     /// Nil where the step is stopped.
     private func nextRead() async throws -> Read? {
         while !isStopped {
-            if let read = reads.first {
-                guard read.outcome != nil else { return read }
-                answer(read, .failure(CancellationError()))
-                continue
-            }
+            if let read = reads.first { return read }
             waitsForItsClient = true
             defer { waitsForItsClient = false }
             try await asked.wait()

@@ -8,9 +8,10 @@ import Storage
 ///
 /// Appends get their positions in the order in which they arrive. One is answered when its bytes are so near behind what
 /// the engine has that they may stay here: that is the back pressure. An engine that takes any piece gets what is there
-/// whenever it is idle, and nothing stays here; others get chunks, so that small appends need no request each.
+/// whenever its task asks for bytes, and nothing stays here; others get chunks, so that small appends need no request each.
 ///
-/// Where an append fails the bytes behind it have no place any more: all later ones fail, until one says where it belongs.
+/// If an append is answered with an error, the bytes behind it have no place: all later ones fail, and so does the end,
+/// until one says where it belongs. Bytes of a cancelled append go, unless the engine has or is getting them.
 @Loop public final class StreamUpload: TaskStream {
     /// Where the stream is after an append: everything before `offset` is taken, and everything before `durable` survives
     /// the process.
@@ -26,13 +27,15 @@ import Storage
         var end: Int64 { start + Int64(bytes.count) }
     }
 
-    /// Somebody who waits for the bytes before a position.
+    /// A request that waits: an append for its bytes, the end for that of the task.
     private final class Waiting {
+        /// The bytes that the append has brought; nil for the end.
+        let added: Range<Int64>?
+        /// Everything before it is what the append waits for.
         let end: Int64
-        let isDone: @Loop () -> Bool
-        var outcome: Result<Void, StorageError>?
+        var outcome: Result<Position, StorageError>?
 
-        init(until end: Int64, _ isDone: @escaping @Loop () -> Bool) { (self.end, self.isDone) = (end, isDone) }
+        init(adding added: Range<Int64>?, until end: Int64) { (self.added, self.end) = (added, end) }
     }
 
     /// Small appends are joined up to so many bytes.
@@ -54,17 +57,22 @@ import Storage
     private(set) var end: Int64
     /// Where the last append ended. An engine may have more than that: what an earlier process got and did not record.
     private var next: Int64
+    /// The engine has everything before it, and that is recorded, or could not be recorded.
+    private var acknowledged: Int64
     /// Everything before it is recorded.
     private var durable: Int64
+    /// How often the engine has had less than it was known to have.
+    private var losses = 0
     /// The end of the piece that the engine is getting; nil while it gets none.
     private var sending: Int64?
+    private var isSendingLast = false
     /// In the order of their arrival, in which they succeed. A failure waits for nobody.
     private var waiting: [Waiting] = []
     /// An append has to say where its bytes are.
     private var isPositionLost: Bool
     /// An append has failed since the last one that has not.
     private var hasGap = false
-    private var isFinishing = false
+    public private(set) var isFinishing = false
     private var expected = IncomingBytes.Expected()
     /// What an append gets once the task has ended.
     private var ended: StorageError?
@@ -77,52 +85,53 @@ import Storage
     ) {
         (self.source, self.task, self.granularity, self.memory) = (source, task, granularity, memory)
         pieceSize = min(chunkSize ?? Self.longestPiece, Self.longestPiece)
-        (start, end, durable, next) = (offset ?? 0, offset ?? 0, offset ?? 0, offset ?? 0)
-        self.offset = offset ?? 0
         isPositionLost = offset != nil
+        let offset = offset ?? 0
+        (start, end, acknowledged, durable, next) = (offset, offset, offset, offset, offset)
         attach(to: task.incoming)
     }
 
-    /// Everything before it was answered, or the engine has it: the client may go on there, or earlier.
-    private(set) var offset: Int64
+    /// All bytes before it are taken: no append without an answer takes them back.
+    public var offset: Int64 { max(sending ?? start, firstUnanswered()) }
+
+    /// Where the bytes of appends that have no outcome begin.
+    private func firstUnanswered(besides mine: Waiting? = nil) -> Int64 {
+        waiting.lazy.filter { $0.outcome == nil && $0 !== mine }.compactMap(\.added?.lowerBound).reduce(end, min)
+    }
 
     var isAsked: Bool { !waiting.isEmpty }
 
     /// The task has a session now.
     func attach(to upload: IncomingUpload?) {
         self.upload = upload
+        upload?.didBeginToWait = { [weak self] in self?.pump() }
         pump()
     }
-
-    func taskResumed() { pump() }
 
     // MARK: - The client
 
     /// Takes the next bytes, or those at an offset, without those that are there already. Returns once the engine has most
-    /// of them. A request that is cancelled before takes its bytes back.
+    /// of them. A request that is cancelled before takes back those that the engine is not getting.
     public func append(_ bytes: [UInt8], at offset: Int64?) async throws -> Position {
-        let place = try take(bytes, at: offset)
+        let mine = try take(bytes, at: offset)
         pump()
-        do {
-            try await wait(until: place.upperBound) { [self] in place.upperBound - durable <= mayHold }
-        } catch is CancellationError {
-            takeBack(place)
-            throw CancellationError()
+        do { return try await outcome(of: mine) } catch let error as CancellationError {
+            switch mine.outcome {
+            case nil: cut(at: max(mine.added?.lowerBound ?? end, sending ?? start))
+            case .success: breakSequence()
+            case .failure: break
+            }
+            throw error
         }
-        let position = Position(offset: max(min(end, durable + mayHold), place.upperBound), durable: durable)
-        self.offset = max(self.offset, position.offset)
-        return position
     }
 
-    /// An append was refused before it got a place: what follows has no place any more.
-    public func noteRefusal() {
-        guard !isFinishing else { return }
-        (isPositionLost, hasGap) = (true, true)
-    }
+    /// An append was answered with an error.
+    func breakSequence() { (isPositionLost, hasGap) = (true, true) }
 
     /// The object ends with the bytes that are here. Returns its snapshot when it is stored.
     public func finish(_ expected: IncomingBytes.Expected) async throws -> TaskSnapshot {
-        if hasGap { throw StorageError.unknownEnd(end) }
+        // An append that was refused after the end does not change it.
+        if hasGap, !isFinishing { throw StorageError.unknownEnd(end) }
         if let size = source.announced, end != size { throw StorageError.otherSize(end, than: size) }
         guard let task else { throw StorageError(.cancelled, "The upload has ended.") }
         if !isFinishing {
@@ -130,13 +139,11 @@ import Storage
             source.end(at: end, expected)
             pump()
         }
-        try await wait(until: .max) { task.state.isFinished }
+        _ = try await outcome(of: Waiting(adding: nil, until: .max))
         return try await task.result()
     }
 
-    /// Throws what has happened to the bytes before a position.
-    private func wait(until position: Int64, _ isDone: @escaping @Loop () -> Bool) async throws {
-        let mine = Waiting(until: position, isDone)
+    private func outcome(of mine: Waiting) async throws -> Position {
         waiting.append(mine)
         defer {
             waiting.removeAll { $0 === mine }
@@ -146,7 +153,7 @@ import Storage
         while true {
             switch mine.outcome {
             case .failure(let error): throw error
-            case .success where waiting.first === mine: return
+            case .success(let position) where waiting.first === mine: return position
             case .success, nil: try await changed.wait()
             }
         }
@@ -154,32 +161,38 @@ import Storage
 
     /// Whoever has what he waits for keeps it, whatever happens next.
     private func settle() {
-        for one in waiting where one.outcome == nil && one.isDone() { one.outcome = .success(()) }
-        changed.wakeAll()
-    }
-
-    private func fail(from position: Int64, _ error: (_ end: Int64) -> StorageError) {
-        for one in waiting where one.outcome == nil && one.end > position {
-            one.outcome = .failure(error(one.end))
+        for one in waiting where one.outcome == nil && one.added != nil && one.end - acknowledged <= mayHold {
+            one.outcome = .success(position(after: one))
         }
         changed.wakeAll()
     }
 
+    private func position(after one: Waiting) -> Position {
+        let held = min(firstUnanswered(besides: one), acknowledged.addingSaturated(mayHold))
+        return Position(offset: max(one.end, min(end, acknowledged), held), durable: durable)
+    }
+
+    private func fail(if isConcerned: (Waiting) -> Bool, with error: (Waiting) -> StorageError) {
+        for one in waiting where one.outcome == nil && isConcerned(one) { one.outcome = .failure(error(one)) }
+        changed.wakeAll()
+    }
+
     /// Gives bytes their place. Throws where they have none.
-    private func take(_ bytes: [UInt8], at offset: Int64?) throws(StorageError) -> Range<Int64> {
-        if let offset, offset < 0 { throw .invalidArgument("offset", "offset must be at least 0, not \(offset).") }
+    private func take(_ bytes: [UInt8], at offset: Int64?) throws(StorageError) -> Waiting {
         if let ended { throw ended }
         if isFinishing { throw .invalidArgument("task", "The upload is being finished: it takes no more bytes.") }
         do throws(StorageError) {
+            if let offset, offset < 0 { throw .invalidArgument("offset", "offset must be at least 0, not \(offset).") }
             guard let place = offset ?? (isPositionLost ? nil : next) else { throw .unknownPosition(end) }
             let last = place.addingSaturated(Int64(bytes.count))
             if place > end { throw .gap(end, place) }
             if let size = source.announced, last > size { throw .otherSize(last, than: size) }
             (isPositionLost, hasGap, next) = (false, false, last)
+            let before = end
             hold(place == end ? bytes : Array(bytes.dropFirst(Int(clamping: end - place))))
-            return place..<last
+            return Waiting(adding: before..<end, until: last)
         } catch {
-            (isPositionLost, hasGap) = (true, true)
+            breakSequence()
             throw error
         }
     }
@@ -212,15 +225,14 @@ import Storage
         return (start..<start + whole, false)
     }
 
-    /// Passes pieces on until it has to wait.
+    /// Passes a piece on where the task waits for one: what is not passed on yet can be taken back.
     private func pump() {
-        // What a paused task has not sent can be taken back.
-        guard sending == nil, let upload, task?.state != .paused, let (range, isLast) = nextPiece else { return }
-        sending = range.upperBound
+        guard sending == nil, let upload, upload.waitsForItsClient, let (range, isLast) = nextPiece else { return }
+        (sending, isSendingLast) = (range.upperBound, isLast)
         let piece = IncomingBytes.Piece(range, read: reader(of: range))
         Loop.immediateTask { [self] in
             let answer = try? await upload.send(piece, isLast: isLast, expected)
-            sending = nil
+            (sending, isSendingLast) = (nil, false)
             guard let answer else { return }
             note(answer, after: range, isLast: isLast, of: upload)
             pump()
@@ -252,11 +264,7 @@ import Storage
             lose(all: .unknownEnd(offset), from: offset)
         case .received(let offset):
             release(upTo: offset)
-            Loop.task { [self] in
-                await task?.untilRecorded(upTo: offset)
-                durable = max(durable, min(offset, start))
-                settle()
-            }
+            Loop.task { [self] in await acknowledge(upTo: offset) }
         case .failed(let error) where task?.machine.taskState.isFinished == false:
             lose(all: error, from: upload.offset ?? start)
         // The end of the task follows.
@@ -264,11 +272,20 @@ import Storage
         }
     }
 
+    private func acknowledge(upTo offset: Int64) async {
+        let lossesBefore = losses
+        let isRecorded = await task?.untilRecorded(upTo: offset, again: losses > 0) ?? true
+        guard losses == lossesBefore else { return }
+        acknowledged = max(acknowledged, min(offset, start))
+        if isRecorded { durable = acknowledged }
+        settle()
+    }
+
     /// The engine has the bytes before an offset.
     private func release(upTo offset: Int64) {
         held.removeFirst(held.prefix { $0.end <= offset }.count)
         let before = end - start
-        (start, end, self.offset) = (offset, max(end, offset), max(self.offset, offset))
+        (start, end) = (offset, max(end, offset))
         forget(before - (end - start))
     }
 
@@ -276,36 +293,40 @@ import Storage
 
     // MARK: - Failures
 
-    /// An append is cancelled: its bytes go, as far as the engine is not getting them, and those behind it fail.
-    private func takeBack(_ place: Range<Int64>) {
-        let position = max(place.lowerBound, sending ?? start)
-        if position < end { return cut(at: position) }
-        noteRefusal()
-        if !isFinishing { fail(from: place.upperBound) { .gap(place.upperBound, $0) } }
-    }
-
-    /// Drops the bytes from a position on. Those who wait for them fail, and so does a `finish`.
+    /// Drops the bytes from a position on, which the engine is not getting. Appends that wait for them fail, and so does
+    /// the end, unless the engine is getting the last piece.
     private func cut(at position: Int64) {
         settle()
-        (isPositionLost, hasGap, isFinishing) = (true, true, false)
-        source.end(at: nil)
+        breakSequence()
+        if isFinishing, !isSendingLast {
+            stopFinishing()
+            fail(if: { $0.added == nil }, with: { _ in .unknownEnd(position) })
+        }
         while let last = held.last, last.start >= position { held.removeLast() }
         if let last = held.last, last.end > position {
             held[held.count - 1].bytes.removeLast(Int(last.end - position))
         }
         forget(end - position)
         end = position
-        fail(from: position) { $0 == .max ? .unknownEnd(position) : .gap(position, $0) }
+        fail(
+            if: { $0.added != nil && $0.end > position },
+            with: { .gap(position, $0.added?.lowerBound ?? position) })
+    }
+
+    private func stopFinishing() {
+        isFinishing = false
+        source.end(at: nil)
     }
 
     /// The engine is elsewhere: nothing that is here follows.
     private func lose(all error: StorageError, from offset: Int64) {
         settle()
-        (isPositionLost, hasGap, isFinishing) = (true, true, false)
-        source.end(at: nil)
+        breakSequence()
+        stopFinishing()
         drop()
-        (start, end, durable, self.offset) = (offset, offset, min(durable, offset), offset)
-        fail(from: offset) { _ in error }
+        if offset < start || offset < durable { losses += 1 }
+        (start, end, acknowledged, durable) = (offset, offset, min(acknowledged, offset), min(durable, offset))
+        fail(if: { $0.end > offset }, with: { _ in error })
     }
 
     private func drop() {
@@ -315,13 +336,18 @@ import Storage
     }
 
     func taskEnded() {
-        drop()
+        upload?.didBeginToWait = nil
         upload = nil
-        settle()
-        // After a success all bytes are stored.
         let error = task?.snapshot().error
         ended = error ?? .endedStream
-        for one in waiting where one.outcome == nil { one.outcome = error.map { .failure($0) } ?? .success(()) }
+        let last = end
+        drop()
+        // After a success all bytes are stored.
+        if error == nil { (start, end, acknowledged, durable) = (last, last, last, last) }
+        settle()
+        for one in waiting where one.outcome == nil {
+            one.outcome = error.map { .failure($0) } ?? .success(Position(offset: last, durable: last))
+        }
         changed.wakeAll()
     }
 }

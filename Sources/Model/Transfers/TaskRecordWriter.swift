@@ -30,6 +30,8 @@ public struct TaskPersistence: Sendable {
     private(set) var isKept: Bool
     /// A write that is in progress, or failed for another reason than a full disk, may reach the disk.
     private var mayBeKept: Bool
+    /// The last write has succeeded.
+    private(set) var isUpToDate = true
     private var hasEnded = false
     private var waiting: Entry?
     /// Called when the newest state is recorded.
@@ -108,8 +110,10 @@ public struct TaskPersistence: Sendable {
             if !isKept { try await spool() }
             if let request = record.request { record.stage = .unfinished(request, bookmark) }
             try await keep()
+            isUpToDate = true
             didKeep?()
         } catch {
+            isUpToDate = false
             persistence.complain("A restart would lose \(record.title): \(error.message)")
         }
     }

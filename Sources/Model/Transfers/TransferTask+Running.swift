@@ -37,9 +37,7 @@ extension TransferTask {
         case .wake(let attempt, let pause): wake(attempt, after: pause)
         case .discard: session?.discard()
         case .publish(let status) where machine.taskState.isFinished && status != .progress: end(status)
-        case .publish(let status):
-            publish(status)
-            if status == .resume { stream?.taskResumed() }
+        case .publish(let status): publish(status)
         }
     }
 

@@ -224,9 +224,16 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     }
 
     /// Returns when progress up to an offset that the engine has reached is recorded, or the task does not run any more.
-    func untilRecorded(upTo offset: Int64) async {
+    /// False if it could not be recorded.
+    ///
+    /// - Parameter again: the engine has had more before, and is recorded although there is no progress.
+    @discardableResult
+    func untilRecorded(upTo offset: Int64, again: Bool = false) async -> Bool {
         while machine.progress.completedUnitCount < offset, !isAtRest { await Loop.nextIteration() }
-        await recordWriter?.settled()
+        guard let recordWriter else { return true }
+        if again, let session { recordWriter.keep(machine.progress, session.bookmark) }
+        await recordWriter.settled()
+        return recordWriter.isUpToDate
     }
 
     /// Returns when the task is paused or has ended.

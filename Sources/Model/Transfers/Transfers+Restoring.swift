@@ -18,6 +18,7 @@ extension Transfers {
     public func restore(_ unfinished: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
         let transfers = try await restoreTransfers(unfinished, tokens)
         try await restoreFolders(unfinished, transfers, tokens)
+        noteRefusedAppends()
         isReady = true
         readiness.wakeAll()
     }

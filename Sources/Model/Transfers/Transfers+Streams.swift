@@ -5,18 +5,12 @@ import Storage
 
 /// A task whose client brings or takes the bytes.
 @Loop protocol TaskStream: AnyObject {
-    /// The next byte for its client.
+    /// The next byte.
     var offset: Int64 { get }
     /// A request of its client has no answer.
     var isAsked: Bool { get }
-    /// The task is about to run.
-    func taskResumed()
     /// The end is published.
     func taskEnded()
-}
-
-extension TaskStream {
-    func taskResumed() {}
 }
 
 extension Transfers {
@@ -61,6 +55,18 @@ extension Transfers {
         let task = downloads.make(record, machine, .open(stream), fromClients)
         (task.stream, stream.task) = (stream, task)
         return task
+    }
+
+    /// An append was answered with an error before its stream got it.
+    public func refuseAppend(to task: String) {
+        guard isReady else { return hasRefusedAppends = true }
+        ((try? uploads.task(task))?.stream as? StreamUpload)?.breakSequence()
+    }
+
+    /// Streams of earlier processes do not end without appends that were refused before the streams were known.
+    func noteRefusedAppends() {
+        guard hasRefusedAppends else { return }
+        for task in uploads.all { (task.stream as? StreamUpload)?.breakSequence() }
     }
 
     /// Returns when no stream that runs owes its client an answer.

@@ -32,7 +32,9 @@ import Storage
     let room = Waiters()
     private let rest = Waiters()
     /// The tasks of earlier processes are restored.
-    var isReady: Bool
+    public internal(set) var isReady: Bool
+    /// Before it was ready.
+    var hasRefusedAppends = false
     let readiness = Waiters()
     lazy var small = ConcurrencyLimiter(limit: backend.smallUploadsAtOnce) { [weak self] in self?.released() }
     lazy var large = ConcurrencyLimiter(limit: backend.uploadsAtOnce) { [weak self] in self?.released() }

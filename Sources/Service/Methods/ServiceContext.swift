@@ -110,8 +110,8 @@ package final class ConnectionContext: MethodContext {
     var hasBegunTasks = false
     /// The tasks that end with it.
     private var streams: [DownloadTask] = []
-    /// The uploads that the client has begun to append to.
-    private var appended: Set<String> = []
+    /// The streams that it has begun, or appended to, by their ids.
+    private var uploads: [String: UploadTask] = [:]
     private let ownership: Ownership
     private weak var peer: (any Peer)?
 
@@ -169,7 +169,7 @@ package final class ConnectionContext: MethodContext {
         let left = service
         endStreams()
         left.transfers.removeObservers(of: observers)
-        (service, settings, hasBegunTasks) = (other, other.transfers.settings, false)
+        (service, settings, hasBegunTasks, uploads) = (other, other.transfers.settings, false, [:])
         observers = Self.observers(of: other, peer)
         tokens.move(fallback: other.tokens, now: other.time.now)
         other.add(self)
@@ -188,18 +188,25 @@ package final class ConnectionContext: MethodContext {
         streams.append(stream)
     }
 
+    /// An unreadable message of this connection may be an append to this stream.
     func appends(to task: UploadTask) {
-        guard appended.insert(task.id).inserted, appended.count.isMultiple(of: 64) else { return }
-        appended = appended.filter { stream($0) != nil }
+        guard uploads[task.id] == nil else { return }
+        // Now and then those that have ended go.
+        if uploads.count.nonzeroBitCount == 1 { uploads = uploads.filter { !$0.value.state.isFinished } }
+        uploads[task.id] = task
     }
 
-    /// A refused message may have been an append.
-    package func didRefuse(_ method: String?) {
-        guard method == nil || method == Append.name else { return }
-        for id in appended { stream(id)?.noteRefusal() }
+    package func didRefuseUnreadable() { refuseAppends(to: Array(uploads.keys)) }
+
+    func refuseAppends(to tasks: [String]) {
+        for task in tasks { transfers.refuseAppend(to: task) }
     }
 
-    private func stream(_ id: String) -> StreamUpload? { try? transfers.uploads.task(id).openStream() }
+    /// Messages behind an early request wait, too: bytes have their places in the order in which they arrive.
+    func streamTask(_ id: String) async throws -> UploadTask {
+        if !transfers.isReady { try await alone { try await transfers.ready() } }
+        return try UploadTask.task(id, of: transfers)
+    }
 
     private func endStreams() {
         let gone = Set(streams.map(\.id))

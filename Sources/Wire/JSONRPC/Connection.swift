@@ -115,7 +115,9 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     public func serve(_ context: Context) {
         self.context = context
         let prompt = Request(context: context)
-        decoder = MessageDecoder(limits) { [table] method, params throws(RPCError) in
+        decoder = MessageDecoder(limits) { [table] in
+            table.refusal(of: $0, $1, context)
+        } _: { [table] method, params throws(RPCError) in
             try table.call(method, params, prompt)
         }
         intake.memory.revoke = { [weak self] in self?.abandonText() }

@@ -60,7 +60,7 @@ extension Connection {
             intake.endText()
             refuse(.tooLong(bytes, limit))
         case .unreadable(let reason):
-            reply(.null, .failure(.invalidRequest("The headers cannot be read: \(reason).")))
+            refuse(.invalidRequest("The headers cannot be read: \(reason)."))
             willEnd("its headers cannot be read")
             phase.advance(to: .inputEnded)
         case nil:
@@ -107,12 +107,6 @@ extension Connection {
         case .refused(let error): refuse(error)
         case .blank: break
         }
-    }
-
-    /// Answers a message, or a batch, that cannot be read.
-    private func refuse(_ error: RPCError) {
-        context?.didRefuse(nil)
-        reply(.null, .failure(error))
     }
 
     private func receiveNext(of input: BatchInput) {

@@ -16,11 +16,18 @@ extension Connection {
                 return begin(otherwise, bytes: bytes, in: batch)
             }
             settle(nil, nil, {}, in: batch)
-        case .invalid(let id, let error):
-            context?.didRefuse(nil)
-            settle(id, .failure(error), {}, in: batch)
+        case .invalid(let id, let error): settle(id, .failure(error), {}, in: batch)
         case .ignored: settle(nil, nil, {}, in: batch)
+        case .refused(let refusal, let message):
+            refusal()
+            begin(message, bytes: bytes, in: batch)
         }
+    }
+
+    /// Answers a text that is no message.
+    func refuse(_ error: RPCError) {
+        context?.didRefuseUnreadable()
+        reply(.null, .failure(error))
     }
 
     private func begin(
@@ -32,14 +39,18 @@ extension Connection {
         metrics.began(at: (try? call.get())?.place ?? table.place(of: method))
         let outcome: Outcome
         do {
-            if let batch { try outlet.checkRoom(in: batch) }
-            try context.admit(method)
+            do {
+                if let batch { try outlet.checkRoom(in: batch) }
+                try context.admit(method)
+            } catch {
+                (try? call.get())?.refusal?()
+                throw error
+            }
             switch try call.get().way {
             case .prompt(let run): outcome = .success(try run())
             case .waiting(let run): return start(id, method, run, bytes: bytes, in: batch, elapsed)
             }
         } catch {
-            context.didRefuse(method)
             outcome = .failure(failure(error, of: method))
         }
         settle(id, outcome, {}, in: batch)

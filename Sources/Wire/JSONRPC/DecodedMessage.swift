@@ -12,14 +12,20 @@ enum DecodedMessage: Sendable {
     case invalid(RequestID, RPCError)
     /// A response, or a notification that cannot be understood.
     case ignored
+    /// One of the others that does not run, and what happens before its answer.
+    indirect case refused(Refusal, DecodedMessage)
 
     /// `message` is nil when the message is no object.
-    init(_ message: Envelope?, _ prepare: MessageDecoder.Prepare) {
+    init(
+        _ message: Envelope?, refusal: MessageDecoder.MakeRefusal = { _, _ in nil }, _ prepare: MessageDecoder.Prepare
+    ) {
         guard let message else {
             self = .invalid(.null, .invalidRequest("A message must be an object, or an array of objects."))
+            if let refusal = refusal(nil, Params([])) { self = .refused(refusal, self) }
             return
         }
         self = Self.interpret(message, prepare)
+        if isRefusal(of: message), let refusal = Self.refusal(of: message, refusal) { self = .refused(refusal, self) }
         guard let (number, answer) = OutgoingRequests.answer(in: message) else { return }
         self = .answer(to: number, answer, otherwise: self)
     }
@@ -42,6 +48,21 @@ enum DecodedMessage: Sendable {
         } catch {
             return .invalid(id ?? .null, error)
         }
+    }
+
+    private func isRefusal(of message: Envelope) -> Bool {
+        switch self {
+        case .invalid, .call(_, _, .failure): true
+        case .ignored: message.method != nil
+        case .call, .cancellation, .answer, .refused: false
+        }
+    }
+
+    private static func refusal(of message: Envelope, _ make: MessageDecoder.MakeRefusal) -> Refusal? {
+        guard let method = message.method?.string, message.repeatedName != ["method"],
+            message.repeatedName != ["params"]
+        else { return make(nil, Params([])) }
+        return make(method, Params(message.params?.object ?? []))
     }
 
     private static func call(

@@ -7,14 +7,21 @@ import JSONText
 /// its active requests.
 struct MessageDecoder: Sendable {
     typealias Prepare = @Sendable (_ method: String, Params) throws(RPCError) -> PreparedCall
+    /// The method is nil if it cannot be read.
+    typealias MakeRefusal = @Sendable (_ method: String?, Params) -> Refusal?
 
     /// The longest message that is decoded on the loop, so that other connections do not wait.
     static let inlineBytes = 16 << 10
 
     private let limits: ConnectionLimits
     private let prepare: Prepare
+    private let refusal: MakeRefusal
 
-    init(_ limits: ConnectionLimits, _ prepare: @escaping Prepare) { (self.limits, self.prepare) = (limits, prepare) }
+    init(
+        _ limits: ConnectionLimits, refusal: @escaping MakeRefusal = { _, _ in nil }, _ prepare: @escaping Prepare
+    ) {
+        (self.limits, self.refusal, self.prepare) = (limits, refusal, prepare)
+    }
 
     /// Decodes a short text on the loop.
     func decode(short bytes: UnsafeRawBufferPointer) -> DecodedInput {
@@ -61,7 +68,7 @@ struct MessageDecoder: Sendable {
 
     /// - Parameter repeatsName: false for a message in whose objects no name occurs twice.
     fileprivate func decode(_ message: JSON, repeatsName: Bool) -> DecodedMessage {
-        DecodedMessage(Envelope(message, mayRepeatNames: repeatsName), prepare)
+        DecodedMessage(Envelope(message, mayRepeatNames: repeatsName), refusal: refusal, prepare)
     }
 }
 

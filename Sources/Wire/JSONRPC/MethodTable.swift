@@ -7,6 +7,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
 
     private let places: [String: Int]
     private let decoders: [Decoder]
+    private let refusals: [(@Sendable (Params, Context) -> Refusal)?]
 
     public let names: [String]
 
@@ -14,6 +15,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
         let names = methods.map { $0.name }
         places = Dictionary(zip(names, 0...), uniquingKeysWith: { _, last in last })
         decoders = methods.map { Self.decoder(of: $0) }
+        refusals = methods.map { Self.refusal(of: $0) }
         self.names = names
     }
 
@@ -23,12 +25,22 @@ public struct MethodTable<Context: MethodContext>: Sendable {
     /// Decodes a call in the context of `prompt`, which is the request of a method that answers at once.
     func call(_ method: String, _ params: Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
         guard let place = places[method] else { throw .methodNotFound(method) }
-        var params = params
-        var call = try decoders[place](&params, prompt)
-        try params.finish()
+        var rest = params
+        var call = try decoders[place](&rest, prompt)
+        try rest.finish()
         call.place = place
+        call.refusal = refusals[place]?(params, prompt.context)
         return call
     }
+
+    /// What happens if a request is refused; `method` is nil if it cannot be read.
+    func refusal(of method: String?, _ params: Params, _ context: Context) -> Refusal? {
+        guard let method else { return { context.didRefuseUnreadable() } }
+        return places[method].flatMap { refusals[$0]?(params, context) }
+    }
+
+    private static func refusal<M: RPCMethod>(of method: M.Type) -> (@Sendable (Params, Context) -> Refusal)?
+    where M.Context == Context { M.refusal }
 
     private static func decoder<M: RPCMethod>(of method: M.Type) -> Decoder where M.Context == Context {
         { (params, prompt) throws(RPCError) in try M.prepare(&params, prompt) }
@@ -74,6 +86,7 @@ public struct PreparedCall: Sendable {
     let way: Way
     /// The place of the method in the table.
     fileprivate(set) var place = 0
+    fileprivate(set) var refusal: Refusal?
 
     init(_ way: Way) { self.way = way }
 }

@@ -23,6 +23,9 @@ public struct Params: Sendable {
     /// Whether a param is there, and not null.
     public func has(_ name: String) -> Bool { members.last { $0.isNamed(name) }.map { !$0.value.isNull } ?? false }
 
+    /// The values of a param, however often it occurs.
+    public func values(of name: String) -> [JSON] { members.filter { $0.isNamed(name) }.map(\.value) }
+
     public mutating func require(_ name: String) throws(RPCError) -> JSON {
         guard let value = takeOrNull(name) else { throw .invalidParam(path + name, "is missing") }
         return value

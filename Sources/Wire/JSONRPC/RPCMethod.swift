@@ -24,12 +24,20 @@ public protocol RPCMethod<Context>: Sendable {
 
     /// Called once the reply is in the outbox, so that notifications of work that starts here come after the reply.
     @Loop func didReply(_ result: Result, in context: Context)
+
+    /// Makes what happens if a request is refused before it runs. Nil for a method whose requests are independent.
+    static var refusal: (@Sendable (Params, Context) -> Refusal)? { get }
 }
+
+/// Called in the turn of a request that is refused before it runs.
+public typealias Refusal = @Loop @Sendable () -> Void
 
 extension RPCMethod {
     public func failure(_ error: any Error) -> any Error { error }
 
     public func didReply(_ result: Result, in context: Context) {}
+
+    public static var refusal: (@Sendable (Params, Context) -> Refusal)? { nil }
 }
 
 /// A method that answers at once: it needs no task.
@@ -126,10 +134,11 @@ protocol RequestOwner: AnyObject, Sendable {
 public protocol MethodContext: AnyObject, Sendable {
     /// Throws when the method is not allowed now.
     func admit(_ method: String) throws(RPCError)
-    /// A request gets an error at once. Its method is nil where the message does not tell it.
-    func didRefuse(_ method: String?)
+
+    /// A message was refused, and its method cannot be read.
+    func didRefuseUnreadable()
 }
 
 extension MethodContext {
-    public func didRefuse(_ method: String?) {}
+    public func didRefuseUnreadable() {}
 }

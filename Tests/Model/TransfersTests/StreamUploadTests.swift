@@ -87,42 +87,97 @@ import Testing
         #expect(scene.stream.offset == 2 && scene.transfers.streamMemory.bytes == 0)
     }
 
-    @Test func `Of a paused task an append that is cancelled takes all its bytes back`() async throws {
+    @Test func `An append that was refused before leaves a gap, until one says where its bytes are`() async throws {
+        let scene = try await StreamScene(having: "abc")
+        scene.transfers.refuseAppend(to: scene.task.id)
+        #expect(try await failure { _ = try await scene.stream.append([1], at: nil) }.message.contains("that at 3"))
+        #expect(try await failure { _ = try await scene.stream.finish(.init()) }.message.contains("not clear where"))
+        #expect(try await scene.stream.append([], at: 3) == .init(offset: 3, durable: 3))
+        let end = Task { try await scene.stream.finish(.init()) }
+        #expect(try await scene.session.nextStep() == .send(3..<3))
+        scene.complete(3)
+        _ = try await end.value
+    }
+
+    @Test func `An append at a negative offset leaves a gap, too`() async throws {
+        let scene = try await StreamScene(having: "abc")
+        #expect(try await failure { _ = try await scene.stream.append([1], at: -1) }.param == "offset")
+        #expect(try await failure { _ = try await scene.stream.append([1], at: nil) }.param == "offset")
+        #expect(try await failure { _ = try await scene.stream.finish(.init()) }.param == "task")
+    }
+
+    @Test func `A cancelled append to a paused task leaves nothing, and the snapshot never counts its bytes`()
+        async throws
+    {
         let scene = try await StreamScene(having: "ab")
         #expect(try await scene.task.pause())
-        let first = scene.append("cd")
-        try await until { scene.stream.end == 4 }
-        #expect(scene.stream.offset == 2 && scene.task.snapshot().offset == 2)
+        let (first, second) = (scene.append("cd"), scene.append("ef"))
+        try await until { scene.stream.end == 6 }
+        #expect(scene.task.snapshot().offset == 2)
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
-        #expect(scene.stream.end == 2)
+        #expect(try await failure { _ = try await second.value }.message.contains("the next one is that at 2"))
         #expect(try await failure { _ = try await scene.stream.append([1], at: nil) }.param == "offset")
-        let second = scene.append("xy", at: 2)
+        #expect(try await failure { _ = try await scene.stream.finish(.init()) }.param == "task")
+        let other = scene.append("XY", at: 2)
+        try await until { scene.stream.end == 4 }
         #expect(scene.task.resume())
         #expect(try await scene.session.nextStep() == .query)
         scene.session.answer(.received(upTo: 2))
         #expect(try await scene.session.nextStep() == .send(2..<4))
-        #expect(try scene.sent(2..<4) == "xy")
+        #expect(try scene.sent(2..<4) == "XY")
         scene.session.answer(.received(upTo: 4))
-        #expect(try await second.value.offset == 4)
+        #expect(try await other.value == .init(offset: 4, durable: 4))
     }
 
-    @Test func `After an append that is cancelled while the engine gets it the next one says where it is`() async throws
+    @Test func `A cancelled append that the engine is getting stays, and the next one has to say where it is`()
+        async throws
     {
         let scene = try await StreamScene()
-        let first = scene.append("ab")
+        let append = scene.append("ab")
         #expect(try await scene.session.nextStep() == .send(0..<2))
-        first.cancel()
-        await #expect(throws: CancellationError.self) { try await first.value }
+        append.cancel()
+        await #expect(throws: CancellationError.self) { try await append.value }
+        #expect(scene.task.snapshot().offset == 2)
         scene.session.answer(.received(upTo: 2))
-        let lost = try await failure { _ = try await scene.stream.append([1], at: nil) }
-        #expect(lost.param == "offset" && lost.message.contains("The next one is that at 2"))
+        #expect(try await failure { _ = try await scene.stream.append([1], at: nil) }.message.contains("that at 2"))
         #expect(try await failure { _ = try await scene.stream.finish(.init()) }.param == "task")
-        #expect(try await scene.stream.append(Array("ab".utf8), at: 0).offset == 2)
+        let next = scene.append("cd", at: 2)
+        #expect(try await scene.session.nextStep() == .send(2..<4))
+        scene.session.answer(.received(upTo: 4))
+        #expect(try await next.value.offset == 4)
+    }
+
+    @Test func `A cancelled append does not take back what it only repeats`() async throws {
+        let scene = try await StreamScene(takesAnyPiece: false, chunk: Self.granule)
+        #expect(try await scene.stream.append([1, 2, 3], at: nil).offset == 3)
+        let large = scene.append([UInt8](repeating: 7, count: Int(3 * Self.granule)), at: 0)
+        #expect(try await scene.session.nextStep() == .send(0..<Self.granule))
+        scene.session.answer(.failed(.busy))
+        _ = try await scene.stage.clock.nextSleep()
+        large.cancel()
+        await #expect(throws: CancellationError.self) { try await large.value }
+        #expect(scene.stream.offset == Self.granule, "the engine may have this")
+    }
+
+    @Test func `An end that waits fails when an append before it is cancelled`() async throws {
+        let scene = try await StreamScene(having: "ab")
+        #expect(try await scene.task.pause())
+        let append = scene.append("cd")
+        try await until { scene.stream.end == 4 }
         let end = Task { try await scene.stream.finish(.init()) }
+        try await until { scene.stream.isFinishing }
+        append.cancel()
+        await #expect(throws: CancellationError.self) { try await append.value }
+        #expect(try await failure { _ = try await end.value }.message.contains("the upload has 2 bytes"))
+        #expect(try await scene.stream.append([], at: 2).offset == 2)
+        let again = Task { try await scene.stream.finish(.init()) }
+        #expect(scene.task.resume())
+        #expect(try await scene.session.nextStep() == .query)
+        scene.session.answer(.received(upTo: 2))
         #expect(try await scene.session.nextStep() == .send(2..<2))
         scene.complete(2)
-        #expect(try await end.value.state == .success)
+        #expect(try await again.value.state == .success)
     }
 
     @Test func `Where an append is cancelled the end behind it fails, and can be asked for again`() async throws {
@@ -147,18 +202,70 @@ import Testing
         #expect(try await again.value.state == .success)
     }
 
-    @Test func `After an append that was refused unread neither an append without an offset nor the end is taken`()
-        async throws
-    {
-        let scene = try await StreamScene(having: "abc")
-        scene.stream.noteRefusal()
-        #expect(try await failure { _ = try await scene.stream.append([1], at: nil) }.param == "offset")
-        #expect(try await failure { _ = try await scene.stream.finish(.init()) }.param == "task")
-        #expect(try await scene.stream.append([], at: 3).offset == 3)
+    @Test func `An append that is refused after the end does not change the end`() async throws {
+        let scene = try await StreamScene(having: "ab")
+        #expect(try await scene.task.pause())
         let end = Task { try await scene.stream.finish(.init()) }
-        #expect(try await scene.session.nextStep() == .send(3..<3))
-        scene.complete(3)
-        #expect(try await end.value.state == .success)
+        try await until { scene.stream.isFinishing }
+        scene.transfers.refuseAppend(to: scene.task.id)
+        let repeated = Task { try await scene.stream.finish(.init()) }
+        #expect(scene.task.resume())
+        #expect(try await scene.session.nextStep() == .query)
+        scene.session.answer(.received(upTo: 2))
+        #expect(try await scene.session.nextStep() == .send(2..<2))
+        scene.complete(2)
+        for end in [end, repeated] { #expect(try await end.value.state == .success) }
+    }
+
+    // MARK: - What survives the process
+
+    @Test func `An append that the end of the task answers is durable`() async throws {
+        let scene = try await StreamScene(having: "ab", InMemoryTaskStore())
+        #expect(try await scene.task.pause())
+        let append = scene.append("cd")
+        try await until { scene.stream.end == 4 }
+        let end = Task { try await scene.stream.finish(.init()) }
+        try await until { scene.stream.isFinishing }
+        #expect(scene.task.resume())
+        #expect(try await scene.session.nextStep() == .query)
+        scene.session.answer(.received(upTo: 2))
+        #expect(try await scene.session.nextStep() == .send(2..<4))
+        scene.complete(4)
+        #expect(try await append.value == .init(offset: 4, durable: 4))
+        _ = try await end.value
+    }
+
+    @Test func `Bytes that could not be recorded are not durable`() async throws {
+        let store = InMemoryTaskStore()
+        let scene = try await StreamScene(having: "ab", store)
+        store.failure = StorageError(.quotaExceeded, "There is no room left.")
+        let lost = scene.append("cd")
+        #expect(try await scene.session.nextStep() == .send(2..<4))
+        scene.session.answer(.received(upTo: 4))
+        #expect(try await lost.value == .init(offset: 4, durable: 2))
+        store.failure = nil
+        let kept = scene.append("ef")
+        #expect(try await scene.session.nextStep() == .send(4..<6))
+        scene.session.answer(.received(upTo: 6))
+        #expect(try await kept.value == .init(offset: 6, durable: 6))
+    }
+
+    @Test func `Bytes of a second session are durable only once that is recorded`() async throws {
+        let store = InMemoryTaskStore()
+        let scene = try await StreamScene(having: "abcd", store)
+        let append = scene.append("ef")
+        #expect(try await scene.session.nextStep() == .send(4..<6))
+        scene.session.answer(.forgotten(.refused))
+        #expect(try await scene.session.nextStep() == .open)
+        scene.session.mark = "second"
+        scene.session.answer(.opened())
+        _ = try await failure { _ = try await append.value }
+        let again = scene.append("ab", at: 0)
+        #expect(try await scene.session.nextStep() == .send(0..<2))
+        scene.session.mark = "second, with 2"
+        scene.session.answer(.received(upTo: 2))
+        #expect(try await again.value == .init(offset: 2, durable: 2))
+        #expect(store.bookmark(of: scene.task.id) == "second, with 2")
     }
 
     // MARK: - Engines that take chunks
@@ -215,7 +322,7 @@ import Testing
         let append = scene.append("cd")
         try await until { scene.stream.end == 4 }
         try await TransfersFixture.succeedElsewhere()
-        #expect(!scene.session.isInFlight && scene.task.snapshot().offset == 2)
+        #expect(!scene.session.isInFlight && scene.task.snapshot().offset == 2, "it has no answer")
         #expect(scene.task.resume())
         #expect(try await scene.session.nextStep() == .query)
         scene.session.answer(.received(upTo: 2))
@@ -294,6 +401,18 @@ import Testing
         #expect(try await session.nextStep() == .send(6..<8))
         session.answer(.received(upTo: 8))
         #expect(try await append.value == .init(offset: 8, durable: 8))
+    }
+
+    @Test func `An append that is refused before the streams of an earlier process are known leaves a gap`()
+        async throws
+    {
+        let scene = try await StreamScene(having: "abcd", InMemoryTaskStore())
+        let later = TransfersFixture(ScriptedBackend(), scene.stage.store?.afterCrash(), isFirst: false)
+        later.transfers.refuseAppend(to: scene.task.id)
+        try await later.transfers.restore(.pause)
+        let task = try #require(later.transfers.uploads.all.first)
+        let error = try await failure { _ = try await task.openStream().finish(.init()) }
+        #expect(error.message.contains("not clear where the object ends"))
     }
 
     @Test func `A later process does not end a stream before bytes that its engine has`() async throws {

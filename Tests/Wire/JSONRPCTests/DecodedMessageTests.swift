@@ -95,7 +95,7 @@ import Testing
         case .call(nil, let method, _): "notification \(method)"
         case .ignored: "ignored"
         case .cancellation: "cancellation"
-        case .answer(_, _, let otherwise): describe(otherwise)
+        case .answer(_, _, let otherwise), .refused(_, let otherwise): describe(otherwise)
         case .invalid(let id, let error): "invalid \(String(decoding: id.bytes, as: UTF8.self)) \(error.code)"
         }
     }

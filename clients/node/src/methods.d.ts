@@ -208,9 +208,9 @@ export interface Snapshot {
    */
   origin?: "gateway" | "stream";
   /**
-   * Of a stream that has not ended: where its client goes on. An upload has the bytes before it; of appends without
-   * an answer it may have more, which are left out where they are repeated. Of an upload that an earlier process
-   * began, and that is still paused, at most that.
+   * Of a stream that has not ended: the next byte that `downloadTask/read` answers, or the end of the bytes that the
+   * upload has taken. Those of appends without an answer count once the engine is getting them: from then on nothing
+   * takes them back. Of an upload that an earlier process began, and that is still paused, at most that.
    */
   offset?: number;
   observers?: Observers;
@@ -463,11 +463,12 @@ export interface Listing {
 
 /** Brings the next bytes of an upload that reference/putStream began. */
 export interface Appended {
-  /** The next byte that the upload takes. */
+  /** All bytes before it are taken. */
   offset: number;
   /**
-   * The bytes before it survive an end of the process. Equal to offset on the embedded engine; on the others, whose
-   * servers take multiples of 256 KiB, less than a chunk behind it.
+   * The bytes before it survive an end of the process. Equal to offset on the embedded engine, unless its disk takes
+   * no record of the task: then it is what was recorded last; on the others, whose servers take multiples of 256
+   * KiB, less than a chunk behind it.
    */
   durable: number;
 }

@@ -188,9 +188,9 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     sends them, or a client of JSON-RPC appends or reads them piece by piece.
     """
     offset: int | None = None
-    """Of a stream that has not ended: where its client goes on. An upload has the bytes before it; of appends without
-    an answer it may have more, which are left out where they are repeated. Of an upload that an earlier process
-    began, and that is still paused, at most that.
+    """Of a stream that has not ended: the next byte that `downloadTask/read` answers, or the end of the bytes that
+    the upload has taken. Those of appends without an answer count once the engine is getting them: from then on
+    nothing takes them back. Of an upload that an earlier process began, and that is still paused, at most that.
     """
     source: ReferenceT | None = None
     """The object that a copy or a move is made of. Absent for any other task."""

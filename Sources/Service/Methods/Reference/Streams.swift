@@ -22,6 +22,16 @@ struct PutStream: UploadMethod {
 
     func check() throws(StorageError) { try metadata.checkMD5() }
 
+    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadTask> {
+        try check()
+        let context = request.context
+        return try await start.start(in: request) {
+            let task = try await upload(context.transfers, for: context.client)
+            context.appends(to: task)
+            return task
+        }
+    }
+
     func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask {
         try await transfers.uploadStream(size: size, to: reference, metadata, if: preconditions, for: client)
     }

@@ -10,34 +10,39 @@ struct Append: RPCMethod {
     static let name = "uploadTask/append"
 
     let task: String
-    /// Params that cannot be are an error of `run`: the stream has to know of it.
-    private let piece: Swift.Result<(bytes: [UInt8], offset: Int64?), RPCError>
+    let data: [UInt8]
+    let offset: Int64?
+
+    /// The bytes of a refused request are missing.
+    static var refusal: (@Sendable (Params, ConnectionContext) -> Refusal)? {
+        { params, context in
+            let tasks = params.values(of: "task").compactMap(\.string)
+            return { tasks.isEmpty ? context.didRefuseUnreadable() : context.refuseAppends(to: tasks) }
+        }
+    }
 
     init(_ params: inout Params) throws(RPCError) {
         task = try params.string("task")
-        piece = Swift.Result { () throws(RPCError) in
-            let bytes = try PutData.bytes(data: params.optionalData("data"), text: params.optionalData("text"))
-            let offset = try params.optionalInteger("offset")
-            try params.finish()
-            return (bytes, offset)
-        }
-        _ = params.takeRest()
+        data = try PutData.bytes(data: params.optionalData("data"), text: params.optionalData("text"))
+        offset = try params.optionalInteger("offset")
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let (bytes, offset): ([UInt8], Int64?)
-        do throws(RPCError) { (bytes, offset) = try piece.get() } catch {
-            let task: UploadTask? = try? await request.task(task)
-            try? task?.openStream().noteRefusal()
-            throw error
-        }
-        let task: UploadTask = try await request.task(task)
+        let task = try await appended(in: request.context)
         try task.checkEndpoint()
         let stream = try task.openStream()
         request.context.appends(to: task)
         if request.mayWait() { request.beginWaiting(keepsBytes: true) }
-        let position = try await stream.append(bytes, at: offset)
+        let position = try await stream.append(data, at: offset)
         return ["offset": JSON(position.offset), "durable": JSON(position.durable)]
+    }
+
+    /// A request that is cancelled while it waits for the task is refused, too.
+    @Loop private func appended(in context: ConnectionContext) async throws -> UploadTask {
+        do { return try await context.streamTask(task) } catch let error as CancellationError {
+            context.refuseAppends(to: [task])
+            throw error
+        }
     }
 }
 
@@ -55,13 +60,18 @@ struct Finish: RPCMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let md5 = try md5Hash.map { text throws(StorageError) in try Self.md5(text) }
-        let task: UploadTask = try await request.task(task)
+        let task = try await request.context.streamTask(task)
         try task.checkEndpoint()
         try request.checkWait()
         request.beginWaiting()
         // An earlier request has ended it: the answer may not have arrived.
         if task.state.isFinished { return try await task.awaitedEnd().checked(md5).json }
-        do { return try await task.openStream().finish(.init(md5: md5)).json } catch is CancellationError {
+        let stream = try task.openStream(), isRepeated = stream.isFinishing
+        do {
+            let end = try await stream.finish(.init(md5: md5))
+            // The engine has compared the MD5 of the first request.
+            return try isRepeated ? end.checked(md5).json : end.json
+        } catch is CancellationError {
             throw CancelledWait(data: ["task": .string(task.id)])
         }
     }
@@ -104,7 +114,7 @@ struct ReadPiece: RPCMethod {
         let stream = try task.openStream()
         if request.mayWait() { request.beginWaiting() }
         let most = request.context.service.configuration.maxDataBytes
-        let piece = try await stream.read(min(length, most)) { try await request.roomToAnswer() }
+        let piece = try await stream.read(max(1, min(length, most))) { try await request.roomToAnswer() }
         return await piece.encoded()
     }
 }
