@@ -110,10 +110,11 @@ class Stage:
             elif loses_writes:
                 # The plan may not be there, or know of nothing.
                 worlds = worlds + partial
+            if forget_failed(service):
+                self.settle(service)
             if flaw := self.judge(service, worlds):
                 return flaw
             self.use(service)
-            forget_failed(service)
             known = plans(service)
             status, errors = service.end()
         if status != 0 or errors:
@@ -174,10 +175,11 @@ def settle_tasks(service, resumes, doing=None, loses_writes=False, work=None):
 
 
 def forget_failed(service):
-    """Forgets tasks over folders that could be retried, and keep parts of files for that."""
-    for snapshot in service.call("folderTask/list")["tasks"]:
-        if snapshot["state"] == "failed":
-            service.call("folderTask/forget", task=snapshot["task"])
+    """Forgets the tasks over folders that could be retried, and keep parts of files for that. How many there were."""
+    failed = [each["task"] for each in service.call("folderTask/list")["tasks"] if each["state"] == "failed"]
+    for task in failed:
+        service.call("folderTask/forget", task=task)
+    return len(failed)
 
 
 # MARK: - Killed
