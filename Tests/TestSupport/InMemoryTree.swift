@@ -45,7 +45,7 @@ package final class InMemoryTree: Sendable {
     /// The files whose directories were made.
     package var made: Set<String> { state.withLock { $0.made } }
 
-    package func put(other path: String, _ why: String) { state.withLock { $0.others[path] = why } }
+    package func put(other path: String, _ why: String?) { state.withLock { $0.others[path] = why } }
 
     /// Reading this directory, or removing this file, fails so; nil ends that.
     package func fail(_ path: String, _ error: StorageError?) { state.withLock { $0.failures[path] = error } }

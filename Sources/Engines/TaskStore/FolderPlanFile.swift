@@ -44,6 +44,8 @@ final class FolderPlanFile: FolderPlan {
                 try self.transaction(database) {
                     try database.insertFolder(self.id, request, place: place, number: number, began: began)
                 }
+                // Of many new tasks few run.
+                state.database = nil
             } catch {
                 // Before the removal makes room.
                 let failure = self.described(error)

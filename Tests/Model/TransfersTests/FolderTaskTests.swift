@@ -90,8 +90,7 @@ import Testing
         tree.hide("b", false)
         #expect(try await FolderTask.retry(task, tokens: nil, of: stage.transfers) === task)
         #expect(await ended(task).state == .success)
-        // Whether the file was a folder is known to the next task alone.
-        #expect(objects.names == ["m/a", "m/b", "m/b/x"])
+        #expect(objects.names == ["m/a", "m/b"])
     }
 
     @Test func `A directory that could not be read is read again by a retry, and mirrored then`() async throws {
@@ -108,6 +107,37 @@ import Testing
         let last = await ended(task)
         #expect(last.state == .success && last.counts.completed == 2 && last.counts.deleted == 2)
         #expect(objects.names == ["m/a", "m/d/new"])
+    }
+
+    @Test func `What could not be inspected may be a directory, or gone, when it is retried`() async throws {
+        tree.files = ["a": [1], "d/new": [1]]
+        tree.hide("d", true)
+        tree.put(other: "gone", "is a link")
+        tree.hide("gone", true)
+        for name in ["m/d/x", "m/gone"] { objects[name] = 3 }
+        let task = try await begin { $0.deletesOthers = true }
+        let end = await ended(task)
+        #expect(end.failures.map(\.action) == [.read, .read] && objects.names == ["m/a", "m/d/x", "m/gone"])
+        tree.hide("d", false)
+        tree.hide("gone", false)
+        tree.put(other: "gone", nil)
+        #expect(try await FolderTask.retry(task, tokens: nil, of: stage.transfers) === task)
+        #expect(await ended(task).state == .success)
+        #expect(objects.names == ["m/a", "m/d/new"])
+    }
+
+    @Test func `A folder with an exact name is that folder alone`() async throws {
+        for name in ["m/keep", "m//x", "m//y/z", "m/"] { objects[name] = 3 }
+        let folder = try Reference(bucket: "b", object: "m//")
+        let end = await ended(try await begin(.delete) { $0.reference = folder })
+        #expect(end.state == .success && objects.names == ["m/", "m/keep"])
+        tree.files = ["new": [1]]
+        objects["m//old"] = 1
+        let mirror = await ended(
+            try await begin {
+                ($0.reference, $0.deletesOthers) = (folder, true)
+            })
+        #expect(mirror.state == .success && objects.names == ["m/", "m//new", "m/keep"])
     }
 
     @Test func `A retry that is interrupted while it reads goes on in the next process`() async throws {

@@ -58,7 +58,7 @@ public struct FolderItem: Equatable, Sendable {
         case transfer
         /// Of the target, or of the folder that is deleted.
         case delete
-        /// Of a local directory: it has failed, so what is there is not known.
+        /// Of a local directory, or of what may be one: it has failed, so what is there is not known.
         case read
     }
 

@@ -202,7 +202,7 @@ import Storage
         guard !isStopping, request.deletesOthers || request.onlyChanged || request.keepsExisting else { return }
         try await forEachPage { [self] page async throws(StorageError) in
             let objects = page.compactMap { metadata -> (path: String, object: FolderObject)? in
-                guard !metadata.reference.isExact, let path = request.path(of: metadata.reference) else { return nil }
+                guard let path = request.path(of: metadata.reference), !path.hasEmptySegment else { return nil }
                 return filter.takes(path) ? (path, FolderObject(metadata)) : nil
             }
             let others = try await plan.note(objects)
@@ -228,13 +228,9 @@ import Storage
     private func planLocalDeletions() async throws(StorageError) {
         guard request.deletesOthers, !isStopping, try await hasDirectory() else { return }
         try await walk { [self] entry in
-            guard filter.takes(entry.path) else { return nil }
-            let item = FolderItem(entry.path, .delete, size: entry.size, version: entry.version)
-            switch entry.kind {
-            case .file: return item
-            case .unknown(let why): return item.unknown(why, tree)
-            case .directory, .other: return nil
-            }
+            if case .unknown(let why) = entry.kind { return unread(entry.path, why) }
+            guard entry.kind == .file, filter.takes(entry.path) else { return nil }
+            return FolderItem(entry.path, .delete, size: entry.size, version: entry.version)
         }
     }
 
@@ -254,14 +250,21 @@ import Storage
     }
 
     /// Reads the directories of the local tree that are still to be read. Adds an item for each entry that `item` has one
-    /// for, and that no item has the path of. A directory that cannot be read is an item that has failed.
+    /// for, and that no item has the path of. A directory that cannot be read is an item that has failed; where it is read
+    /// again it may turn out to be a file, or gone.
     private func walk(_ item: (LocalEntry) -> FolderItem?) async throws(StorageError) {
         guard let tree else { return }
         while !isStopping {
             let next = try await plan.nextDirectory()
             guard let directory = next else { return }
             do throws(StorageError) {
-                try await read(directory, of: tree, item)
+                let isAgain = task.stage == .completing
+                let entry = isAgain ? try await tree.entry(directory) : LocalEntry(directory, .directory)
+                if entry?.kind == .directory {
+                    try await read(directory, of: tree, item)
+                } else if let item = entry.flatMap(item) {
+                    try await add([item])
+                }
             } catch  where !directory.isEmpty {
                 try await add([FolderItem(directory, .read, .failed, error: error)])
             }
@@ -283,17 +286,20 @@ import Storage
     }
 
     private func upload(of entry: LocalEntry) -> FolderItem? {
+        if case .unknown(let why) = entry.kind { return unread(entry.path, why) }
         guard entry.kind != .directory, filter.takes(entry.path) else { return nil }
         var item = FolderItem(entry.path, size: entry.size)
-        switch entry.kind {
-        case .file, .directory: break
-        case .other(let why): item = item.refused(why)
-        case .unknown(let why): return item.unknown(why, tree)
-        }
+        if case .other(let why) = entry.kind { item = item.refused(why) }
         do throws(StorageError) { _ = try request.object(entry.path) } catch {
             (item.state, item.error) = (.refused, error)
         }
         return item
+    }
+
+    /// What may be a file or a directory.
+    private func unread(_ path: String, _ why: String) -> FolderItem? {
+        guard filter.takes(path) || filter.mayEnter(path) else { return nil }
+        return FolderItem(path, .read, .failed, error: .file(tree?.absolute(path) ?? path, why))
     }
 
     private func add(_ items: [FolderItem], directories: [String] = []) async throws(StorageError) {
@@ -552,11 +558,6 @@ extension FolderItem {
     fileprivate func refused(_ why: String) -> FolderItem {
         with(.refused, StorageError(.invalidArgument, "\(path) \(why)."))
     }
-
-    /// What it is is not known: nothing can be said of the whole tree.
-    fileprivate func unknown(_ why: String, _ tree: (any LocalTree)?) -> FolderItem {
-        with(.failed, .file(tree?.absolute(path) ?? path, why))
-    }
 }
 
 extension FolderCounts {
@@ -594,6 +595,10 @@ extension StorageError {
 }
 
 extension String {
+    fileprivate var hasEmptySegment: Bool {
+        utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).contains { $0.isEmpty }
+    }
+
     /// Every segment can be the name of a file.
     fileprivate var isFilePath: Bool {
         let segments = utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

@@ -31,7 +31,7 @@ struct FolderOptions: Sendable {
 
     init(_ kind: FolderRequest.Kind, _ params: inout Params) throws(RPCError) {
         let reference = try params.reference("reference")
-        request = FolderRequest(kind, reference.withoutExactName)
+        request = FolderRequest(kind, reference)
         if kind != .delete { request.directory = try params.localFile("directory").withoutFinalSlashes }
         request.include = try params.patterns("include")
         request.exclude = try params.patterns("exclude")
