@@ -21,7 +21,7 @@ private let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         let ended = try record("a new task").ended(.cancelled, at: Timestamp(microseconds: 9))
         let tombstones = try loaded()
         try tombstones.reserve(for: ended.id)
-        try tombstones.write(endOf: ended)
+        try tombstones.write(RecordedEnd(TaskOutcome.cancelled, Timestamp(microseconds: 9)), of: ended.id)
         let after = try loaded().found
         for task in before.keys where task != ended.id { expect(after[task] != nil, "an end stays: \(task)") }
         let found = try after[ended.id].map { try $0.applied(to: record(ended.id)) }
@@ -34,7 +34,8 @@ private let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
 private func check(_ task: String, _ end: RecordedEnd) throws {
     let ended = end.applied(to: try record(task))
     guard case .ended = ended.stage else { fail("the task of a slot has ended: \(task)") }
-    let slot = RecordedEnd.slot(for: ended, size: Tombstones.slotSize)
+    guard case .ended = end.stage(began: ended.began) else { fail("one over a folder has ended, too: \(task)") }
+    let slot = end.slot(for: task, size: Tombstones.slotSize)
     expect(slot.count == Tombstones.slotSize, "an end takes one slot")
     guard let again = RecordedEnd.parse(slot) else { fail("an end reads back: \(task)") }
     expect(again.task == task, "it is the same task: \(task)")
