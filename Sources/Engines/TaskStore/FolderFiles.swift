@@ -12,8 +12,8 @@ package final class FolderFiles: FolderStore {
     private struct Weak { weak var plan: FolderPlanFile? }
 
     let directory: FolderDirectory
-    /// The ends of tasks that their plans have no room for. Nil where no task outlives the process.
-    let tombstones: Tombstones?
+    /// Where the ends of tasks are that their plans have no room for. Nil where no task outlives the process.
+    let ends: TaskFiles?
     /// The engine or endpoint that the tasks belong to.
     private let place: String
     let threads = WorkerThreads("folders", limit: 2)
@@ -22,12 +22,12 @@ package final class FolderFiles: FolderStore {
 
     /// In the directory `folders` of a root. Tasks of other places can only be listed, ended and forgotten.
     package init(_ files: TaskFiles, place: String) {
-        (directory, tombstones, self.place) = (FolderDirectory(in: files.root), files.tombstones, place)
+        (directory, ends, self.place) = (FolderDirectory(in: files.root), files, place)
     }
 
     /// In a new directory that is removed with the process.
     package init(temporaryIn parent: String) {
-        (directory, tombstones, place) = (FolderDirectory(temporaryIn: parent), nil, "")
+        (directory, ends, place) = (FolderDirectory(temporaryIn: parent), nil, "")
     }
 
     /// Closes all files; later uses fail.
@@ -74,14 +74,14 @@ package final class FolderFiles: FolderStore {
 
     /// An end that only a slot has is stored in the plan, if there is room for it now.
     private func stage(of plan: FolderPlanFile, _ row: FolderRow) async -> FolderStage {
-        guard let tombstones else { return row.stage }
+        guard let ends else { return row.stage }
         if case .ended = row.stage {
-            tombstones.release(row.id)
+            ends.tombstones.release(row.id)
             return row.stage
         }
-        guard let end = tombstones.found[row.id] else {
+        guard let end = ends.tombstones.found[row.id] else {
             // A task continues without a slot, like other tasks.
-            await threads.run { try? tombstones.reserve(for: row.id) }
+            await threads.run { try? ends.reserveTombstone(for: row.id) }
             return row.stage
         }
         let stage = end.stage(began: row.began)
@@ -111,7 +111,7 @@ package final class FolderFiles: FolderStore {
             do throws(StorageError) {
                 let stored = try found.get()
                 guard stored.endpoint == nil else { continue }
-                guard abandoned.tombstones?.found[stored.plan.id] == nil else {
+                guard abandoned.ends?.tombstones.found[stored.plan.id] == nil else {
                     throw StorageError(.quotaExceeded, "The plan of task \(stored.plan.id) has no room for its end.")
                 }
                 try await take(stored.plan.id, from: abandoned.directory)

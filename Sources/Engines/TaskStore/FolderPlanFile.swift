@@ -37,9 +37,10 @@ final class FolderPlanFile: FolderPlan {
         try await use { state in
             guard Self.isName(self.id) else { throw StorageError(.internalError, "\(self.id) names no file.") }
             try self.directory.check()
+            // A file that is there is of another task, and stays.
+            try self.makeFile()
             do {
-                try self.files.tombstones?.reserve(for: self.id)
-                try self.makeFile()
+                try self.files.ends?.reserveTombstone(for: self.id)
                 let database = try self.opened(&state)
                 try self.transaction(database) {
                     try database.insertFolder(self.id, request, place: place, number: number, began: began)
@@ -123,7 +124,7 @@ final class FolderPlanFile: FolderPlan {
 
     /// The file first: without it the others mean nothing, and the next start removes them.
     private func removeFiles() {
-        files.tombstones?.release(id)
+        files.ends?.tombstones.release(id)
         guard (try? directory.check()) != nil, let opened = try? directory.open() else { return }
         for ending in [""] + Self.companions { _ = try? opened.remove(name + ending) }
     }
@@ -201,8 +202,7 @@ extension FolderPlanFile {
 
     func renew() async throws(StorageError) -> Bool {
         try await write { [id, files] database in
-            try files.tombstones?.erase(id)
-            try files.tombstones?.reserve(for: id)
+            try files.ends?.renewTombstone(for: id)
             try database.renewItems()
             return try database.nextDirectory() != nil
         }
@@ -226,7 +226,7 @@ extension FolderPlanFile {
                 do { try self.writeTombstone(RecordedEnd(outcome, time)) } catch _ { throw error }
                 return
             }
-            self.files.tombstones?.release(self.id)
+            self.files.ends?.tombstones.release(self.id)
         }
     }
 
@@ -244,9 +244,8 @@ extension FolderPlanFile {
     }
 
     private func writeTombstone(_ end: RecordedEnd) throws {
-        guard let tombstones = files.tombstones else { throw SystemError.noSpace }
-        try directory.check()
-        try tombstones.write(end, of: id)
+        guard let ends = files.ends else { throw SystemError.noSpace }
+        try ends.writeTombstone(end, of: id)
     }
 
     private func described(_ error: any Error) -> StorageError {

@@ -48,10 +48,13 @@ package struct TaskFiles: Sendable {
     }
 
     func writeTombstone(of record: TaskRecord) throws(StorageError) {
-        try root.check()
         guard case .ended(let outcome, let time) = record.stage else { return }
-        let end = RecordedEnd(outcome, time)
-        try withTombstones { () throws(SystemError) in try tombstones.write(end, of: record.id) }
+        try writeTombstone(RecordedEnd(outcome, time), of: record.id)
+    }
+
+    func writeTombstone(_ end: RecordedEnd, of task: String) throws(StorageError) {
+        try root.check()
+        try withTombstones { () throws(SystemError) in try tombstones.write(end, of: task) }
     }
 
     private func withTombstones(_ body: () throws(SystemError) -> Void) throws(StorageError) {

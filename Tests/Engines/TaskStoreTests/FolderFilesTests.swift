@@ -98,6 +98,7 @@ import Testing
         let plan = try await begin(files)
         try await plan.add([FolderItem("a")], directories: [])
         #expect(try await failure { _ = try await begin(files) }.message.contains("task.sqlite: File exists"))
+        await plan.close()
         #expect(try await all(plan).map(\.path) == ["a"])
         for id in ["", "../task", "a/b", ".hidden", "a\0b"] {
             #expect(try await failure { _ = try await begin(files, id) }.code == .internalError)
