@@ -46,7 +46,7 @@ let package = Package(
             name: "CommandLine",
             dependencies: [
                 "Methods", "Tracing", "Credentials", "Transfers", "Roots", "Storage", "HTTPServer", "JSONRPC",
-                "JSONText", "Secrets", "Platform",
+                "JSONText", "Secrets", "Checksums", "Platform",
             ]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "Resources"]),
@@ -137,7 +137,7 @@ let package = Package(
             name: "ContractTests",
             dependencies: ["Methods", "Harness", "Storage", "JSONRPC", "JSONText", "Resources", "TestSupport"]),
 
-        .testTarget(name: "CommandLineTests", dependencies: ["CommandLine", "TestSupport"]),
+        .testTarget(name: "CommandLineTests", dependencies: ["CommandLine", "Platform", "TestSupport"]),
         .testTarget(
             name: "TracingTests",
             dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "Platform", "TestSupport"]),

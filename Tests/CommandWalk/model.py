@@ -246,24 +246,32 @@ class World:
             return reference
         return bucket, (name if not name or name.endswith("/") else name + "/") + place
 
-    def object_plan(self, sources, text, takes_many):
-        """Pairs of what is copied and what it becomes."""
+    def object_plan(self, sources, text, takes_many, trees=False):
+        """Pairs of what is copied and what it becomes. With `trees` a folder is one target, whatever is in it."""
         is_tree = bool(sources) and sources[0]["members"] is not None
         reference, kind = self.object_destination(text, takes_many, is_tree)
-        pairs = []
+        pairs, folders = [], []
         for source in sources:
             if source["members"] is not None and source["itself"] is None and kind == "plain":
                 if not text.endswith("/") and self.is_there(reference):
                     raise Refused("a folder over an object")
+            if trees and source["members"] is not None:
+                self.check_name(source, sources)
+                folders.append(source["name"])
             for item, place in self.placed(source, kind, takes_many):
                 target = self.object_target(reference, place)
                 if not target[1] or "\n" in target[1]:
                     self.failed += 1
                     continue
                 pairs.append((item, target, source.get("folder")))
-        if len({target for _, target, _ in pairs}) < len(pairs):
+        if len({target for _, target, _ in pairs}) < len(pairs) or len(set(folders)) < len(folders):
             raise Refused("two for one name")
         return pairs
+
+    @staticmethod
+    def check_name(source, sources):
+        if not source["name"] and len(sources) > 1:
+            raise Refused("no name of its own")
 
     # Commands
 
@@ -281,7 +289,7 @@ class World:
                 sources.append(dict(name=own, itself=None, members=members))
             else:
                 sources.append(dict(name=path.rsplit("/", 1)[-1], itself=path, members=None))
-        for path, target, _ in self.object_plan(sources, text, len(paths) > 1):
+        for path, target, _ in self.object_plan(sources, text, len(paths) > 1, trees=True):
             if path in self.files:
                 self.objects[target] = self.files[path]
             else:
@@ -294,25 +302,48 @@ class World:
         kind = "slash" if target.endswith("/") else "folder" if target in self.directories else "plain"
         if takes_many and kind == "plain":
             raise Refused("several to one file")
-        pairs = {}
+        files, trees = {}, {}
         for source in sources:
-            if source["members"] is not None and source["itself"] is None and target in self.files:
-                raise Refused("a folder over a file")
-            for item, place in self.placed(source, kind, takes_many):
-                if place is not None and {"", ".", ".."} & set(place.split("/")):
-                    self.failed += 1
-                    continue
-                path = target if place is None else target.rstrip("/") + "/" + place
-                if path in pairs:
-                    raise Refused("two for one file")
-                pairs[path] = item
-        for path in pairs:
+            keeps = takes_many or kind == "slash"
+            if source["itself"] is not None:
+                inside = keeps or kind == "folder" and source["members"] is None
+                self.add(files, trees, target, source["name"] if inside else None, source["itself"], files)
+            if source["members"] is not None:
+                self.check_name(source, sources)
+                if source["itself"] is None and target in self.files:
+                    raise Refused("a folder over a file")
+                self.add(files, trees, target, source["name"] if keeps and source["name"] else None, source, trees)
+        targets = {**files, **trees}
+        for path in targets:
             parents = {path[:at] for at, c in enumerate(path) if c == "/"}
-            if path in self.directories or parents & (set(pairs) | set(self.files)):
+            if path in (self.directories if path in files else self.files) or parents & (set(targets) | set(self.files)):
                 raise Refused("a file for a directory")
-        for path, item in pairs.items():
+        for path, item in files.items():
             lacks_directory = path == target and "/" in path and path.rpartition("/")[0] not in self.directories
             if item not in self.objects or lacks_directory:
+                self.failed += 1
+            else:
+                self.files[path] = self.objects[item]
+        for path, source in trees.items():
+            self.get_tree(path, source["members"])
+
+    def add(self, files, trees, target, place, item, kind):
+        if place is not None and {"", ".", ".."} & set(place.split("/")):
+            self.failed += 1
+            return
+        path = target.rstrip("/") if place is None else target.rstrip("/") + "/" + place
+        if path in files or path in trees:
+            raise Refused("two for one file")
+        kind[path] = item
+
+    def get_tree(self, directory, members):
+        """What cannot be a file there fails alone."""
+        names = {name for name in members.values() if not {"", ".", ".."} & set(name.split("/"))}
+        for item, name in members.items():
+            path = f"{directory}/{name}"
+            parents = {path[:at] for at, c in enumerate(path) if c == "/"}
+            is_beside = any(other.startswith(name + "/") for other in names)
+            if name not in names or is_beside or path in self.directories or parents & set(self.files):
                 self.failed += 1
             else:
                 self.files[path] = self.objects[item]

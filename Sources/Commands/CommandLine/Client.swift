@@ -63,14 +63,17 @@ package struct Client {
     }
 
     /// The next message that is no answer to a call, or a signal.
-    ///
-    /// - Parameter tell: called when no message has come for a second.
-    mutating func hear(tell: (() -> Void)? = nil) throws -> Heard {
-        unheard.isEmpty ? try receive(tell) : .message(unheard.removeFirst())
+    mutating func hear() throws -> Heard {
+        while true { if let heard = try hear(within: .seconds(3600)) { return heard } }
     }
 
-    /// - Parameter tell: called when nothing has come for a second.
-    private mutating func receive(_ tell: (() -> Void)?) throws -> Heard {
+    /// The same. Nil if nothing comes for so long.
+    mutating func hear(within timeout: Duration) throws -> Heard? {
+        unheard.isEmpty ? try receive(within: timeout) : .message(unheard.removeFirst())
+    }
+
+    private mutating func receive(within timeout: Duration) throws -> Heard? {
+        let deadline = ContinuousClock.now + timeout
         while true {
             if let frame = framing.next({ bytes in try? JSON(parsing: bytes) }) {
                 guard case .message(let message?) = frame else {
@@ -79,7 +82,11 @@ package struct Client {
                 show("<<", message, from: false)
                 return .message(message)
             }
-            if let interruption = try read(tell) { return .interrupted(interruption) }
+            let rest = ContinuousClock.now.duration(to: deadline)
+            let ready = Descriptor.waitUntilReadable(socket, signals, timeout: rest)
+            if ready.second, let interruption = Interruption(signals) { return .interrupted(interruption) }
+            if ready == (false, false) { return nil }
+            if ready.first { try read() }
         }
     }
 
@@ -108,8 +115,10 @@ package struct Client {
     }
 
     private mutating func answer(in ids: [JSON], _ method: String) throws -> JSON {
+        var patience = Patience()
         while true {
-            switch try receive({ Console.writeError("storage-rpc: waits for the answer to \(method)\n") }) {
+            switch try receive(within: .seconds(1)) {
+            case nil: if !isQuiet, let line = patience.line("the answer to \(method)") { Console.printError(line) }
             case .interrupted(let interruption): throw interruption
             case .message(let message):
                 if let id = message["id"], ids.contains(id) { return message }
@@ -159,23 +168,14 @@ package struct Client {
         Console.writeError("\(mark) \(Redaction.redacted(message, from: isClient).text.safeJSON)\n")
     }
 
-    /// Returns a signal that came instead of bytes.
-    private mutating func read(_ tell: (() -> Void)?) throws -> Interruption? {
-        var ready = (first: false, second: false)
-        if let tell, !isQuiet {
-            ready = Descriptor.waitUntilReadable(socket, signals, timeout: .seconds(1))
-            if ready == (false, false) { tell() }
-        }
-        if ready == (false, false) { ready = Descriptor.waitUntilReadable(socket, signals) }
-        if ready.second { return Interruption(signals) }
+    /// The socket is readable.
+    private mutating func read() throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
         defer { buffer.deallocate() }
-        guard ready.first else { return nil }
         guard let count = try? socket.readBlocking(into: buffer), count > 0 else {
             throw Failure(message: "the service is gone")
         }
         framing.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-        return nil
     }
 }
 

@@ -78,25 +78,28 @@ extension ClientCommandRunner {
     }
 
     /// What a text names: one object, all that match a pattern, and with `-r` folders with all below them.
-    func sources(_ text: String) throws -> [CopySource<Reference>] {
-        if let pattern = try pattern(text) { return try matches(pattern, text) }
+    ///
+    /// - Parameter walks: false where folders are taken as a whole, without a list of what is in them.
+    func sources(_ text: String, walks: Bool) throws -> [CopySource<Reference>] {
+        if let pattern = try pattern(text) { return try matches(pattern, text, walks: walks) }
         var reference = try reference(text)
         try checkWholeBucket(reference, text)
         guard options.isRecursive else {
             return [CopySource(name: reference.lastName, itself: try checkedAsObject(reference, text))]
         }
         reference = try folder(text) ?? reference
-        var source = try tree(reference, name: reference.folderName)
+        var source = try tree(reference, name: reference.folderName, walks: walks)
+        let isEmpty = try walks ? source.items.isEmpty : !isFolder(reference)
         if !namesFolder(text), reference.object.utf8.last != UInt8(ascii: "/"), try isThere(reference) {
-            if source.items.isEmpty { return [CopySource(name: reference.lastName, itself: reference)] }
+            if isEmpty { return [CopySource(name: reference.lastName, itself: reference)] }
             source.itself = reference
         }
-        guard reference.isRoot || !source.items.isEmpty else { throw nothing(at: reference) }
+        guard reference.isRoot || !isEmpty else { throw nothing(at: reference) }
         return [source]
     }
 
     /// Nothing but `gs://BUCKET` stands for all of its objects: what is left of `$UNSET/` or `gs://BUCKET/$UNSET` does not.
-    private func checkWholeBucket(_ reference: Reference, _ text: String) throws(UsageError) {
+    func checkWholeBucket(_ reference: Reference, _ text: String) throws(UsageError) {
         guard reference.isRoot, !text.hasSameBytes(as: "gs://\(reference.bucket)") else { return }
         throw UsageError(
             message: "\"\(text)\" names no object; the whole bucket is gs://\(reference.bucket), without a slash")
@@ -104,7 +107,7 @@ extension ClientCommandRunner {
 
     /// The folder that a text with an empty name at its end stands for: what is left of `docs/$UNSET/` is not `docs/`.
     /// Nil for any other text; throws if no object begins with just this name.
-    private func folder(_ text: String) throws -> Reference? {
+    func folder(_ text: String) throws -> Reference? {
         guard text.hasEmptyEnd, !options.isExact, !Self.isURL(text) || text.utf8.starts(with: "gs://".utf8) else {
             return nil
         }
@@ -119,7 +122,12 @@ extension ClientCommandRunner {
         return folder
     }
 
-    private func tree(_ folder: Reference, name: String) throws -> CopySource<Reference> {
+    private func tree(_ folder: Reference, name: String, walks: Bool) throws -> CopySource<Reference> {
+        if !walks {
+            var source = CopySource<Reference>(name: name)
+            source.tree = folder
+            return source
+        }
         var members: [(item: Reference, name: String)] = []
         try walk(folder) { object, name in members.append((try Reference(object), name)) }
         var source = CopySource(name: name, members: members)
@@ -149,7 +157,7 @@ extension ClientCommandRunner {
         do { return try reference(text) } catch let failure as Client.Failure where failure.isAnswer { return nil }
     }
 
-    private func matches(_ pattern: NamePattern, _ text: String) throws -> [CopySource<Reference>] {
+    private func matches(_ pattern: NamePattern, _ text: String, walks: Bool) throws -> [CopySource<Reference>] {
         if pattern.isOfFolders, !options.isRecursive { throw folderFailure(text) }
         guard !text.hasEmptyEnd else {
             throw UsageError(message: "\"\(text)\" is no pattern: it ends with an empty name")
@@ -165,7 +173,7 @@ extension ClientCommandRunner {
                 fail("\(folder.folderURL) is a folder, and left out: \(contentsHint(folder.folderURL))")
                 return false
             }
-            var tree = try tree(folder, name: glob.crossesFolders ? name : folder.folderName)
+            var tree = try tree(folder, name: glob.crossesFolders ? name : folder.folderName, walks: walks)
             tree.isMatch = true
             sources.append(tree)
             return false
@@ -331,6 +339,7 @@ extension Reference {
 
 extension Client.Failure {
     var isNotFound: Bool { code == -13010 }
+    var isPrecondition: Bool { code == -13412 }
     /// Whoever may write an object need not be allowed to look at others.
     var isDenied: Bool { code == -13020 || code == -13021 }
 }

@@ -5,21 +5,12 @@ import Storage
 
 extension ClientCommandRunner {
     /// What all texts name. Goes on after one that names nothing, if there are more.
-    func allSources(_ texts: [String]) throws -> [CopySource<Reference>] {
+    ///
+    /// - Parameter walks: false where folders are taken as a whole, without a list of what is in them.
+    func allSources(_ texts: [String], walks: Bool = true) throws -> [CopySource<Reference>] {
         var found: [CopySource<Reference>] = []
-        for text in texts { try attempt(orFail: texts.count == 1) { found += try self.sources(text) } }
+        for text in texts { try attempt(orFail: texts.count == 1) { found += try self.sources(text, walks: walks) } }
         return found
-    }
-
-    func source(_ tree: LocalTree) -> CopySource<LocalFile> {
-        guard tree.isDirectory else { return CopySource(name: tree.name, itself: LocalFile(path: tree.path)) }
-        var members: [(item: LocalFile, name: String)] = []
-        tree.walk { path, name in
-            members.append((LocalFile(path: path), name))
-        } failed: {
-            self.fail($0)
-        }
-        return CopySource(name: tree.name, members: members)
     }
 
     /// Where objects go: `put`, `cp` and `mv`.
@@ -93,14 +84,20 @@ extension ClientCommandRunner {
         target: (Item, _ place: String?) throws -> Target
     ) throws -> CopyPlan<Item, Target> {
         var plan = CopyPlan<Item, Target>(purpose: purpose)
-        for source in sources {
-            for (item, place) in source.placed(at: targets) {
-                do { try plan.add(item, to: target(item, place), from: source.folder) } catch let failure
-                    as Client.Failure where transfers.areMany
-                {
-                    fail(failure.message)
-                }
+        func add(_ item: Item, _ place: String?, _ source: CopySource<Item>, isTree: Bool) throws {
+            do { try plan.add(item, to: target(item, place), from: source.folder, isTree: isTree) } catch let failure
+                as Client.Failure where transfers.areMany
+            {
+                fail(failure.message)
             }
+        }
+        for source in sources {
+            for (item, place) in source.placed(at: targets) { try add(item, place, source, isTree: false) }
+            guard let tree = source.tree else { continue }
+            if sources.count > 1, source.name.isEmpty {
+                throw UsageError(message: "\(tree.title) has no name of its own: give it as the only source")
+            }
+            try add(tree, source.treePlace(at: targets), source, isTree: true)
         }
         return plan
     }

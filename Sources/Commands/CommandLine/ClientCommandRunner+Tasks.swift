@@ -5,14 +5,9 @@ import Platform
 
 extension ClientCommandRunner {
     func tasks(_ verb: TaskVerb?, _ ids: [String]) throws {
-        let all = try tasks(of: "uploadTask") + tasks(of: "downloadTask") + tasks(of: Self.folders)
-        guard let verb else {
-            if options.json { return try Console.print(JSON.array(all.map(\.snapshot))) }
-            for task in all { try Console.print(Self.line(task)) }
-            return
-        }
+        let all = try [.uploadTask, .downloadTask, .folderTask].flatMap(tasks)
+        guard let verb else { return try list(all) }
         transfers.areMany = ids.count > 1
-        transfers.pausesAtEnd = true
         for id in ids {
             let named = all.filter { $0.id.utf8.starts(with: id.utf8) }
             guard let task = named.first, named.count == 1 else {
@@ -26,36 +21,59 @@ extension ClientCommandRunner {
         if verb.continuesTasks { try endTransfers() }
     }
 
-    private static let folders = "folderTask"
+    struct ListedTask {
+        let kind: RunningTransfers.Kind
+        let id: String
+        let snapshot: JSON
 
-    private typealias ListedTask = (kind: String, id: String, snapshot: JSON)
+        var hasEnded: Bool { ["success", "failed", "cancelled"].contains(snapshot["state"]?.string) }
+    }
 
-    private func tasks(of kind: String) throws -> [ListedTask] {
+    func tasks(of kind: RunningTransfers.Kind) throws -> [ListedTask] {
         var (tasks, token): ([ListedTask], JSON?) = ([], nil)
         repeat {
             var params: [JSON.Member] = [.init(key: "maxResults", value: 1000)]
             if let token { params.append(.init(key: "pageToken", value: token)) }
-            let page = try client.call("\(kind)/list", .object(params))
-            tasks += (page["tasks"]?.array ?? []).map { (kind, $0["task"]?.string ?? "", $0) }
+            let page = try client.call("\(kind.rawValue)/list", .object(params))
+            tasks += (page["tasks"]?.array ?? []).map { .init(kind: kind, id: $0["task"]?.string ?? "", snapshot: $0) }
             token = page["pageToken"]
         } while token != nil
         return tasks
     }
 
-    private static func line(_ task: ListedTask) -> String {
+    /// Those that have not ended; with `--all` the ended ones below them.
+    private func list(_ all: [ListedTask]) throws {
+        let shown = all.filter { !$0.hasEnded } + (options.showsAll ? all.filter(\.hasEnded) : [])
+        // As short as the ids are still told apart.
+        let width = (8...36).first { width in Set(all.map { $0.id.prefix(width) }).count == all.count } ?? 36
+        for task in shown {
+            if options.json { try Console.print(task.snapshot) } else { try Console.print(Self.line(task, width)) }
+        }
+        guard shown.count < all.count, !options.isQuiet, !options.json else { return }
+        Console.writeError("\(all.count - shown.count) have ended: storage-rpc tasks --all shows them\n")
+    }
+
+    /// In 80 columns.
+    private static func line(_ task: ListedTask, _ width: Int) -> String {
         let progress = task.snapshot["progress"]
         let total = progress?["totalUnitCount"]?.number?.int64 ?? 0
         let completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
-        let percent = ProgressDisplay.percent(completed, of: total)
+        let percent = "\(ProgressReport.percent(completed, of: total))%"
         let state = task.snapshot["state"]?.string ?? ""
-        let kind = task.kind == "uploadTask" ? "upload  " : task.kind == folders ? "folder  " : "download"
-        return "\(task.id)  \(kind)  \(state)  \(percent)% of \(ProgressDisplay.size(total))  "
-            + (task.snapshot["reference"]?.title ?? "")
+        let isUpload = task.kind == .uploadTask || task.snapshot["kind"] == "put"
+        let verb = task.snapshot["kind"] == "delete" ? "rm" : isUpload ? "put" : "get"
+        func padded(_ text: String, _ width: Int) -> String {
+            text + String(repeating: " ", count: max(0, width - text.count))
+        }
+        let start =
+            "\(task.id.prefix(width))  \(padded(state, 9)) \(padded(percent, 4)) of "
+            + "\(padded(ProgressReport.size(total), 10)) \(verb)  "
+        return start + (task.snapshot["reference"]?.title ?? "").elided(to: max(20, 80 - start.count))
     }
 
     private func carryOut(_ verb: TaskVerb, _ task: ListedTask) throws {
         let params: JSON = ["task": .string(task.id)]
-        let answer = try client.call("\(task.kind)/\(verb.rawValue)", params)
+        let answer = try client.call("\(task.kind.rawValue)/\(verb.rawValue)", params)
         // One that cannot be resumed runs, or has ended: both are followed.
         if verb != .resume, answer["accepted"] == false {
             let state = answer["snapshot"]?["state"]?.string ?? "gone"
@@ -64,14 +82,14 @@ extension ClientCommandRunner {
         guard verb.continuesTasks else { return }
         // Not before: an observer gets the present state first, which was paused. It gets an end, too.
         for status in ["progress", "pause", "success", "failure"] {
-            _ = try client.call("\(task.kind)/observe", ["task": .string(task.id), "status": .string(status)])
+            _ = try client.call("\(task.kind.rawValue)/observe", ["task": .string(task.id), "status": .string(status)])
         }
-        follow(
-            task.id,
-            .init(name: task.snapshot["reference"]?.title ?? task.id, kind: task.kind) { metadata in
-                // A folder has none.
-                if task.kind != Self.folders { try self.show(metadata) }
-            })
+        let title = task.snapshot["reference"]?.title ?? task.id
+        var transfer = RunningTransfers.Transfer(name: title, kind: task.kind) { result in
+            try self.show(result, title)
+        }
+        transfer.goesOn = true
+        follow(task.id, transfer, answer["snapshot"] ?? .null)
     }
 
     /// Any method of the service.

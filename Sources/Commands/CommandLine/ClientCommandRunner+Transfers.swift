@@ -1,5 +1,7 @@
+import Checksums
 import JSONText
 import Platform
+import Roots
 import Storage
 
 // `storage-rpc put`, `get`, `cat`, `cp` and `mv`: tasks.
@@ -12,11 +14,27 @@ extension ClientCommandRunner {
         for tree in trees where tree.isDirectory && !options.isRecursive {
             throw UsageError(message: "\(tree.path) is a directory; -r uploads all that is in it")
         }
-        let sources = trees.map(source)
+        let sources = trees.map { tree in
+            var source = CopySource(name: tree.name, itself: tree.isDirectory ? nil : LocalFile(path: tree.path))
+            if tree.isDirectory { source.tree = LocalFile(path: tree.path) }
+            return source
+        }
         let destination = try destination(target, of: sources.count > 1 ? .several : sources[0].origin)
         let plan = try plan(sources, destination.targets, "uploaded", target: destination.target)
-        for copy in plan.copies { try put(file: copy.source.path, name: copy.source.path, copy.target) }
+        transfers.areSeveral = plan.copies.count > 1
+        let sizes = plan.copies.map { $0.isTree ? nil : try? FileStatus(ofPath: $0.source.path).size }
+        transfers.waiting = (plan.copies.count { !$0.isTree }, sizes.reduce(0) { $0.addingSaturated($1 ?? 0) })
+        for (copy, size) in zip(plan.copies, sizes) {
+            if copy.isTree {
+                try putTree(copy.source.path, copy.target)
+            } else {
+                transfers.waiting.files -= 1
+                transfers.waiting.bytes = transfers.waiting.bytes.map { $0 - (size ?? 0) }
+                try put(copy.source.path, copy.target, size: size)
+            }
+        }
         try endTransfers()
+        tellTotal()
     }
 
     private func isInput(_ file: String) -> Bool {
@@ -31,22 +49,60 @@ extension ClientCommandRunner {
         let object = try destination(target, of: .input).reference
         let input = try TemporaryFile()
         try input.fill { try client.waitForInput() }
-        try put(file: input.path, name: target, object, keeping: input)
+        try put(input.path, object, size: nil, name: target)
         try endTransfers()
     }
 
-    /// - Parameter source: is kept until the end.
-    private func put(
-        file: String, name: String, _ reference: Reference, keeping source: TemporaryFile? = nil
+    /// - Parameter size: in bytes; nil where it is unknown.
+    func put(_ file: String, _ reference: Reference, size: Int64?, name: String? = nil) throws {
+        if options.isDryRun { return try tellPlan("upload", file, reference.url) }
+        let members = fileParams(reference, file) + writeParams + metadataParams
+        var transfer = RunningTransfers.Transfer(name: name ?? file, kind: .uploadTask) { metadata in
+            try self.show(
+                metadata, "\(reference.url)  \(Self.size(metadata))" + (self.transfers.areSeveral ? "" : self.place))
+        }
+        transfer.failed = { error, _ in self.isSkipped(error, reference.url) }
+        if let size, size <= Self.largestWhole, options.service.engine == .embedded, options.service.socket == nil {
+            try startWhole("reference/putFile", members, transfer)
+        } else {
+            try startKeyed("reference/putFile", members, transfer)
+        }
+    }
+
+    /// In bytes: what the engine embedded stores in one step.
+    private static let largestWhole: Int64 = 1 << 20
+
+    /// With `--no-clobber`, what is there is no failure.
+    private func isSkipped(_ error: Client.Failure, _ target: String) -> Bool {
+        guard options.noClobber, error.isPrecondition else { return false }
+        tellSkipped(target)
+        return true
+    }
+
+    private func tellSkipped(_ target: String) {
+        guard !options.isQuiet else { return }
+        transfers.display.note("\(target) is there already: skipped")
+    }
+
+    /// Starts a task that stays in the root until it has ended: the same command goes on with it.
+    func startKeyed(
+        _ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer
     ) throws {
-        var params = transferParams(reference, file)
-        if let metadata { params.append(.init(key: "metadata", value: metadata)) }
+        var transfer = transfer
+        transfer.goesOn = true
         try start(
-            "reference/putFile", bound(params),
-            .init(name: name, kind: "uploadTask") { metadata in
-                withExtendedLifetime(source) {}
-                try self.show(metadata)
-            })
+            method,
+            .object(
+                members.filter { $0.key != "trustTimes" } + [
+                    //TEMP .init(key: "key", value: .string(Self.key(method, members))),
+                    .init(key: "observe", value: Self.observed)
+                ]), transfer)
+    }
+
+    /// The same for the same request.
+    static func key(_ method: String, _ members: [JSON.Member]) -> String {
+        let digest = Checksum(of: Array("\(method) \(JSON.object(members).text)".utf8)).md5
+        return "command " + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     func get(_ words: [String]) throws {
@@ -54,7 +110,7 @@ extension ClientCommandRunner {
             return try cat(Array(words.dropLast()), to: output)
         }
         let (texts, target) = words.count == 1 ? (words, "") : (Array(words.dropLast()), words[words.count - 1])
-        let found = try allSources(texts)
+        let found = try allSources(texts, walks: false)
         let origin = found.origin(of: texts)
         transfers.areMany = origin == .several || options.isRecursive
         let targets = try localTargets(target, of: origin)
@@ -66,23 +122,33 @@ extension ClientCommandRunner {
             let path = LocalTree.path(target, place)
             return LocalFile(path: path, key: locations.key(of: path))
         }
-        // With --allow-write no message reveals what is outside; the service refuses each target by itself.
-        if options.service.writable.isEmpty { try plan.checkDirectories(&locations) }
+        try plan.checkDirectories(&locations)
+        transfers.areSeveral = plan.copies.count > 1
+        transfers.waiting = (plan.copies.count { !$0.isTree }, nil)
         for copy in plan.copies {
-            try download(copy.source, to: copy.target.path, isBelow: copy.target.path != target)
+            if copy.isTree {
+                try getTree(copy.source, copy.target.path)
+            } else {
+                transfers.waiting.files -= 1
+                try download(copy.source, to: copy.target.path, isBelow: copy.target.path != target)
+            }
         }
         try endTransfers()
+        tellTotal()
     }
 
     /// - Parameter isBelow: the directories down to it are made.
     private func download(_ object: Reference, to path: String, isBelow: Bool) throws {
+        if options.noClobber, (try? FileStatus(ofPath: path, followingLinks: false)) != nil { return tellSkipped(path) }
+        if options.isDryRun { return try tellPlan("download", object.url, path) }
         do { if isBelow { try LocalTree.makeParents(of: path, mask: options.newFilesMask) } } catch {
             guard transfers.areMany else { throw error }
             return fail(error.message)
         }
-        try start(
-            "reference/writeToFile", .object(transferParams(object, path)),
-            .init(name: object.url, kind: "downloadTask") { try self.show($0) })
+        let transfer = RunningTransfers.Transfer(name: object.url, kind: .downloadTask) { metadata in
+            try self.show(metadata, "\(path)  \(Self.size(metadata))")
+        }
+        try startKeyed("reference/writeToFile", fileParams(object, path), transfer)
     }
 
     /// Writes objects to stdout, or to another output, while they come.
@@ -96,9 +162,10 @@ extension ClientCommandRunner {
     /// Returns when all of it is written.
     private func write(_ object: Reference, to output: Output) throws {
         let scratch = try TemporaryFile()
+        let params = fileParams(object, scratch.path) + [.init(key: "observe", value: Self.observed)]
         try start(
-            "reference/writeToFile", .object(transferParams(object, scratch.path)),
-            .init(name: object.url, kind: "downloadTask") { metadata in
+            "reference/writeToFile", .object(params),
+            .init(name: object.url, kind: .downloadTask) { metadata in
                 try scratch.copy(to: output, upTo: metadata["size"]?.number?.int64 ?? 0, isComplete: true)
             } progress: {
                 try scratch.copy(to: output, upTo: $0, isComplete: false)
@@ -113,33 +180,58 @@ extension ClientCommandRunner {
         let destination = try destination(target, of: origin)
         let plan = try plan(found, destination.targets, moves ? "moved" : "copied", target: destination.target)
         try plan.checkSources(moves: moves)
+        transfers.areSeveral = plan.copies.count > 1
         for copy in plan.copies {
             let params: JSON = ["reference": copy.source.json, "to": copy.target.json, "observe": Self.observed]
             try start(
                 moves ? "reference/move" : "reference/copy", params,
-                .init(name: copy.source.url, kind: "uploadTask") { try self.show($0) })
+                .init(name: copy.source.url, kind: .uploadTask) { _ in })
         }
         try endTransfers()
+        tellTotal()
     }
 
-    private static let observed: JSON = ["progress", "pause", "success", "failure"]
+    static let observed: JSON = ["progress", "pause", "success", "failure"]
 
-    private func transferParams(_ reference: Reference, _ file: String) -> [JSON.Member] {
-        [
-            .init(key: "reference", value: reference.json), .init(key: "file", value: .string(absolute(file))),
-            .init(key: "observe", value: Self.observed),
-        ]
+    func fileParams(_ reference: Reference, _ file: String) -> [JSON.Member] {
+        [.init(key: "reference", value: reference.json), .init(key: "file", value: .string(absolute(file)))]
     }
 
-    /// Of one object all of its metadata; of many nothing, or with `--json` one line each.
-    func show(_ metadata: JSON) throws {
+    var metadataParams: [JSON.Member] { metadata.map { [.init(key: "metadata", value: $0)] } ?? [] }
+
+    /// What has to be there where something is written.
+    var writeParams: [JSON.Member] {
+        (options.noClobber ? [.init(key: "ifGenerationMatch", value: 0)] : [])
+            + options.preconditions.map { .init(key: $0.key, value: JSON(Int64($0.value))) }
+    }
+
+    /// Of one object all of its metadata with `-v`, else a line; with `--json` an object.
+    func show(_ metadata: JSON, _ line: @autoclosure () -> String) throws {
         if options.json { return try Console.print(metadata) }
-        guard !transfers.areMany, !options.isQuiet else { return }
-        for line in Self.lines(metadata) { try Console.print(line) }
+        guard !options.isQuiet else { return }
+        transfers.display.clear()
+        for line in options.isVerbose ? Self.lines(metadata) : [line()] { try Console.print(line) }
+    }
+
+    /// How many and how much, where that is no single result.
+    private func tellTotal() {
+        guard transfers.areSeveral, !options.isQuiet, !options.json, !options.isDryRun else { return }
+        Console.writeError(
+            "\(ProgressReport.files(transfers.count)), \(ProgressReport.size(transfers.bytes))\(place)\n")
+    }
+
+    static func size(_ metadata: JSON) -> String { ProgressReport.size(metadata["size"]?.number?.int64 ?? 0) }
+
+    /// Says that objects are not in the cloud, and where.
+    var place: String {
+        guard options.service.engine == .embedded else { return "" }
+        if let socket = options.service.socket { return "  in the service at \(socket)" }
+        guard let root = try? options.service.root ?? StorageRoot.defaultPath() else { return "" }
+        return "  on this disk: \(root)"
     }
 
     /// The working directory has no links, so dots at the beginning of a path need no lookup.
-    private func absolute(_ path: String) -> String {
+    func absolute(_ path: String) -> String {
         guard path.utf8.first != UInt8(ascii: "/"), let present = CurrentProcess.workingDirectory else { return path }
         var directory = Array(present.utf8)[...], rest = Array(path.utf8)[...]
         while let dots = ["../", "./"].first(where: { rest.starts(with: $0.utf8) }) {

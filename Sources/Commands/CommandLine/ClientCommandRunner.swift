@@ -28,9 +28,10 @@ package final class ClientCommandRunner {
     {
         let runner = ClientCommandRunner(
             options: options, isPrivate: isPrivate, takesTrees: kind.takesTrees, client: client,
-            transfers: RunningTransfers(ProgressDisplay(isQuiet: options.isQuiet)))
+            transfers: RunningTransfers(ProgressDisplay(options.progress, isQuiet: options.isQuiet)))
+        if let atOnce = options.atOnce { runner.transfers.limit = atOnce }
         do { try runner.run(kind) } catch {
-            runner.cancelTransfers(for: error)
+            runner.stopTransfers()
             throw runner.explained(error, of: kind)
         }
         if runner.failures > 0 {
@@ -42,6 +43,7 @@ package final class ClientCommandRunner {
         switch kind {
         case .put(let files, let target): try put(files, to: target)
         case .get(let words): try get(words)
+        case .sync(let source, let target): try sync(source, target)
         case .cat(let texts): try cat(texts)
         case .ls(let text): try list(text)
         case .stat(let texts): try stat(texts)

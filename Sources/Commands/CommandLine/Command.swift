@@ -107,6 +107,7 @@ extension String {
 package enum ClientCommand {
     case put(files: [String], to: String)
     case get([String])
+    case sync(String, to: String)
     case cat([String])
     /// Nil: the default bucket.
     case ls(String?)
@@ -124,7 +125,7 @@ package enum ClientCommand {
         case .get(let words): words.count == 1 ? words : Array(words.dropLast())
         case .cat(let texts), .stat(let texts), .set(let texts), .rm(let texts), .copy(let texts, _, _): texts
         case .url(let text): [text]
-        case .put, .ls, .tasks, .call: nil
+        case .put, .sync, .ls, .tasks, .call: nil
         }
     }
 
@@ -132,14 +133,14 @@ package enum ClientCommand {
     var takesTrees: Bool {
         switch self {
         case .put, .get, .rm, .copy, .ls: true
-        case .cat, .stat, .set, .url, .tasks, .call: false
+        case .sync, .cat, .stat, .set, .url, .tasks, .call: false
         }
     }
 
     /// It needs the tasks that earlier processes have left.
     package var keepsTasks: Bool {
         switch self {
-        case .tasks, .call: true
+        case .put, .get, .sync, .tasks, .call: true
         default: false
         }
     }
@@ -158,6 +159,22 @@ package struct CommandOptions {
     var isRecursive = false
     var isLong = false
     var isSure = false
+    /// Results have all of their metadata.
+    var isVerbose = false
+    /// Nothing is changed.
+    var isDryRun = false
+    /// What is there stays.
+    var noClobber = false
+    /// What `sync` does not find at its source goes.
+    var deletes = false
+    /// `sync` reads files again whose times are those of before.
+    var readsAll = false
+    var showsAll = false
+    /// Patterns of a `FolderFilter`.
+    var (include, exclude): ([String], [String]) = ([], [])
+    /// How many transfers run at the same time.
+    var atOnce: Int?
+    var progress: ProgressMode?
     var serves = false
     var printsEvents = false
     /// What has to be there, by the names of the params: 0 stands for no object.

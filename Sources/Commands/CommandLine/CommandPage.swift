@@ -48,6 +48,21 @@ extension CommandPage {
     private static let exact = Flag("--exact", "names as they are, also folder/ and a//b", \.isExact)
     private static func recursive(_ text: String) -> Flag { Flag("--recursive", "-r", text, \.isRecursive) }
 
+    static let dryRun = Flag("--dry-run", "-n", "show what would be done, and change nothing", \.isDryRun)
+    static let noClobber = Flag("--no-clobber", "what is there stays", \.noClobber)
+    static let verbose = Flag("--verbose", "-v", "print the metadata of results", \.isVerbose)
+    static let filters = [
+        Flag("--include", "PATTERN", "only what matches; repeatable", \.include),
+        Flag("--exclude", "PATTERN", "not what matches; repeatable", \.exclude),
+    ]
+    static let atOnce = Flag("--at-once", "-p", "N", "so many transfers at the same time") { options, line in
+        options.atOnce = try line.number(in: 1...64)
+    }
+    static let progress = Flag("--progress", nil, "HOW", "none, bar or lines: how progress is shown") { options, line in
+        options.progress = try line.choice()
+    }
+    private static let transfer = [dryRun, noClobber, atOnce, progress]
+
     private static let preconditions = ["ifGenerationMatch", "ifMetagenerationMatch"].map { name in
         Flag(name.asFlag, nil, "N", "only if the object has this version; 0: none") { options, line in
             options.preconditions[name] = try line.number(in: 0...Int.max)
@@ -92,7 +107,8 @@ extension CommandPage {
                 "Uploads files. \(reference)",
                 "Where REFERENCE ends in / files keep their names below it: help copying.",
             ],
-            [recursive("directories with all files in them")] + metadata + preconditions + [exact],
+            [recursive("directories with all files in them")] + filters + transfer + [verbose] + metadata
+                + preconditions + [exact],
             ["put -r photos gs://my-bucket/", "tar c src | storage-rpc put - backup/src.tar"]
         ) { _, words in
             words.count > 1 ? .put(files: words.dropLast(), to: words[words.count - 1]) : nil
@@ -102,9 +118,22 @@ extension CommandPage {
             [
                 "Downloads objects: to FILE, into DIRECTORY, or to standard output (-). Without",
                 "it they keep their names. More: storage-rpc help copying.", reference, patterns,
-            ], [recursive("all objects below a folder"), exact],
+            ], [recursive("all objects below a folder")] + filters + transfer + [verbose, exact],
             ["get 'photos/*.jpg' pictures/", "get logs/today - | head"]
         ) { _, words in words.isEmpty ? nil : .get(words) },
+        client(
+            "sync", "SOURCE DEST", "make a folder and a directory the same; --delete",
+            [
+                "Uploads a directory to gs://BUCKET/FOLDER, or downloads that to a directory:",
+                "what is new or has other bytes. A slash at the end means nothing. A file whose",
+                "size and times are those of when it was last read is not read again.",
+            ],
+            [
+                Flag("--delete", "delete what SOURCE does not have, at last", \.deletes),
+                Flag("--checksum", "read every file, whatever its times are", \.readsAll),
+            ] + filters + transfer + [verbose] + metadata + [exact],
+            ["sync photos gs://my-bucket/photos", "sync --delete gs://my-bucket/photos photos"]
+        ) { _, words in words.count == 2 ? .sync(words[0], to: words[1]) : nil },
         client(
             "cat", "REFERENCE...", "write objects to standard output",
             ["Writes objects to standard output, as they come.", reference, patterns], [exact], ["cat docs/a.txt"]
@@ -179,7 +208,7 @@ extension CommandPage {
                 "carries paused ones to their end; retry those that failed for a reason that",
                 "may pass, or wait after a failure. cancel ends them; forget removes ended ones",
                 "from the list. The beginning of an ID will do.",
-            ], [], ["tasks", "tasks resume 527e"]
+            ], [Flag("--all", "ended ones, too", \.showsAll), progress, verbose], ["tasks", "tasks resume 527e"]
         ) { _, words in
             guard let verb = words.first else { return .tasks(nil, []) }
             guard let verb = TaskVerb(rawValue: verb) else {

@@ -12,20 +12,21 @@ protocol CopyEnd {
     /// For people.
     var title: String { get }
     var key: String { get }
-}
-
-extension CopyEnd {
-    var key: String { title }
+    /// As a folder or a directory.
+    var treeKey: String { get }
 }
 
 extension Reference: CopyEnd {
     var title: String { url }
+    var key: String { url }
+    var treeKey: String { folderURL }
 }
 
 struct LocalFile: CopyEnd {
     let path: String
     let key: String
     var title: String { path }
+    var treeKey: String { key }
 
     /// - Parameter key: where the file is; nil for its path.
     init(path: String, key: String? = nil) { (self.path, self.key) = (path, key ?? path) }
@@ -38,6 +39,8 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
         let target: Target
         /// The folder that the source is part of. Nil for files.
         let folder: Reference?
+        /// All below them.
+        let isTree: Bool
     }
 
     private(set) var copies: [Copy] = []
@@ -48,15 +51,18 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     /// - Parameter purpose: what happens to sources: "copied", say.
     init(purpose: String) { self.purpose = purpose }
 
-    mutating func add(_ source: Source, to target: Target, from folder: Reference? = nil) throws(CopyRefusal) {
-        if let other = writers[target.key] {
+    mutating func add(
+        _ source: Source, to target: Target, from folder: Reference? = nil, isTree: Bool = false
+    ) throws(CopyRefusal) {
+        let key = isTree ? target.treeKey : target.key
+        if let other = writers[key] {
             throw CopyRefusal(
                 other.hasSameBytes(as: source.title)
                     ? "\(other) is named twice"
                     : "\(other) and \(source.title) would both become \(target.title)", purpose)
         }
-        writers[target.key] = source.title
-        copies.append(Copy(source: source, target: target, folder: folder))
+        writers[key] = source.title
+        copies.append(Copy(source: source, target: target, folder: folder, isTree: isTree))
     }
 }
 
@@ -90,7 +96,7 @@ extension CopyPlan where Target == LocalFile {
     func checkDirectories(_ locations: inout FileLocations) throws(CopyRefusal) {
         var checked = ByteKeyedDictionary<Bool>()
         for copy in copies {
-            try checkKind(copy.source, copy.target)
+            try checkKind(copy)
             for parent in LocalTree.parents(of: copy.target.path) where checked[parent] == nil {
                 checked[parent] = true
                 try checkParent(parent, of: copy.source, &locations)
@@ -98,10 +104,13 @@ extension CopyPlan where Target == LocalFile {
         }
     }
 
-    private func checkKind(_ source: Source, _ target: Target) throws(CopyRefusal) {
-        switch try? FileStatus(ofPath: target.path).kind {
-        case nil, .regular, .link: return
+    private func checkKind(_ copy: Copy) throws(CopyRefusal) {
+        let (source, target) = (copy.source, copy.target)
+        switch try? FileStatus(ofPath: target.path.isEmpty ? "." : target.path).kind {
+        case nil: return
+        case .regular where !copy.isTree, .link where !copy.isTree, .directory where copy.isTree: return
         case .directory: throw CopyRefusal("\(source.title) cannot replace the directory \(target.path)", purpose)
+        case .regular, .link: throw CopyRefusal("\(source.title) cannot replace the file \(target.path)", purpose)
         default: throw CopyRefusal("\(source.title) cannot replace \(target.path), which is no file", purpose)
         }
     }
@@ -111,7 +120,7 @@ extension CopyPlan where Target == LocalFile {
     ) throws(CopyRefusal) {
         if let writer = writers[locations.key(of: parent)] {
             throw CopyRefusal(
-                "\(writer) would be the file \(parent), and \(source.title) needs a directory of that name", purpose)
+                "\(writer) would be \(parent), and \(source.title) needs a directory of that name", purpose)
         }
         // A link that leads nowhere is there, but is no directory.
         guard let there = try? FileStatus(ofPath: parent, followingLinks: false).kind, there != .directory,

@@ -110,6 +110,8 @@ package struct CopySource<Item> {
     package var members: [(item: Item, name: String)]?
     /// The folder that its members are in. Nil for files.
     var folder: Reference?
+    /// A folder or directory that is transferred as a whole, instead of its members.
+    var tree: Item?
     /// Of a pattern.
     var isMatch = false
 
@@ -121,9 +123,12 @@ package struct CopySource<Item> {
 
     /// As the only source.
     package var origin: CopyOrigin {
-        guard members != nil else { return .single }
+        guard members != nil || tree != nil else { return .single }
         return itself != nil ? .both : name.isEmpty ? .unnamed : .tree
     }
+
+    /// Where the tree belongs: a name below the destination, or nil for the destination itself.
+    func treePlace(at targets: CopyTargets) -> String? { targets.members == .name && !name.isEmpty ? name : nil }
 
     /// Where each item belongs: a name below the destination, or nil for the destination itself.
     package func placed(at targets: CopyTargets) -> [(item: Item, place: String?)] {

@@ -1,116 +1,273 @@
 import JSONText
 import Platform
+import Storage
+import Tracing
 
-/// The tasks that a command follows, at most four at once.
+/// The tasks that a command follows.
 struct RunningTransfers {
     struct Transfer {
         /// For people.
         let name: String
-        /// `uploadTask` or `downloadTask`.
-        let kind: String
-        /// What follows success.
-        var completion: (_ metadata: JSON) throws -> Void
+        let kind: Kind
+        /// It stays in the root, paused, when the command is interrupted, and the same command goes on with it.
+        var goesOn = false
+        /// What follows success. It gets the metadata of the object, or the snapshot of a folder.
+        var completion: (_ result: JSON) throws -> Void
         /// Runs at each report, with the bytes that are there.
         var progress: ((_ completed: Int64) throws -> Void)?
+        /// What follows a failure, instead of the message. Returns false where it leaves that to the command.
+        var failed: ((_ error: Client.Failure, _ snapshot: JSON) throws -> Bool)?
+        fileprivate(set) var state = State()
+        /// Since when it waits for another attempt.
+        fileprivate(set) var waitsSince: ContinuousClock.Instant?
     }
 
-    static let limit = 4
+    enum Kind: String { case uploadTask, downloadTask, folderTask }
+
+    /// What was reported last.
+    struct State {
+        var completed: Int64 = 0
+        var total: Int64 = 0
+        /// Of a folder.
+        var (files, allFiles) = (0, 1)
+        /// Its totals are final.
+        var isPlanned = true
+        var isRunning = false
+    }
+
+    /// The tasks that run at the same time.
+    var limit = 4
     var display: ProgressDisplay
-    var running: [String: Transfer] = [:]
-    /// Several are expected: a failure does not end the command, and bars have names.
+    private(set) var running: [String: Transfer] = [:]
+    /// Those of `running`, in the order of their start.
+    private var order: [String] = []
+    /// What is to be started when all that runs has ended.
+    var next: [() throws -> Void] = []
+    /// Several are expected: a failure does not end the command.
     var areMany = false
+    /// Results are followed by their total.
+    var areSeveral = false
+    /// What has ended.
     var (count, bytes): (Int, Int64) = (0, 0)
-    /// Ctrl-C pauses tasks instead of cancelling them.
-    var pausesAtEnd = false
+    /// Transfers that have not begun; their bytes are nil where they are unknown.
+    var waiting: (files: Int, bytes: Int64?) = (0, 0)
+    /// Bytes that this command has moved.
+    private var moved: Int64 = 0
+    private var meter = RateMeter()
+    /// Those that were paused because the command ends.
+    private(set) var paused: [(id: String, state: State)] = []
     var isEnding = false
-    /// A person knows what is waited for.
-    var hasTold = false
+    /// The tasks that an earlier command has begun.
+    var continued: Set<String> = []
+    private var patience = Patience()
 
     init(_ display: ProgressDisplay) { self.display = display }
+
+    mutating func begin(_ task: String, _ transfer: Transfer, _ snapshot: JSON) {
+        running[task] = transfer
+        running[task]?.state = State(snapshot)
+        order.append(task)
+    }
+
+    /// Nil for a task that the command does not follow.
+    mutating func report(_ task: String, _ snapshot: JSON) -> Transfer? {
+        guard let before = running[task]?.state else { return nil }
+        let state = State(snapshot)
+        moved = moved.addingSaturated(max(0, state.completed.subtractingSaturated(before.completed)))
+        running[task]?.state = state
+        if snapshot["retry"] == nil, state.completed > before.completed { running[task]?.waitsSince = nil }
+        if snapshot["retry"] != nil, running[task]?.waitsSince == nil { running[task]?.waitsSince = .now }
+        patience = Patience()
+        meter.add(moved)
+        return running[task]
+    }
+
+    mutating func end(_ task: String) {
+        running[task] = nil
+        order.removeAll { $0 == task }
+    }
+
+    mutating func pause(_ task: String) {
+        if let state = running[task]?.state { paused.append((task, state)) }
+        end(task)
+    }
+
+    mutating func show() {
+        guard display.isDue else { return }
+        display.show(report)
+    }
+
+    private var report: ProgressReport {
+        var report = ProgressReport()
+        let states = order.compactMap { running[$0]?.state }
+        report.files = count + states.reduce(0) { $0 + $1.files }
+        report.bytes = states.reduce(bytes) { $0.addingSaturated($1.completed) }
+        if states.allSatisfy(\.isPlanned) {
+            report.allFiles = count + waiting.files + states.reduce(0) { $0 + $1.allFiles }
+            report.allBytes = waiting.bytes.map { states.reduce($0 + bytes) { $0.addingSaturated($1.total) } }
+        }
+        report.rate = meter.rate
+        guard areMany else { return report }
+        report.running = order.compactMap { running[$0] }.filter { $0.state.isRunning && $0.kind != .folderTask }
+            .prefix(4)
+            .map { .init(name: $0.name.safe, completed: $0.state.completed, total: $0.state.total) }
+        return report
+    }
+
+    /// Nil as long as there is nothing to say about the silence of the service.
+    mutating func lineAboutWaiting() -> String? {
+        let names = order.compactMap { running[$0]?.name }
+        let shown = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and \(names.count - 3) more" : "")
+        guard let line = patience.line(shown.isEmpty ? "the service" : shown) else { return nil }
+        return isEnding ? "\(line) to stop; Ctrl-C again ends at once" : line
+    }
+}
+
+extension RunningTransfers.State {
+    init(_ snapshot: JSON) {
+        let progress = snapshot["progress"], counts = snapshot["files"]
+        completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
+        total = progress?["totalUnitCount"]?.number?.int64 ?? 0
+        isRunning = snapshot["state"] == "running"
+        guard counts != nil else { return }
+        func count(_ name: String) -> Int { Int(clamping: counts?[name]?.number?.int64 ?? 0) }
+        files = count("completed") + count("unchanged")
+        allFiles = count("total")
+        isPlanned = snapshot["isPlanned"] == true
+    }
 }
 
 extension ClientCommandRunner {
-    /// Starts a task as soon as fewer than four run.
+    /// Starts a task as soon as there is room for it.
     func start(_ method: String, _ params: JSON, _ transfer: RunningTransfers.Transfer) throws {
-        while transfers.running.count >= RunningTransfers.limit { try hearTransfers() }
+        while transfers.running.count >= transfers.limit { try hearTransfers() }
         try attempt(orFail: !transfers.areMany) {
             let started = try self.client.call(method, params)
-            self.follow(started["task"]?.string ?? "", transfer)
+            let task = started["task"]?.string ?? ""
+            self.follow(task, transfer, started)
+            guard started["continued"] == true else { return }
+            self.transfers.continued.insert(task)
+            guard !self.options.isQuiet else { return }
+            let state = RunningTransfers.State(started)
+            let percent = ProgressReport.percent(state.completed, of: state.total)
+            self.transfers.display.note(
+                "\(transfer.name) goes on at \(percent)% of \(ProgressReport.size(state.total))")
         }
     }
 
-    func follow(_ task: String, _ transfer: RunningTransfers.Transfer) {
-        transfers.running[task] = transfer
-        if !transfer.name.isEmpty { transfers.display.begin(task, transfers.areMany ? transfer.name : "") }
+    /// Starts what takes one step, and needs neither reports nor a record: its end is the answer.
+    func startWhole(_ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer) throws {
+        while transfers.running.count >= transfers.limit { try hearTransfers() }
+        let id = try client.say(method, .object(members + [.init(key: "wait", value: true)]))
+        transfers.begin(Self.request(id), transfer, .null)
+    }
+
+    /// Stands for the task, whose id comes with its end.
+    private static func request(_ id: JSON) -> String { "request \(id.text)" }
+
+    func follow(_ task: String, _ transfer: RunningTransfers.Transfer, _ snapshot: JSON) {
+        transfers.begin(task, transfer, snapshot)
     }
 
     /// Returns when all have ended. Throws the failure of the only one.
     func endTransfers() throws {
-        while !transfers.running.isEmpty { try hearTransfers() }
-        transfers.display.clear()
-        if transfers.areMany, !options.isQuiet {
-            let size = ProgressDisplay.size(transfers.bytes)
-            Console.writeError("\(transfers.count) \(transfers.count == 1 ? "object" : "objects"), \(size)\n")
+        while !transfers.running.isEmpty || !transfers.next.isEmpty {
+            if transfers.running.isEmpty {
+                try transfers.next.removeFirst()()
+            } else {
+                try hearTransfers()
+            }
         }
+        transfers.display.clear()
     }
 
-    /// Says once what it waits for, where nothing is reported for a second.
+    /// Says what it waits for, where nothing is reported for a second.
     func hearTransfers() throws {
-        let tell = transfers.hasTold ? nil : { self.tellTransfers() }
-        switch try client.hear(tell: tell) {
+        switch try client.hear(within: .seconds(1)) {
         case .message(let message):
-            guard let snapshot = message["params"]?["snapshot"] else { return }
-            try take(snapshot)
+            if let snapshot = message["params"]?["snapshot"], let task = snapshot["task"]?.string {
+                try take(task, snapshot)
+            } else if let id = message["id"], case let request = Self.request(id) {
+                if let snapshot = message["result"] {
+                    try take(request, snapshot)
+                } else {
+                    try fail(request, message["error"])
+                }
+            }
         case .interrupted(let interruption):
             throw interruption
+        case nil:
+            if !options.isQuiet, let line = transfers.lineAboutWaiting() { transfers.display.note(line) }
         }
+        transfers.show()
     }
 
-    private func tellTransfers() {
-        transfers.hasTold = true
-        let names = transfers.running.values.map(\.name).filter { !$0.isEmpty }.sorted().joined(separator: ", ")
-        let what = names.isEmpty ? "the service" : names
-        transfers.display.note(
-            transfers.isEnding
-                ? "storage-rpc: stops \(what); Ctrl-C again ends at once" : "storage-rpc: waits for \(what)")
-    }
-
-    /// Ends what still runs before the command ends by an error or a signal, unless another signal comes.
-    func cancelTransfers(for error: any Error) {
+    /// Ends what still runs before the command ends by an error or a signal, unless another signal comes. What the same
+    /// command can go on with is paused.
+    func stopTransfers() {
         transfers.display.clear()
-        (transfers.isEnding, transfers.hasTold) = (true, false)
-        let verb = transfers.pausesAtEnd ? "pause" : "cancel"
+        transfers.isEnding = true
+        transfers.next = []
         do {
             for (task, transfer) in transfers.running {
-                try client.say("\(transfer.kind)/\(verb)", ["task": .string(task)])
+                let verb = transfer.goesOn ? "pause" : "cancel"
+                if task.hasPrefix("request ") { continue }  // It is short.
+                try client.say("\(transfer.kind.rawValue)/\(verb)", ["task": .string(task)])
             }
             while !transfers.running.isEmpty { try hearTransfers() }
         } catch {}
+        if let line = lineAboutPaused() { Console.printError(line) }
     }
 
-    private func take(_ snapshot: JSON) throws {
-        guard let task = snapshot["task"]?.string, let transfer = transfers.running[task] else { return }
-        let progress = snapshot["progress"]
-        let completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
-        let status = snapshot["status"]?.string
-        if status == "failure" || status == "pause" {
-            transfers.running[task] = nil
-            transfers.display.end(task)
+    private func lineAboutPaused() -> String? {
+        guard !options.isQuiet, let first = transfers.paused.first else { return nil }
+        let tasks = "storage-rpc tasks" + options.service.words.map { " " + $0 }.joined()
+        guard transfers.paused.count == 1 else {
+            return "\(transfers.paused.count) transfers are paused: the same command goes on; \(tasks) lists them, and "
+                + "\(tasks) cancel ID ends one"
+        }
+        let percent = ProgressReport.percent(first.state.completed, of: first.state.total)
+        let size = ProgressReport.size(first.state.total)
+        return
+            "paused at \(percent)% of \(size): the same command goes on; \(tasks) cancel \(first.id.prefix(8)) ends it"
+    }
+
+    private func take(_ task: String, _ snapshot: JSON) throws {
+        guard let transfer = transfers.report(task, snapshot) else { return }
+        switch snapshot["status"]?.string {
+        case "pause" where transfers.isEnding: transfers.pause(task)
+        case "failure", "pause": try fail(task, snapshot["error"], snapshot)
+        case "success":
+            transfers.end(task)
+            transfers.count += transfer.kind == .folderTask ? transfer.state.files : 1
+            transfers.bytes = transfers.bytes.addingSaturated(transfer.state.completed)
             guard !transfers.isEnding else { return }
-            let failure = Client.Failure(snapshot["error"])
-            guard transfers.areMany else { throw failure }
-            return fail("\(transfer.name): \(failure.message)")
+            let result = transfer.kind == .folderTask ? snapshot : snapshot["metadata"] ?? .null
+            try attempt(orFail: !transfers.areMany) { try transfer.completion(result) }
+        default:
+            if let retry = snapshot["retry"], !options.isQuiet { transfers.display.note(Self.line(transfer, retry)) }
+            if !transfers.isEnding { try transfer.progress?(transfer.state.completed) }
         }
-        if let retry = snapshot["retry"], status != "success" { transfers.display.note(Self.line(retry)) }
-        transfers.display.show(task, completed, of: progress?["totalUnitCount"]?.number?.int64 ?? 0)
-        guard status == "success" else {
-            if !transfers.isEnding { try transfer.progress?(completed) }
-            return
-        }
-        transfers.running[task] = nil
-        transfers.display.end(task)
-        (transfers.count, transfers.bytes) = (transfers.count + 1, transfers.bytes.addingSaturated(completed))
+    }
+
+    private func fail(_ task: String, _ error: JSON?, _ snapshot: JSON = .null) throws {
+        guard let transfer = transfers.running[task] else { return }
+        transfers.end(task)
         guard !transfers.isEnding else { return }
-        try attempt(orFail: !transfers.areMany) { try transfer.completion(snapshot["metadata"] ?? .null) }
+        let failure = Client.Failure(error)
+        if try transfer.failed?(failure, snapshot) == true { return }
+        guard transfers.areMany else { throw failure }
+        fail("\(transfer.name): \(failure.message)")
+    }
+
+    /// Why a task waits, and until when.
+    private static func line(_ transfer: RunningTransfers.Transfer, _ retry: JSON) -> String {
+        let reason = retry["error"]?["message"]?.string ?? "The last try failed."
+        let attempt = retry["attempt"]?.number?.int64 ?? 1
+        let due = retry["at"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? TimeSource.system.now()
+        let seconds = max(0, due.microseconds - TimeSource.system.now().microseconds + 999_999) / 1_000_000
+        let waited = transfer.waitsSince.map { $0.duration(to: .now).components.seconds } ?? 0
+        return "\(transfer.name): \(reason) Attempt \(attempt) of \(retry["of"]?.string ?? "it"), next in \(seconds) s."
+            + (waited > 0 ? " It has waited \(waited) s." : "")
     }
 }

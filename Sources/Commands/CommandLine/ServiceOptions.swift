@@ -7,6 +7,8 @@ import Transfers
 /// How the service is set up.
 package struct ServiceOptions {
     package var stdio = false
+    /// The flags of the service, as they were given.
+    package var words: [String] = []
     package var socket: String?
     /// It listens on the root's own socket, as it does wherever it listens on another one.
     package var isShared = false

@@ -15,3 +15,17 @@ package final class WaitNotice: Sendable {
 
     package func end() { isOver.signal() }
 }
+
+/// Says what is waited for when that has taken a second, and every half a minute from then on.
+struct Patience {
+    private let began = ContinuousClock.now
+    private var next = Duration.seconds(1)
+
+    /// Nil as long as there is nothing to say.
+    mutating func line(_ what: String) -> String? {
+        let waited = began.duration(to: .now)
+        guard waited >= next else { return nil }
+        next = waited + .seconds(30)
+        return waited < .seconds(30) ? "waits for \(what)" : "has waited \(waited.components.seconds) s for \(what)"
+    }
+}

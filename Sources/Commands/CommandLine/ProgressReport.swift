@@ -1,0 +1,128 @@
+import Platform
+
+/// What is known of all transfers of a command at one moment, as people read it.
+package struct ProgressReport {
+    package struct Running {
+        let name: String
+        let completed: Int64
+        let total: Int64
+
+        package init(name: String, completed: Int64, total: Int64) {
+            (self.name, self.completed, self.total) = (name, completed, total)
+        }
+    }
+
+    package var files = 0
+    /// Nil until all are found.
+    package var allFiles: Int?
+    package var bytes: Int64 = 0
+    /// Nil until all sizes are known.
+    package var allBytes: Int64?
+    /// Bytes a second. Nil until there is one.
+    package var rate: Double?
+    /// Some of those that run, if there are several.
+    package var running: [Running] = []
+
+    package init() {}
+
+    private var percent: Int? { allBytes.map { Self.percent(bytes, of: $0) } }
+
+    /// How long it takes at this rate.
+    private var timeLeft: String? {
+        guard let rate, let allBytes, rate >= 1 else { return nil }
+        return Self.clock(Int(saturating: max(0, Double(allBytes) - Double(bytes)) / rate))
+    }
+
+    private var counts: [String] {
+        allFiles == 1 ? [] : [allFiles.map { "\(files) of \($0) files" } ?? "\(files) files"]
+    }
+
+    private var sizes: String {
+        allBytes.map { "\(Self.size(bytes)) of \(Self.size($0))" } ?? Self.size(bytes)
+    }
+
+    private var speed: [String] { rate.map { ["\(Self.size(Int64(saturating: $0)))/s"] } ?? [] }
+
+    /// One line for all, and one below it for each that runs.
+    package func lines(width: Int) -> [String] {
+        [totalLine(width)]
+            + running.map { file in
+                let numbers = "  \(Self.percent(file.completed, of: file.total))% of \(Self.size(file.total))"
+                return "  " + file.name.elided(to: max(8, width - 2 - numbers.count)) + numbers
+            }.map { $0.columns > width ? $0.elided(to: width) : $0 }
+    }
+
+    /// As much of it as fits: the time is left out first, then the sizes, then the rate, then the bar.
+    private func totalLine(_ width: Int) -> String {
+        let percent = percent.map { ["\($0)%"] } ?? []
+        let time = timeLeft.map { [$0] } ?? []
+        for words in [
+            counts + percent + [sizes] + speed + time, counts + percent + [sizes] + speed, counts + percent + speed,
+            counts + percent, percent.isEmpty ? [sizes] : percent,
+        ] {
+            let text = words.joined(separator: "  ")
+            let room = min(30, width - text.count - 3)
+            if room >= 5, let done = self.percent {
+                let filled = done * room / 100
+                return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: room - filled)
+                    + "] " + text
+            }
+            if self.percent == nil, text.count <= width { return text }
+        }
+        return (percent.first ?? sizes).elided(to: max(4, width))
+    }
+
+    /// For a log.
+    package var sentence: String {
+        let percent = percent.map { " (\($0)%)" } ?? ""
+        let time = timeLeft.map { ["\($0) left"] } ?? []
+        return (counts + [sizes + percent] + speed + time).joined(separator: ", ")
+    }
+
+    /// From 0 to 100; 100 of nothing.
+    package static func percent(_ completed: Int64, of total: Int64) -> Int {
+        total == 0 ? 100 : min(max(Int(saturating: Double(completed) / Double(total) * 100), 0), 100)
+    }
+
+    package static func size(_ bytes: Int64) -> String {
+        var value = Double(bytes)
+        for unit in ["bytes", "KiB", "MiB", "GiB"] {
+            if value < 1000 { return unit == "bytes" ? "\(bytes) bytes" : "\((value * 10).rounded() / 10) \(unit)" }
+            value /= 1024
+        }
+        return "\((value * 10).rounded() / 10) TiB"
+    }
+
+    /// `1 file`, `2 files`.
+    static func files(_ count: Int) -> String { count == 1 ? "1 file" : "\(count) files" }
+
+    /// `1:02:03`, or `2:03`.
+    private static func clock(_ seconds: Int) -> String {
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let (minutes, rest) = (seconds / 60, seconds % 60)
+        return minutes < 60
+            ? "\(minutes):\(two(rest))" : "\(minutes / 60):\(two(minutes % 60)):\(two(rest))"
+    }
+}
+
+/// Bytes a second over the last ten seconds.
+package struct RateMeter {
+    private var samples: [(time: ContinuousClock.Instant, bytes: Int64)] = []
+
+    package init() {}
+
+    /// - Parameter bytes: all that were moved so far.
+    package mutating func add(_ bytes: Int64, at time: ContinuousClock.Instant = .now) {
+        if let last = samples.last, last.time.duration(to: time) < .milliseconds(250) { return }
+        samples.append((time, bytes))
+        while samples.count > 2, samples[1].time.duration(to: time) > .seconds(10) { samples.removeFirst() }
+    }
+
+    package var rate: Double? {
+        guard let first = samples.first, let last = samples.last, last.time > first.time,
+            case let rate = Double(last.bytes - first.bytes) / (first.time.duration(to: last.time) / .seconds(1)),
+            rate > 0
+        else { return nil }
+        return rate
+    }
+}
