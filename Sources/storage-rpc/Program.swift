@@ -116,10 +116,8 @@ enum Program {
             let root = try options.service.directory()
             return try run(kind, options, .find(kind, options, at: path, root: root, signals))
         }
-        if let socket = try? connectUnixSocket(path) {
-            try options.checkFlags(ofServiceAt: path)
-            let service = try CommandService(kind, options, socket, isPrivate: false, signals)
-            return try run(kind, options, service.withOwnTokens())
+        if let service = try CommandService.running(kind, options, at: path, signals) {
+            return try run(kind, options, service)
         }
         CurrentProcess.makeNewFilesPrivate()
         try Loop.start()

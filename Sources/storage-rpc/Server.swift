@@ -68,6 +68,7 @@ final class Server {
     /// Listens and serves, from now on.
     func start(_ stdio: StandardStreams?, signals: Descriptor?) {
         if let signals { watch(signals) }
+        if options.listensBesides { main.service.othersStay = { [weak self] in (self?.connections.count ?? 0) > 1 } }
         endWithoutRoot()
         listen()
         Task {

@@ -7,7 +7,7 @@ import hashlib
 import random
 
 SECTOR = 512
-TRACELESS = "-shm"  # made anew by the first who opens the database
+TRACELESS = "-shm", "/socket"  # made anew by the first who opens the database, or listens
 
 
 class File:
@@ -53,6 +53,8 @@ class Disk:
         self.top, self.files = str(top), {}
         self.names = {self.top: DIRECTORY}
         for path in top.rglob("*"):
+            if path.is_socket():
+                continue
             self.names[str(path)] = DIRECTORY if path.is_dir() else self.inode(path.stat().st_ino, path.read_bytes())
         self.sure, self.pending = dict(self.names), []  # of all directories, in order
 

@@ -168,7 +168,7 @@ def leaks(root):
     if (spool := root / "spool").exists() and (names := os.listdir(spool)):
         found.append(f"spooled: {names}")
     database = {"storage.sqlite3" + end for end in ("", "-wal", "-shm", "-reserve")}
-    usual = {"folders", "lock", "objects", "spool", "tombstones"} | database
+    usual = {"folders", "lock", "objects", "socket", "spool", "tombstones"} | database
     if names := {file.name for file in root.iterdir()} - usual:
         found.append(f"strange files: {sorted(names)}")
     return "; ".join(found)

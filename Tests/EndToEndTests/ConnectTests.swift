@@ -89,7 +89,7 @@ import Testing
 
     @Test func `connect reports why the service cannot start`() async throws {
         try await onThread {
-            let (holder, holding) = try place.service()
+            let (holder, holding) = try place.service(["--harness"])
             try holding.call("service/ping")
             let refused = try connect(["--wait-for-root", "0"])
             try #require(try refused.relay.waitForExit() == 1)
@@ -103,7 +103,7 @@ import Testing
 
     @Test func `connect waits for another process to release the root`() async throws {
         try await onThread {
-            let (holder, holding) = try place.service()
+            let (holder, holding) = try place.service(["--harness"])
             try holding.call("service/ping")
             let next = try connect(["--wait-for-root", "60"])
             next.client.say("service/ping")

@@ -27,11 +27,12 @@ import Testing
         try String(contentsOfFile: directory + "/" + name, encoding: .utf8)
     }
 
-    /// Functions for `sh`, besides those of `Place`: `hold` starts a private service that uses its root until `release`.
+    /// Functions for `sh`, besides those of `Place`: `hold` starts a service that uses its root until `release`,
+    /// and that nobody else can reach.
     private static let functions =
         Place.functions + """
             hold() {
-                mkfifo input; $S "$@" < input > said & exec 9> input
+                mkfifo input; $S serve --harness "$@" < input > said & exec 9> input
                 echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s said ]'
             }
             release() { exec 9>&-; wait; rm input said; }
@@ -245,7 +246,7 @@ import Testing
 
     @Test func `A command waits for a root in use, or uses the service that listens on it`() async throws {
         #expect(await sh("$S put -q tree/a.txt a").status == 0)
-        let line = "hold; $S ls > list 2>&1 9>&- & await 'grep -q waits.for.the.root list'; release; cat list"
+        let line = "hold --root root/storage-rpc; $S ls > list 2>&1 9>&- & await 'grep -q waits.for.the.root list'; release; cat list"
         let waited = await sh(line)
         #expect(waited.text.contains("waits for the root") && waited.text.contains("\na\n"), "\(waited.text)")
         let both = await sh("$S put -q tree/a.txt b & $S put -q tree/b.jpg c & wait; $S ls")

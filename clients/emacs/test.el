@@ -369,7 +369,8 @@ With --stdio, so that it ends with Emacs, however that ends."
 (storage-rpc-test a-root-in-use-is-said
   (let ((service (storage-rpc-test-serve directory storage-rpc-command)))
     (unwind-protect
-        (let ((sentence (cadr (should-error (storage-rpc-reference "a")))))
+        (let* ((storage-rpc-command (append storage-rpc-command '("--max-tasks" "9")))
+               (sentence (cadr (should-error (storage-rpc-reference "a")))))
           (should (string-search (format "is in use by process %d" (process-id service)) sentence))
           (should (string-search "storage-rpc connect" sentence)))
       (delete-process service))))

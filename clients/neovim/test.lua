@@ -337,6 +337,7 @@ local tests = {
   end },
   { 'a root in use is said', function()
     local job = serve()
+    storage.setup({ command = vim.list_extend(vim.list_slice(command), { '--max-tasks', '9' }) })
     assert(put(file('plain.txt', 3), 'a').error)
     assert(said(('is in use by process %d.*storage%%-rpc connect'):format(vim.fn.jobpid(job))))
     leave(job)

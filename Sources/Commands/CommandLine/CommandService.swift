@@ -49,14 +49,23 @@ package struct CommandService {
 
     private init(client: Client, started: BackgroundService?) { (self.client, self.started) = (client, started) }
 
-    /// Uses the tokens of this process, since the environment of the service may be another's.
-    package func withOwnTokens() throws -> CommandService {
-        var client = client
-        for kind in Token.Kind.allCases {
-            guard let secret = CurrentProcess.environment(kind.variable) else { continue }
-            _ = try client.call("auth/setToken", ["kind": .string(kind.rawValue), "token": .string(secret)])
+    /// The service that listens there, for objects elsewhere. Nil where none does, or it ends. It gets the tokens of this
+    /// process, since its environment may be another's.
+    package static func running(
+        _ kind: ClientCommand, _ options: CommandOptions, at path: String, _ signals: Descriptor?
+    ) throws -> CommandService? {
+        guard let socket = try? connectUnixSocket(path) else { return nil }
+        try options.checkFlags(ofServiceAt: path)
+        do {
+            var client = try CommandService(kind, options, socket, isPrivate: false, signals).client
+            for kind in Token.Kind.allCases {
+                guard let secret = CurrentProcess.environment(kind.variable) else { continue }
+                _ = try client.call("auth/setToken", ["kind": .string(kind.rawValue), "token": .string(secret)])
+            }
+            return CommandService(client: client, started: nil)
+        } catch let failure as Client.Failure where !failure.isAnswer {
+            return nil
         }
-        return CommandService(client: client, started: started)
     }
 
     /// Returns when the service has ended, or goes on for others. A signal ends the wait.

@@ -40,6 +40,8 @@ package final class ServiceContext {
     package var httpMetrics: @Loop () -> [MetricFamily] = { [] }
     package private(set) var connections: [ObjectIdentifier: ConnectionContext] = [:]
     package let end: @Loop (_ status: Int32, _ cause: String) -> Void
+    /// Others than the client on stdio are connected, and have not come for its sake: its `exit` ends its connection only.
+    package var othersStay: @Loop () -> Bool = { false }
 
     /// `tokens` serve connections whose clients have set none. `end` ends the process with a status, and a cause for
     /// the log.
@@ -250,8 +252,8 @@ package final class ConnectionContext: MethodContext {
 
     func exit() {
         switch ownership {
-        case .own: service.exit(isShutDown ? 0 : 1, "exit on stdio")
-        case .shared: peer?.end()
+        case .own where !service.othersStay(): service.exit(isShutDown ? 0 : 1, "exit on stdio")
+        case .own, .shared: peer?.end()
         }
     }
 

@@ -513,6 +513,7 @@ export interface Methods {
         /** Its version. */
         version?: string;
       };
+      pausesTasks?: boolean;
     };
     result: {
       /** The version that the service speaks: 1. */

@@ -1,0 +1,169 @@
+import Foundation
+import Glibc
+import JSONText
+import TestSupport
+import Testing
+
+/// Commands, services on stdio and other clients that share the one service of a root.
+@Suite(.watchdog) struct RootServiceTests {
+    private let place = Place()
+
+    /// Functions for `sh`: `stdio` starts a service on stdio, which ends with `release`; `$H` is its process. `idle` waits
+    /// until no service listens.
+    private static let functions = """
+        stdio() {
+            mkfifo input; $S --root $R "$@" < input > said 2> log & H=$!; exec 9> input
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s said ]'
+        }
+        release() { exec 9>&-; wait $H; rm input said; }
+        idle() { await '! [ -e $R/socket ]'; }
+
+        """
+
+    private func sh(_ line: String) async -> (status: Int32, text: String) {
+        await place.sh(Self.functions + line)
+    }
+
+    @Test func `Commands that start together on a missing root all succeed, and leave no service`() async throws {
+        let line = """
+            printf x > f
+            for round in 1 2 3; do
+                for name in {1..20}; do $S put -q f $name 9>&- & done; wait
+                $S ls | wc -l; [ ! -e $R/socket ] || echo listens; rm -r $R
+            done
+            """
+        #expect(await sh(line) == (0, "20\n20\n20\n"))
+    }
+
+    @Test func `A killed command leaves its task paused with its progress, and no service`() async throws {
+        let line = """
+            truncate -s 20G large
+            $S put --progress lines large large > /dev/null 2>&1 & P=$!
+            await '$S tasks | grep -q running'; kill -9 $P; wait $P 2> /dev/null; idle
+            $S tasks
+            """
+        let left = await sh(line)
+        #expect(left.text.contains("paused") && left.text.contains("gs://default-bucket/large"), "\(left.text)")
+        let ended = await sh("$S tasks cancel $($S tasks | cut -c1-8) && $S tasks -q; idle; echo $?")
+        #expect(ended.text == "0\n", "\(ended.text)")
+    }
+
+    @Test func `A command that waits for its input delays no other one`() async throws {
+        let line = """
+            printf x > f; mkfifo pipe; $S put -q pipe piped & P=$!; exec 8> pipe; printf a >&8
+            $S put -q f other; $S ls; exec 8>&-; wait $P; $S ls; idle
+            """
+        #expect(await sh(line) == (0, "other\nother\npiped\n"))
+    }
+
+    @Test func `Commands and other clients use a service on stdio, which stays until they have left`() async throws {
+        let line = """
+            stdio --log-level info; printf x > f; $S put -q f a; $S ls
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/status"}' | $S --root $R | grep -o "\"pid\":$H,"
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' | $S --root $R --max-tasks 3; echo $?
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' | $S --root $R --bucket films; echo $?
+            $S url a --serve > url & U=$!; await '[ -s url ]'
+            echo '{"jsonrpc":"2.0","id":1,"method":"exit"}' >&9; await 'grep -q "stdio" log && grep -q "connection 1 closed" log'
+            $S ls; kill -INT $U; wait $U; wait $H; echo $?; idle
+            """
+        let shared = await sh(line)
+        let lines = shared.text.split(separator: "\n").map(String.init)
+        #expect(lines.count == 8, "\(shared.text)")
+        guard lines.count == 8 else { return }
+        #expect(lines[0] == "a" && lines[1].hasPrefix(#""pid":"#), "\(shared.text)")
+        #expect(lines[2].contains("is in use by process") && lines[3] == "75", "\(shared.text)")
+        #expect(lines[4].contains("has the default bucket default-bucket, not films"), "\(shared.text)")
+        #expect(lines[5...] == ["1", "a", "0"], "\(shared.text)")
+    }
+
+    @Test func `A service listens again when its socket file was removed or replaced`() async throws {
+        let line = """
+            stdio; rm $R/socket; await '[ -S $R/socket ]'; $S ls; echo $?
+            touch other; mv other $R/socket; rm $R/socket; await '[ -S $R/socket ]'
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/status"}' | $S --root $R | grep -c "\"pid\":$H,"
+            release
+            """
+        #expect(await sh(line) == (0, "0\n1\n"))
+    }
+
+    @Test func `A command finds the new root when that of an idle service was removed`() async throws {
+        let line = """
+            printf x > f; stdio; $S put -q f old; rm -r $R; [ ! -e $R ] && $S put -q f new; $S ls; idle; release
+            """
+        #expect(await sh(line) == (0, "new\n"))
+    }
+
+    @Test func `An error of the start is that of the command`() async throws {
+        let link = await sh("mkdir other; mkdir -p $R; ln -s $PWD/other $R/objects; $S ls")
+        #expect(link.status == 1 && link.text.hasPrefix("storage-rpc: The root "), "\(link.text)")
+        #expect(link.text.split(separator: "\n").count == 1, "\(link.text)")
+        let busy = await sh("rm $R/objects; stdio --harness; $S ls --wait-for-root 0; echo $?; release")
+        #expect(busy.text.hasPrefix("storage-rpc: The root \(place.root)/storage-rpc is in use by process "))
+        #expect(busy.text.hasSuffix("\n1\n"), "\(busy.text)")
+    }
+
+    @Test func `The log of a service that a command starts is shown by the command`() async throws {
+        let shown = await sh(
+            "$S ls --log-level debug 2>&1 >/dev/null | tee log | grep -c 'listens on'; tail -n 1 log; idle")
+        #expect(shown.text.hasPrefix("1\n") && shown.text.contains("ends with status 0"), "\(shown.text)")
+    }
+
+    @Test func `A running service for objects elsewhere gets the tokens of the command`() async throws {
+        let line = """
+            F="--engine firebase --endpoint http://127.0.0.1:1"
+            $S serve --shared $F --max-operation-retry-time 0 2> log & P=$!
+            await 'ls $R/firebase/socket*'
+            STORAGE_RPC_ID_TOKEN=secret $S ls $F --trace 2>&1 | grep auth/setToken; kill $P; wait $P
+            """
+        let shown = await sh(line)
+        #expect(shown.text.contains("auth/setToken") && !shown.text.contains("secret"), "\(shown.text)")
+    }
+
+    /// Its client has a connection that is not there any more.
+    @Test func `With pausesTasks the tasks of a connection pause with it, unless another one resumes them`()
+        async throws
+    {
+        try await onThread {
+            let service = try place.listeningService(Place.unreachable)
+            let other = try place.connect()
+            func state(_ task: String) throws -> String? {
+                try other.call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)["state"]?.string
+            }
+            var (paused, resumed, own) = ("", "", "")
+            do {
+                let first = try place.connect()
+                own = try first.begin("reference/putData", #"{"reference":"gs://b/own","text":"x"}"#)
+                try first.call("initialize", #"{"pausesTasks":true}"#)
+                paused = try first.begin("reference/putData", #"{"reference":"gs://b/a","text":"x"}"#)
+                resumed = try first.begin("reference/putData", #"{"reference":"gs://b/b","text":"x"}"#)
+                try first.call("uploadTask/pause", #"{"task":"\#(resumed)"}"#)
+                try other.call("uploadTask/resume", #"{"task":"\#(resumed)"}"#)
+            }
+            while try state(paused) != "paused" {}
+            #expect(try state(resumed) == "running" && state(own) == "running")
+            try #require(try other.refusal("initialize", #"{"pausesTasks":1}"#)["code"]?.number?.int64 == -32602)
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `With pausesTasks a task over a folder pauses, too`() async throws {
+        try await onThread {
+            let service = try place.listeningService(Place.unreachable)
+            let other = try place.connect()
+            let directory = place.directory + "/tree"
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try Data("x".utf8).write(to: URL(filePath: directory + "/a"))
+            var task = ""
+            do {
+                let client = try place.connect()
+                try client.call("initialize", #"{"pausesTasks":true}"#)
+                let params = #"{"reference":"gs://b/t","directory":"\#(directory)"}"#
+                task = try client.call("reference/putDirectory", params)["task"]?.string ?? ""
+            }
+            while try other.call("folderTask/snapshot", #"{"task":"\#(task)"}"#)["state"]?.string != "paused" {}
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+}
