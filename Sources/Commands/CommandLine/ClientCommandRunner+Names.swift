@@ -89,7 +89,7 @@ extension ClientCommandRunner {
         }
         reference = try folder(text) ?? reference
         var source = try tree(reference, name: reference.folderName, walks: walks)
-        let isEmpty = try walks ? source.items.isEmpty : !isFolder(reference)
+        let isEmpty = try walks ? source.items.isEmpty : !isFolder(reference, needsBucket: true)
         if !namesFolder(text), reference.object.utf8.last != UInt8(ascii: "/"), try isThere(reference) {
             if isEmpty { return [CopySource(name: reference.lastName, itself: reference)] }
             source.itself = reference
@@ -206,9 +206,12 @@ extension ClientCommandRunner {
     }
 
     /// There is an object below it.
-    func isFolder(_ reference: Reference) throws -> Bool {
+    ///
+    /// - Parameter needsBucket: throws where the bucket never had an object.
+    func isFolder(_ reference: Reference, needsBucket: Bool = false) throws -> Bool {
         let params: JSON = ["reference": reference.json, "exact": true, "maxResults": 1]
         let page = try client.call("reference/list", params)
+        if needsBucket { try checkBucket(of: reference, page) }
         return page["items"]?.array?.isEmpty == false || page["prefixes"]?.array?.isEmpty == false
     }
 
@@ -258,6 +261,14 @@ extension ClientCommandRunner {
         }
     }
 
+    /// The default bucket needs no object to be there.
+    private func checkBucket(of folder: Reference, _ page: JSON) throws {
+        guard page["bucketExists"] == false, try !reference(String?.none).bucket.hasSameBytes(as: folder.bucket) else {
+            return
+        }
+        throw Client.Failure(message: "there is no bucket gs://\(folder.bucket)", isAnswer: true)
+    }
+
     /// Passes the direct children of a folder, page by page.
     func pages(
         _ folder: Reference, exact: Bool, _ body: (_ prefixes: [JSON], _ items: [JSON]) throws -> Void
@@ -269,10 +280,7 @@ extension ClientCommandRunner {
                 + (token.map { [.init(key: "pageToken", value: $0)] } ?? [])
                 + (listsMetadata ? [.init(key: "metadata", value: true)] : [])
             let page = try client.call("reference/list", .object(params))
-            // The default bucket needs no object to be there.
-            if page["bucketExists"] == false, try !reference(String?.none).bucket.hasSameBytes(as: folder.bucket) {
-                throw Client.Failure(message: "there is no bucket gs://\(folder.bucket)", isAnswer: true)
-            }
+            try checkBucket(of: folder, page)
             token = page["pageToken"]
             var items = page["items"]?.array ?? []
             if let metadata = page["metadata"]?.array {

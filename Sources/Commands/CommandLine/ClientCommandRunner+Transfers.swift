@@ -119,7 +119,7 @@ extension ClientCommandRunner {
             guard place?.isRelativePath ?? true else {
                 throw Client.Failure("\(object.url) is no path of a file; get it alone, and name a FILE")
             }
-            let path = LocalTree.path(target, place)
+            let path = place == nil ? LocalTree.directory(target) : LocalTree.path(target, place)
             return LocalFile(path: path, key: locations.key(of: path))
         }
         try plan.checkDirectories(&locations)
@@ -207,9 +207,9 @@ extension ClientCommandRunner {
 
     /// Of one object all of its metadata with `-v`, else a line; with `--json` an object.
     func show(_ metadata: JSON, _ line: @autoclosure () -> String) throws {
+        transfers.display.clear()
         if options.json { return try Console.print(metadata) }
         guard !options.isQuiet else { return }
-        transfers.display.clear()
         for line in options.isVerbose ? Self.lines(metadata) : [line()] { try Console.print(line) }
     }
 

@@ -15,23 +15,30 @@ struct CommandPage: Sendable {
     /// Lines of at most 80 characters.
     let text: [String]
     var flags: [Flag] = []
+    /// The flags of `help metadata` apply, too.
+    var takesMetadata = false
     /// The flags of services apply, too.
     var takesServiceFlags = true
     var examples: [String] = []
     /// Nil where the words are too few or too many.
     let make: @Sendable (CommandOptions, [String]) throws -> Command?
 
-    var allFlags: [Flag] { flags + (takesServiceFlags ? FlagGroup.shared.flatMap(\.flags) : []) }
+    var allFlags: [Flag] {
+        flags + (takesMetadata ? FlagGroup.metadata.flags : [])
+            + (takesServiceFlags ? FlagGroup.shared.flatMap(\.flags) : [])
+    }
 }
 
 extension CommandPage {
     /// A command that is a client of the service.
     private static func client(
         _ name: String, _ synopsis: String, _ summary: String, _ text: [String], _ flags: [Flag] = [],
-        _ examples: [String] = [], _ make: @escaping @Sendable (CommandOptions, [String]) throws -> ClientCommand?
+        _ examples: [String] = [], takesMetadata: Bool = false,
+        _ make: @escaping @Sendable (CommandOptions, [String]) throws -> ClientCommand?
     ) -> CommandPage {
         CommandPage(
-            name: name, synopsis: synopsis, summary: summary, text: text, flags: flags + common, examples: examples
+            name: name, synopsis: synopsis, summary: summary, text: text, flags: flags + common,
+            takesMetadata: takesMetadata, examples: examples
         ) { options, words in
             try options.checkClient()
             return try make(options, words).map { .client($0, options) }
@@ -63,25 +70,6 @@ extension CommandPage {
     }
     private static let transfer = [dryRun, noClobber, atOnce, progress]
 
-    private static let preconditions = ["ifGenerationMatch", "ifMetagenerationMatch"].map { name in
-        Flag(name.asFlag, nil, "N", "only if the object has this version; 0: none") { options, line in
-            options.preconditions[name] = try line.number(in: 0...Int.max)
-        }
-    }
-
-    private static let metadata =
-        ContentProperty.allCases.map { property in
-            Flag(property.rawValue.asFlag, nil, "VALUE", "of the metadata") { options, line in
-                options.metadata[property.rawValue] = .string(try line.value("a value"))
-            }
-        } + [
-            Flag("--custom", nil, "KEY=VALUE", "custom metadata; repeatable", isRepeatable: true) { options, line in
-                let (key, value) = try line.pair()
-                try options.once.add("custom \(key)", line)
-                options.customMetadata[key] = .string(value)
-            }
-        ]
-
     private static let removal = Flag(
         "--remove", nil, "NAME", "content-type, … or a custom KEY; repeatable", isRepeatable: true
     ) { options, line in
@@ -107,17 +95,16 @@ extension CommandPage {
                 "Uploads files. \(reference)",
                 "Where REFERENCE ends in / files keep their names below it: help copying.",
             ],
-            [recursive("directories with all files in them")] + filters + transfer + [verbose] + metadata
-                + preconditions + [exact],
-            ["put -r photos gs://my-bucket/", "tar c src | storage-rpc put - backup/src.tar"]
+            [recursive("directories with all files in them")] + filters + transfer + [verbose, exact],
+            ["put -r photos gs://my-bucket/", "tar c src | storage-rpc put - backup/src.tar"], takesMetadata: true
         ) { _, words in
             words.count > 1 ? .put(files: words.dropLast(), to: words[words.count - 1]) : nil
         },
         client(
             "get", "REFERENCE... [FILE|DIRECTORY|-]", "download objects; -r: all below a folder",
             [
-                "Downloads objects: to FILE, into DIRECTORY, or to standard output (-). Without",
-                "it they keep their names. More: storage-rpc help copying.", reference, patterns,
+                "Downloads objects: to FILE, into DIRECTORY, or to standard output (-); else they",
+                "keep their names: help copying. REFERENCE is gs://BUCKET/PATH, or a PATH.", patterns,
             ], [recursive("all objects below a folder")] + filters + transfer + [verbose, exact],
             ["get 'photos/*.jpg' pictures/", "get logs/today - | head"]
         ) { _, words in words.isEmpty ? nil : .get(words) },
@@ -125,14 +112,13 @@ extension CommandPage {
             "sync", "SOURCE DEST", "make a folder and a directory the same; --delete",
             [
                 "Uploads a directory to gs://BUCKET/FOLDER, or downloads that to a directory:",
-                "what is new or has other bytes. A slash at the end means nothing. A file whose",
-                "size and times are those of when it was last read is not read again.",
+                "what is new or has other bytes. A slash at the end means nothing.",
             ],
             [
                 Flag("--delete", "delete what SOURCE does not have, at last", \.deletes),
                 Flag("--checksum", "read every file, whatever its times are", \.readsAll),
-            ] + filters + transfer + [verbose] + metadata + [exact],
-            ["sync photos gs://my-bucket/photos", "sync --delete gs://my-bucket/photos photos"]
+            ] + filters + transfer + [verbose, exact],
+            ["sync photos gs://my-bucket/photos", "sync --delete gs://my-bucket/photos photos"], takesMetadata: true
         ) { _, words in words.count == 2 ? .sync(words[0], to: words[1]) : nil },
         client(
             "cat", "REFERENCE...", "write objects to standard output",
@@ -152,7 +138,7 @@ extension CommandPage {
         ) { _, words in words.isEmpty ? nil : .stat(words) },
         client(
             "set", "REFERENCE...", "change metadata", ["Changes the metadata of objects.", reference, patterns],
-            metadata + [removal] + preconditions + [exact],
+            FlagGroup.contents + [removal] + FlagGroup.preconditions + [exact],
             ["set photos/a.jpg --cache-control no-store --custom by=me"]
         ) { options, words in
             guard !(options.metadata.isEmpty && options.customMetadata.isEmpty) else {
@@ -187,7 +173,7 @@ extension CommandPage {
             [
                 recursive("all objects below a folder; asks on a terminal"),
                 Flag("--yes", "-y", "do not ask", \.isSure),
-            ] + preconditions + [exact], ["rm docs/a.txt", "rm -r gs://my-bucket/tmp"]
+            ] + FlagGroup.preconditions + [exact], ["rm docs/a.txt", "rm -r gs://my-bucket/tmp"]
         ) { _, words in words.isEmpty ? nil : .rm(words) },
         client(
             "url", "REFERENCE", "print a URL from which anybody can download",
