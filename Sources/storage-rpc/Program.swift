@@ -18,22 +18,20 @@ enum Program {
         let mask = CurrentProcess.makeNewFilesPrivate()
         NewFiles.mask.store(mask, ordering: .relaxed)
         let freeDescriptors = CurrentProcess.raiseDescriptorLimit()
+        let asJSON = Command.printsJSON(CurrentProcess.arguments)
         do {
             try run(Command(arguments()), freeDescriptors, mask)
             CurrentProcess.exit(0)
         } catch let error as UsageError {
-            Console.printError(error.message)
+            Console.report(error, status: 64, asJSON: asJSON)
             CurrentProcess.exit(64)
         } catch let error as Client.Interruption {
             CurrentProcess.end(bySignal: error.signal)
         } catch let error as OutputError where error.isClosed {
             // Who reads has enough, as `head` has. Ends as `cat` does then.
             CurrentProcess.endByBrokenPipe()
-        } catch let error as any UserFacingError {
-            Console.printError(error.message)
-            CurrentProcess.exit(1)
         } catch {
-            Console.printError("\(error)")
+            Console.report(error, asJSON: asJSON)
             CurrentProcess.exit(1)
         }
     }

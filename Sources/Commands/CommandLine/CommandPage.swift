@@ -47,7 +47,7 @@ extension CommandPage {
 
     private static let common = [
         Flag("--socket", "PATH", "use the service on that socket", \.service.socket),
-        Flag("--json", "print results as JSON", \.json),
+        Flag("--json", "print results and errors as JSON, one a line", \.json),
         Flag("--quiet", "-q", "print nothing but errors, and JSON", \.isQuiet),
         Flag("--trace", "show the JSON-RPC conversation on stderr", \.trace),
     ]
@@ -68,7 +68,11 @@ extension CommandPage {
     static let progress = Flag("--progress", nil, "HOW", "none, bar or lines: how progress is shown") { options, line in
         options.progress = try line.choice()
     }
+    private static let human = Flag("--human-readable", "-h", "sizes in KiB, MiB and so on", \.isHuman)
     private static let transfer = [dryRun, noClobber, atOnce, progress]
+
+    private static let copies =
+        [recursive("all objects below a folder")] + filters + transfer + [verbose, exact]
 
     private static let removal = Flag(
         "--remove", nil, "NAME", "content-type, … or a custom KEY; repeatable", isRepeatable: true
@@ -125,20 +129,46 @@ extension CommandPage {
             ["Writes objects to standard output, as they come.", reference, patterns], [exact], ["cat docs/a.txt"]
         ) { _, words in words.isEmpty ? nil : .cat(words) },
         client(
-            "ls", "[REFERENCE]", "list names; -l: sizes and times; -r: all below",
+            "ls", "[REFERENCE...]", "list names; -l: sizes and times; -r: all below",
             [
-                "Lists what is directly below a folder: names, folders with a slash.", reference, patterns,
+                "Lists what is directly below a folder: names, folders with a slash. gs:// lists",
+                "buckets. \(reference)", patterns,
             ],
-            [Flag("--long", "-l", "sizes, times of the last change", \.isLong), recursive("all below"), exact],
-            ["ls -l gs://my-bucket/photos", "ls 'photos/**.jpg'"]
-        ) { _, words in words.count < 2 ? .ls(words.first) : nil },
+            [
+                Flag("--long", "-l", "sizes, times of the last change, and a total", \.isLong), human,
+                recursive("all below"),
+            ] + filters + [exact], ["ls -lh gs://my-bucket/photos", "ls 'photos/**.jpg'"]
+        ) { options, words in
+            try options.checkFilter()
+            return .ls(words)
+        },
+        client(
+            "du", "[REFERENCE...]", "sum up sizes: each folder, and the total",
+            [
+                "Shows how many bytes and objects are below each folder, and below REFERENCE at",
+                "last. \(reference)", patterns,
+            ],
+            [Flag("--summarize", "-s", "only what REFERENCE has", \.isSummary), human] + filters + [exact],
+            ["du -h gs://my-bucket", "du -s photos logs"]
+        ) { _, words in .du(words) },
         client(
             "stat", "REFERENCE...", "show metadata", ["Shows the metadata of objects.", reference, patterns], [exact],
             ["stat docs/a.txt"]
         ) { _, words in words.isEmpty ? nil : .stat(words) },
         client(
+            "hash", "REFERENCE...|FILE...", "show MD5 and CRC32C of objects, or of files",
+            [
+                "Shows the MD5 and the CRC32C of objects, as they are stored, or with --local of",
+                "files: in hexadecimal digits, and in Base64. \(reference)", patterns,
+            ], [Flag("--local", "files of this machine; - is standard input", \.isLocal), exact],
+            ["hash docs/a.txt", "hash --local a.txt"]
+        ) { options, words in
+            guard !options.isLocal || !options.isExact else { throw UsageError(message: "--exact is not for --local") }
+            return words.isEmpty ? nil : .hash(words)
+        },
+        client(
             "set", "REFERENCE...", "change metadata", ["Changes the metadata of objects.", reference, patterns],
-            FlagGroup.contents + [removal] + FlagGroup.preconditions + [exact],
+            FlagGroup.contents + [removal, dryRun, verbose] + FlagGroup.preconditions + [exact],
             ["set photos/a.jpg --cache-control no-store --custom by=me"]
         ) { options, words in
             guard !(options.metadata.isEmpty && options.customMetadata.isEmpty) else {
@@ -153,16 +183,18 @@ extension CommandPage {
                 reference,
                 "Where the last one ends in / objects keep their names below it: help copying.",
                 patterns,
-            ], [recursive("all objects below a folder"), exact], ["cp docs/a.txt gs://other/docs/"]
-        ) { _, words in
-            words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: false) : nil
+            ], copies, ["cp docs/a.txt gs://other/docs/"]
+        ) { options, words in
+            try options.checkFilter()
+            return words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: false) : nil
         },
         client(
             "mv", "REFERENCE... REFERENCE", "move objects; -r: folders",
             ["Moves objects: each one is copied as cp does, and removed.", reference],
-            [recursive("all objects below a folder"), exact], ["mv drafts/a.txt docs/"]
-        ) { _, words in
-            words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: true) : nil
+            copies, ["mv drafts/a.txt docs/"]
+        ) { options, words in
+            try options.checkFilter()
+            return words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: true) : nil
         },
         client(
             "rm", "REFERENCE...", "delete objects; -r: all below a folder",
@@ -172,9 +204,13 @@ extension CommandPage {
             ],
             [
                 recursive("all objects below a folder; asks on a terminal"),
-                Flag("--yes", "-y", "do not ask", \.isSure),
-            ] + FlagGroup.preconditions + [exact], ["rm docs/a.txt", "rm -r gs://my-bucket/tmp"]
-        ) { _, words in words.isEmpty ? nil : .rm(words) },
+                Flag("--yes", "-y", "do not ask; a bucket needs it if no terminal is there", \.isSure),
+            ] + filters + [dryRun, atOnce, verbose] + FlagGroup.preconditions + [exact],
+            ["rm docs/a.txt", "rm -r gs://my-bucket/tmp"]
+        ) { options, words in
+            try options.checkFilter()
+            return words.isEmpty ? nil : .rm(words)
+        },
         client(
             "url", "REFERENCE", "print a URL from which anybody can download",
             [
