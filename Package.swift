@@ -46,7 +46,7 @@ let package = Package(
             name: "CommandLine",
             dependencies: [
                 "Methods", "Tracing", "Credentials", "Transfers", "Roots", "Storage", "HTTPServer", "JSONRPC",
-                "JSONText", "Secrets", "Checksums", "Platform",
+                "JSONText", "HTTPText", "Secrets", "Checksums", "Platform",
             ]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "Resources"]),

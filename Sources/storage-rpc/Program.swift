@@ -18,25 +18,23 @@ enum Program {
         let mask = CurrentProcess.makeNewFilesPrivate()
         NewFiles.mask.store(mask, ordering: .relaxed)
         let freeDescriptors = CurrentProcess.raiseDescriptorLimit()
+        let asJSON = Command.printsJSON(CurrentProcess.arguments)
         do {
             try run(Command(arguments()), freeDescriptors, mask)
             CurrentProcess.exit(0)
         } catch let error as UsageError {
-            Console.printError(error.message)
+            Console.report(error, status: Int64(ExitStatus.usage), asJSON: asJSON)
             CurrentProcess.exit(ExitStatus.usage)
         } catch let error as StorageRoot.OpenError where error.isInUse {
-            Console.printError(error.message)
+            Console.report(error, asJSON: asJSON)
             CurrentProcess.exit(ExitStatus.rootInUse)
         } catch let error as Client.Interruption {
             CurrentProcess.end(bySignal: error.signal)
         } catch let error as OutputError where error.isClosed {
             // Who reads has enough, as `head` has. Ends as `cat` does then.
             CurrentProcess.endByBrokenPipe()
-        } catch let error as any UserFacingError {
-            Console.printError(error.message)
-            CurrentProcess.exit(1)
         } catch {
-            Console.printError("\(error)")
+            Console.report(error, asJSON: asJSON)
             CurrentProcess.exit(1)
         }
     }

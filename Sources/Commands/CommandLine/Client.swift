@@ -15,14 +15,21 @@ package struct Client {
     package struct Interruption: Error { package let signal: Int32 }
 
     package struct Failure: UserFacingError {
-        package let message: String
+        /// What went wrong.
+        let sentence: String
         /// The service has answered with an error, and can take further requests.
         var isAnswer = false
         /// Of the error that was answered.
         var code: Int64?
+        /// Of the error that was answered; nil where it has no information.
+        var name: String?
+        /// The object that the failure is about, as the members of a reference.
+        var reference: JSON?
 
-        package init(_ message: String) { self.message = message }
-        init(message: String, isAnswer: Bool = false) { (self.message, self.isAnswer) = (message, isAnswer) }
+        package var message: String { sentence + (name.map { " (\($0))" } ?? "") }
+
+        package init(_ message: String) { sentence = message }
+        init(message: String, isAnswer: Bool = false) { (sentence, self.isAnswer) = (message, isAnswer) }
     }
 
     private let socket: Descriptor
@@ -95,20 +102,29 @@ package struct Client {
         try answer(to: say(method, params), method).get()
     }
 
-    /// The answers to many requests, in their order. Sends at most 32 at once.
-    mutating func callAll(_ method: String, _ params: [JSON]) throws -> [Result<JSON, Failure>] {
-        var answers: [Result<JSON, Failure>] = []
-        for start in stride(from: 0, to: params.count, by: 32) {
-            let ids = try params[start..<min(start + 32, params.count)].map { try say(method, $0) }
-            var found: [Int64: Result<JSON, Failure>] = [:]
-            while found.count < ids.count {
-                let message = try answer(in: ids, method)
-                if let id = message["id"]?.number?.int64 { found[id] = Self.result(message) }
+    /// The answers to many requests, in their order. At most so many are under way.
+    mutating func callAll(
+        _ method: String, _ params: [JSON], atOnce: Int = Self.mostAtOnce
+    ) throws -> [Result<JSON, Failure>] {
+        var (ids, sent): ([JSON], Int) = ([], 0)
+        var places: [Int64: Int] = [:]
+        var answers: [Result<JSON, Failure>?] = params.map { _ in nil }
+        while sent < params.count || !ids.isEmpty {
+            while sent < params.count, ids.count < atOnce {
+                let id = try say(method, params[sent])
+                ids.append(id)
+                if let number = id.number?.int64 { places[number] = sent }
+                sent += 1
             }
-            answers += ids.compactMap { $0.number?.int64.flatMap { found[$0] } }
+            let message = try answer(in: ids, method)
+            ids.removeAll { $0 == message["id"] }
+            if let id = message["id"]?.number?.int64, let place = places[id] { answers[place] = Self.result(message) }
         }
-        return answers
+        return answers.compactMap { $0 }
     }
+
+    /// Requests that are under way: a service on this machine is busy all the time.
+    static let mostAtOnce = 32
 
     /// The error that a service without room for the connection has sent, in place of any answer.
     var complaint: Failure? { unheard.first { $0["error"] != nil }.map { Failure($0["error"]) } }
@@ -203,13 +219,25 @@ extension Client.Interruption {
 }
 
 extension Client.Failure {
-    /// The message of an error object, with its name.
+    /// An error object of the service.
     init(_ error: JSON?) {
-        // "unknown" has no information.
-        let known = error?["data"]?["name"]?.string.flatMap { $0 == "unknown" ? nil : $0 }
-        let name = known.map { " (\($0))" } ?? ""
-        message = (error?["message"]?.string ?? "the service failed without saying why") + name
+        let data = error?["data"]
+        sentence = error?["message"]?.string ?? "the service failed without saying why"
         isAnswer = true
         code = error?["code"]?.number?.int64
+        // "unknown" has no information.
+        name = data?["name"]?.string.flatMap { $0 == "unknown" ? nil : $0 }
+        if let bucket = data?["bucket"], let object = data?["object"] {
+            reference = ["bucket": bucket, "object": object]
+        }
+    }
+}
+
+extension Client.Failure {
+    /// The same, which says first what it is about.
+    func about(_ subject: String) -> Self {
+        var failure = Self(message: "\(subject): \(sentence)", isAnswer: isAnswer)
+        (failure.code, failure.name, failure.reference) = (code, name, reference)
+        return failure
     }
 }

@@ -89,10 +89,12 @@ extension ClientCommandRunner {
         }
         reference = try folder(text) ?? reference
         var source = try tree(reference, name: reference.folderName, walks: walks)
-        let isEmpty = try walks ? source.items.isEmpty : !isFolder(reference)
+        // What a filter leaves out is there.
+        let isEmpty = try walks && !hasFilter ? source.items.isEmpty : !isFolder(reference, needsBucket: true)
         if !namesFolder(text), reference.object.utf8.last != UInt8(ascii: "/"), try isThere(reference) {
-            if isEmpty { return [CopySource(name: reference.lastName, itself: reference)] }
-            source.itself = reference
+            let itself = filter.takes(reference.lastName) ? reference : nil
+            if isEmpty { return [CopySource(name: reference.lastName, itself: itself)] }
+            source.itself = itself
         }
         guard reference.isRoot || !isEmpty else { throw nothing(at: reference) }
         return [source]
@@ -165,6 +167,7 @@ extension ClientCommandRunner {
         let glob = try pattern.glob()
         var sources: [CopySource<Reference>] = [], leavesOut = false
         func enters(_ folder: Reference, _ name: String) throws -> Bool {
+            guard filter.mayEnter(name) else { return false }
             guard glob.matches(name), options.isRecursive || !glob.crossesFolders else {
                 return glob.mayMatchBelow(name)
             }
@@ -180,7 +183,7 @@ extension ClientCommandRunner {
         }
         let start = try pattern.folder.flatMap(folder) ?? reference(pattern.folder)
         try walk(start, enters: enters) { item, name in
-            guard !pattern.isOfFolders, glob.matches(name) else { return }
+            guard !pattern.isOfFolders, glob.matches(name), filter.takes(name) else { return }
             let object = try Reference(item)
             let name = glob.crossesFolders ? name : object.lastName
             var source = CopySource(name: name, itself: object)
@@ -206,9 +209,12 @@ extension ClientCommandRunner {
     }
 
     /// There is an object below it.
-    func isFolder(_ reference: Reference) throws -> Bool {
+    ///
+    /// - Parameter needsBucket: throws where the bucket never had an object.
+    func isFolder(_ reference: Reference, needsBucket: Bool = false) throws -> Bool {
         let params: JSON = ["reference": reference.json, "exact": true, "maxResults": 1]
         let page = try client.call("reference/list", params)
+        if needsBucket { try checkBucket(of: reference, page) }
         return page["items"]?.array?.isEmpty == false || page["prefixes"]?.array?.isEmpty == false
     }
 
@@ -235,11 +241,25 @@ extension ClientCommandRunner {
         return takesTrees ? "-r takes all that is in it" : "\(pattern) is what is in it"
     }
 
-    /// Passes all objects below a folder to `body`, page by page, with the rest of the name of each.
+    var hasFilter: Bool { !options.include.isEmpty || !options.exclude.isEmpty }
+
+    /// Passes all objects below a folder that the filter takes to `body`, page by page, with the rest of the name of each:
+    /// sorted by the bytes of their names.
+    func walk(_ folder: Reference, _ body: (_ object: JSON, _ name: String) throws -> Void) throws {
+        let start = folder.prefix.utf8.count
+        try pages(folder, exact: true, isRecursive: true) { _, items in
+            for item in items {
+                let name = String(item.exactName.utf8.dropFirst(start)) ?? ""
+                if filter.takes(name) { try body(item, name) }
+            }
+        }
+    }
+
+    /// Passes the objects below a folder to `body`, folder by folder, with the rest of the name of each.
     ///
     /// - Parameter enters: says whether a folder below is looked into; it is passed the rest of its name without a slash.
     func walk(
-        _ folder: Reference, enters: (_ folder: Reference, _ name: String) throws -> Bool = { _, _ in true },
+        _ folder: Reference, enters: (_ folder: Reference, _ name: String) throws -> Bool,
         _ body: (_ object: JSON, _ name: String) throws -> Void
     ) throws {
         let start = folder.prefix.utf8.count
@@ -258,21 +278,28 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Passes the direct children of a folder, page by page.
+    /// The default bucket needs no object to be there.
+    private func checkBucket(of folder: Reference, _ page: JSON) throws {
+        guard page["bucketExists"] == false, try !reference(String?.none).bucket.hasSameBytes(as: folder.bucket) else {
+            return
+        }
+        throw Client.Failure(message: "there is no bucket gs://\(folder.bucket)", isAnswer: true)
+    }
+
+    /// Passes the direct children of a folder, or all that is below it, page by page.
     func pages(
-        _ folder: Reference, exact: Bool, _ body: (_ prefixes: [JSON], _ items: [JSON]) throws -> Void
+        _ folder: Reference, exact: Bool, isRecursive: Bool = false,
+        _ body: (_ prefixes: [JSON], _ items: [JSON]) throws -> Void
     ) throws {
         var token: JSON?
         repeat {
             let params: [JSON.Member] =
                 [.init(key: "reference", value: folder.json)] + (exact ? [.init(key: "exact", value: true)] : [])
+                + (isRecursive ? [.init(key: "recursive", value: true)] : [])
                 + (token.map { [.init(key: "pageToken", value: $0)] } ?? [])
                 + (listsMetadata ? [.init(key: "metadata", value: true)] : [])
             let page = try client.call("reference/list", .object(params))
-            // The default bucket needs no object to be there.
-            if page["bucketExists"] == false, try !reference(String?.none).bucket.hasSameBytes(as: folder.bucket) {
-                throw Client.Failure(message: "there is no bucket gs://\(folder.bucket)", isAnswer: true)
-            }
+            try checkBucket(of: folder, page)
             token = page["pageToken"]
             var items = page["items"]?.array ?? []
             if let metadata = page["metadata"]?.array {
@@ -340,6 +367,10 @@ extension Reference {
 extension Client.Failure {
     var isNotFound: Bool { code == -13010 }
     var isPrecondition: Bool { code == -13412 }
+    func isAbout(_ object: Reference) -> Bool {
+        reference?["bucket"]?.string?.hasSameBytes(as: object.bucket) == true
+            && reference?["object"]?.string?.hasSameBytes(as: object.object) == true
+    }
     /// Whoever may write an object need not be allowed to look at others.
     var isDenied: Bool { code == -13020 || code == -13021 }
 }

@@ -1,143 +1,18 @@
+import Checksums
+import HTTPText
 import JSONText
 import Methods
 import Platform
 import Storage
 import Tracing
 
-// `storage-rpc ls`, `stat`, `set`, `rm` and `url`: a few calls each.
+// `storage-rpc stat`, `set`, `hash`, `rm` and `url`: a few calls each.
 
 extension ClientCommandRunner {
-    /// One name a line as the pages come, or all of them as one document. An object is shown itself.
-    func list(_ text: String?) throws {
-        var shown = Shown()
-        let pattern = try text.flatMap { try self.pattern($0) }
-        // A list has what does not match, too, and a server may be asked for the metadata of each.
-        listsMetadata = pattern == nil && (options.isLong || options.json)
-        if let text, let pattern {
-            try listMatches(pattern, &shown)
-            if !shown.isAny { throw Client.Failure("nothing matches \(text)") }
-        } else {
-            try list(reference(text), isFolder: text.map(namesFolder) ?? true, &shown)
-        }
-        if options.json {
-            try Console.print(["prefixes": .array(shown.prefixes), "items": .array(shown.items)] as JSON)
-        }
-    }
-
-    /// What was listed so far.
-    private struct Shown {
-        var isAny = false
-        /// For the document of `--json`.
-        var (prefixes, items): ([JSON], [JSON]) = ([], [])
-    }
-
-    private typealias ListedObject = (object: JSON, name: String)
-    /// A list in one piece: folders and objects with the names that are shown.
-    private typealias ListedPage = (folders: [ListedObject], objects: [ListedObject])
-
-    /// - Parameter isFolder: an object of this name is not listed.
-    private func list(_ reference: Reference, isFolder: Bool, _ shown: inout Shown) throws {
-        let isExact = options.isExact
-        if options.isRecursive {
-            try listAll(&shown) { tell in try walk(reference) { try tell($0, $1, false) } }
-        } else {
-            try pages(reference, exact: isExact) { folders, objects in
-                let folders = folders.map { ($0, isExact ? $0.folderPrefix : $0.lastName + "/") }
-                try show((folders, objects.map { ($0, isExact ? $0.exactName : $0.lastName) }), &shown)
-            }
-        }
-        guard !reference.isRoot, options.isRecursive || !shown.isAny else { return }
-        if !isFolder, reference.object.utf8.last != UInt8(ascii: "/"), try isThere(reference) {
-            try show(([], [(reference.json, isExact ? reference.object : reference.lastName)]), &shown)
-        }
-        guard shown.isAny else { throw nothing(at: reference) }
-    }
-
-    private func listMatches(_ pattern: NamePattern, _ shown: inout Shown) throws {
-        let (glob, isRecursive) = (try pattern.glob(), options.isRecursive)
-        try listAll(&shown) { tell in
-            func enters(_ folder: Reference, _ name: String) throws -> Bool {
-                guard glob.matches(name), isRecursive || !glob.crossesFolders else {
-                    return glob.mayMatchBelow(name)
-                }
-                if isRecursive {
-                    try self.walk(folder) { object, _ in try tell(object, object.exactName, false) }
-                } else {
-                    try tell(folder.result, folder.prefix, true)
-                }
-                return false
-            }
-            try self.walk(self.reference(pattern.folder), enters: enters) { object, name in
-                if !pattern.isOfFolders, glob.matches(name) { try tell(object, object.exactName, false) }
-            }
-        }
-    }
-
-    /// Shows what `walk` passes on, some hundred objects at once.
-    private func listAll(
-        _ shown: inout Shown,
-        _ walk: (_ tell: (_ object: JSON, _ name: String, _ isFolder: Bool) throws -> Void) throws -> Void
-    ) throws {
-        var page: ListedPage = ([], [])
-        try walk { object, name, isFolder in
-            if isFolder { page.folders.append((object, name)) } else { page.objects.append((object, name)) }
-            guard page.folders.count + page.objects.count >= 256 else { return }
-            try show(page, &shown)
-            page = ([], [])
-        }
-        try show(page, &shown)
-    }
-
-    private func show(_ page: ListedPage, _ shown: inout Shown) throws {
-        let (folders, objects) = page
-        shown.isAny = shown.isAny || !folders.isEmpty || !objects.isEmpty
-        let details = try options.isLong || options.json ? details(objects.map(\.object)) : []
-        if options.json {
-            shown.prefixes += folders.map(\.object)
-            shown.items += zip(objects, details).map { merged($0.0.object, $0.1) }
-            return
-        }
-        let lines =
-            folders.map { ($0.name, nil) }
-            + objects.enumerated().map { ($0.element.name, details.isEmpty ? nil : details[$0.offset]) }
-        for (name, detail) in lines.sorted(by: { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }) {
-            try Console.print(options.isLong ? Self.columns(detail) + name : name)
-        }
-    }
-
-    /// Their metadata; null for one that is gone meanwhile.
-    private func details(_ objects: [JSON]) throws -> [JSON] {
-        let listed = objects.compactMap { $0["metadata"] }
-        if listed.count == objects.count { return listed }
-        return try client.callAll("reference/getMetadata", objects.map { ["reference": $0] }).map { result in
-            do throws(Client.Failure) { return try result.get() } catch {
-                guard error.isNotFound else { throw error }
-                return .null
-            }
-        }
-    }
-
-    /// A reference with what lists contain of an object.
-    private func merged(_ reference: JSON, _ metadata: JSON) -> JSON {
-        let names = ["size", "updated", "contentType", "generation"]
-        let members = (reference.object ?? []).filter { $0.key != "metadata" }
-        return .object(members + (metadata.object ?? []).filter { names.contains($0.key) })
-    }
-
-    /// Size in bytes, and time of the last change; of a folder neither.
-    private static func columns(_ metadata: JSON?) -> String {
-        let size = metadata?["size"]?.text ?? "-"
-        let time = metadata?["updated"]?.string.map { $0.prefix(19).replacing("T", with: " ") } ?? "-"
-        func padded(_ text: String, _ width: Int) -> String {
-            String(repeating: " ", count: max(0, width - text.count))
-        }
-        return padded(size, 14) + size + "  " + time + padded(String(time), 19) + "  "
-    }
-
     func stat(_ texts: [String]) throws {
         var isFirst = true
         try forEachObject(texts) { object in
-            let metadata = try self.client.call("reference/getMetadata", ["reference": object])
+            let metadata = try self.client.call("reference/getMetadata", ["reference": object.json])
             if self.options.json { return try Console.print(metadata) }
             if !isFirst { try Console.print("") }
             isFirst = false
@@ -148,17 +23,90 @@ extension ClientCommandRunner {
     func set(_ texts: [String]) throws {
         let change = metadata ?? .null
         try forEachObject(texts) { object in
-            let params: [JSON.Member] = [.init(key: "reference", value: object), .init(key: "metadata", value: change)]
-            let metadata = try self.client.call("reference/updateMetadata", self.bound(params))
-            if self.options.json { try Console.print(metadata) }
+            if self.options.isDryRun { return try self.tellPlan("change", object.url) }
+            let params: [JSON.Member] = [
+                .init(key: "reference", value: object.json), .init(key: "metadata", value: change),
+            ]
+            try self.show(self.client.call("reference/updateMetadata", self.bound(params)), object.url)
+        }
+    }
+
+    /// Of objects as they are stored, or of files.
+    func hash(_ words: [String]) throws {
+        guard !options.isLocal else { return try hashFiles(words) }
+        try forEachObject(words) { object in
+            let metadata = try self.client.call("reference/getMetadata", ["reference": object.json])
+            try self.show(
+                ObjectHashes(
+                    md5: metadata["md5Hash"]?.string.flatMap { [UInt8](base64: $0) },
+                    crc32c: metadata["crc32c"]?.string.flatMap { [UInt8](base64: $0) }), of: object.url)
+        }
+    }
+
+    private func hashFiles(_ paths: [String]) throws {
+        for path in paths {
+            try attempt(orFail: paths.count == 1) { try self.show(self.hashes(ofFile: path), of: path) }
+        }
+    }
+
+    /// Reads to the end, unless a signal comes.
+    private func hashes(ofFile path: String) throws -> ObjectHashes {
+        let isInput = path == "-"
+        let source: Descriptor
+        do throws(SystemError) {
+            source = try isInput ? .standardInput : OpenFile(path, .noWaiting).duplicate()
+        } catch {
+            throw unreadable(path, error.reason)
+        }
+        guard try isInput || FileStatus(ofPath: path).kind == .regular else {
+            throw unreadable(path, "it is no file; - is standard input")
+        }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        var checksum = Checksum()
+        while true {
+            if isInput { try client.waitForInput() } else { try client.pause(.zero) }
+            let count: Int
+            do throws(SystemError) { count = try source.readBlocking(into: buffer) } catch {
+                throw unreadable(path, error.reason)
+            }
+            guard count > 0 else { break }
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            checksum.updateMD5(bytes)
+            checksum.updateCRC(bytes)
+        }
+        return ObjectHashes(md5: checksum.md5, crc32c: withUnsafeBytes(of: checksum.crc32c.bigEndian) { Array($0) })
+    }
+
+    private func unreadable(_ path: String, _ reason: String) -> Client.Failure {
+        Client.Failure(message: "\(path) cannot be read: \(reason)", isAnswer: true)
+    }
+
+    private func show(_ hashes: ObjectHashes, of name: String) throws {
+        let known = [("md5", hashes.md5), ("crc32c", hashes.crc32c)]
+        if options.json {
+            let members = known.compactMap { name, bytes in
+                bytes.map { bytes -> JSON.Member in
+                    .init(key: name, value: ["hex": .string(bytes.hexadecimal), "base64": .string(bytes.base64)])
+                }
+            }
+            return try Console.print(JSON.object([.init(key: "of", value: .string(name))] + members))
+        }
+        for (kind, bytes) in known {
+            guard let bytes else { continue }
+            func padded(_ text: String, _ width: Int) -> String {
+                text + String(repeating: " ", count: max(0, width - text.count))
+            }
+            let texts = [padded(kind, 6), padded(bytes.hexadecimal, 32), padded(bytes.base64, 24), name]
+            try Console.print(texts.joined(separator: "  "))
         }
     }
 
     /// Knows all objects before the first one. Goes on after one that fails, if there are more.
-    private func forEachObject(_ texts: [String], _ body: (JSON) throws -> Void) throws {
+    private func forEachObject(_ texts: [String], _ body: (Reference) throws -> Void) throws {
         let found = try allSources(texts)
         let isOnly = texts.count == 1 && !found.contains { $0.isMatch }
-        for object in found.flatMap(\.items) { try attempt(orFail: isOnly) { try body(object.json) } }
+        for object in found.flatMap(\.items) { try attempt(orFail: isOnly) { try body(object) } }
     }
 
     /// Finds all objects before it removes the first one, and continues after one that cannot be removed.
@@ -167,16 +115,17 @@ extension ClientCommandRunner {
         let isTree = options.isRecursive || sources.contains { $0.isMatch }
         var seen: Set<Reference> = []
         let found = sources.flatMap(\.items).filter { seen.insert($0).inserted }
-        if isTree, !options.isSure, Descriptor.standardInput.isTerminal, try !isConfirmed(texts, found.count) {
-            throw Client.Failure(message: "nothing was removed")
+        if options.isDryRun {
+            for object in found { try tellPlan("remove", object.url) }
+            return
         }
-        var removed: [JSON] = []
+        if isTree { try confirm(texts, found.count, buckets: sources.compactMap(\.folder).filter(\.isRoot)) }
+        var removed = 0
         let isOnly = found.count == 1 && texts.count == 1
         for start in stride(from: 0, to: found.count, by: 256) {
             try remove(found[start..<min(start + 256, found.count)], &removed, isOnly: isOnly)
         }
-        if options.json { try Console.print(JSON.array(removed)) }
-        if isTree, !options.isQuiet { Console.writeError("\(removed.count) removed\n") }
+        if isTree, !options.isQuiet, !options.json { Console.writeError("\(removed) removed\n") }
         if failures > 0, !isTree {
             let left = failures
             failures = 0
@@ -184,15 +133,34 @@ extension ClientCommandRunner {
         }
     }
 
-    private func remove(_ objects: ArraySlice<Reference>, _ removed: inout [JSON], isOnly: Bool) throws {
+    private func remove(_ objects: ArraySlice<Reference>, _ removed: inout Int, isOnly: Bool) throws {
         let results = try client.callAll(
-            "reference/delete", objects.map { bound([.init(key: "reference", value: $0.json)]) })
+            "reference/delete", objects.map { bound([.init(key: "reference", value: $0.json)]) },
+            atOnce: options.atOnce ?? Client.mostAtOnce)
         for (object, result) in zip(objects, results) {
             try attempt(orFail: isOnly) {
                 _ = try result.get()
-                removed.append(object.json)
+                removed += 1
+                if options.json {
+                    try Console.print(["removed": object.result] as JSON)
+                } else if options.isVerbose, !options.isQuiet {
+                    try Console.print("removed \(object.url)")
+                }
             }
         }
+    }
+
+    /// Throws where nothing is to be removed. A person is asked; a script says beforehand that it means a whole bucket.
+    private func confirm(_ texts: [String], _ count: Int, buckets: [Reference]) throws {
+        guard !options.isSure else { return }
+        if Descriptor.standardInput.isTerminal {
+            guard try !isConfirmed(texts, count) else { return }
+            throw Client.Failure(message: "nothing was removed")
+        }
+        guard let bucket = buckets.first else { return }
+        throw UsageError(
+            message:
+                "rm -r gs://\(bucket.bucket) removes the whole bucket: -y says that this is meant; nothing was removed")
     }
 
     private func isConfirmed(_ texts: [String], _ count: Int) throws -> Bool {
@@ -222,4 +190,10 @@ extension ClientCommandRunner {
             if case .interrupted(let interruption) = try client.hear() { throw interruption }
         }
     }
+}
+
+/// What `hash` shows. Nil where a service has none: objects that were put together have no MD5.
+private struct ObjectHashes {
+    let md5: [UInt8]?
+    let crc32c: [UInt8]?
 }

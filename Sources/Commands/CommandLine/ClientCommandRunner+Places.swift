@@ -94,7 +94,7 @@ extension ClientCommandRunner {
         for source in sources {
             for (item, place) in source.placed(at: targets) { try add(item, place, source, isTree: false) }
             guard let tree = source.tree else { continue }
-            if sources.count > 1, source.name.isEmpty {
+            if sources.count > 1, source.name.isEmpty, !source.isMatch {
                 throw UsageError(message: "\(tree.title) has no name of its own: give it as the only source")
             }
             try add(tree, source.treePlace(at: targets), source, isTree: true)
@@ -116,6 +116,13 @@ extension LocalTree {
         if target.isEmpty || target.utf8.last == UInt8(ascii: "/") { return .slash }
         guard let kind = try? FileStatus(ofPath: target).kind else { return .missing }
         return kind == .directory ? .folder : .file
+    }
+
+    /// Without slashes at its end; empty for the working directory.
+    static func directory(_ target: String) -> String {
+        if target.isEmpty { return "." }
+        let end = target.utf8.lastIndex { $0 != UInt8(ascii: "/") }
+        return end.flatMap { String(target.utf8[...$0]) } ?? "/"
     }
 
     static func path(_ target: String, _ place: String?) -> String {

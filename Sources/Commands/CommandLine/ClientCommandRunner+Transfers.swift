@@ -61,7 +61,7 @@ extension ClientCommandRunner {
             try self.show(
                 metadata, "\(reference.url)  \(Self.size(metadata))" + (self.transfers.areSeveral ? "" : self.place))
         }
-        transfer.failed = { error, _ in self.isSkipped(error, reference.url) }
+        transfer.failed = { error, _ in try self.isSkipped(error, reference) }
         if let size, size <= Self.largestWhole, options.service.engine == .embedded, options.service.socket == nil {
             try startWhole("reference/putFile", members, transfer)
         } else {
@@ -73,13 +73,14 @@ extension ClientCommandRunner {
     private static let largestWhole: Int64 = 1 << 20
 
     /// With `--no-clobber`, what is there is no failure.
-    private func isSkipped(_ error: Client.Failure, _ target: String) -> Bool {
-        guard options.noClobber, error.isPrecondition else { return false }
-        tellSkipped(target)
+    private func isSkipped(_ error: Client.Failure, _ target: Reference) throws -> Bool {
+        guard options.noClobber, error.isPrecondition, error.isAbout(target) else { return false }
+        try tellSkipped(target.url)
         return true
     }
 
-    private func tellSkipped(_ target: String) {
+    private func tellSkipped(_ target: String) throws {
+        if options.json { return try Console.print(["skipped": .string(target)] as JSON) }
         guard !options.isQuiet else { return }
         transfers.display.note("\(target) is there already: skipped")
     }
@@ -119,7 +120,7 @@ extension ClientCommandRunner {
             guard place?.isRelativePath ?? true else {
                 throw Client.Failure("\(object.url) is no path of a file; get it alone, and name a FILE")
             }
-            let path = LocalTree.path(target, place)
+            let path = place == nil ? LocalTree.directory(target) : LocalTree.path(target, place)
             return LocalFile(path: path, key: locations.key(of: path))
         }
         try plan.checkDirectories(&locations)
@@ -139,7 +140,9 @@ extension ClientCommandRunner {
 
     /// - Parameter isBelow: the directories down to it are made.
     private func download(_ object: Reference, to path: String, isBelow: Bool) throws {
-        if options.noClobber, (try? FileStatus(ofPath: path, followingLinks: false)) != nil { return tellSkipped(path) }
+        if options.noClobber, (try? FileStatus(ofPath: path, followingLinks: false)) != nil {
+            return try tellSkipped(path)
+        }
         if options.isDryRun { return try tellPlan("download", object.url, path) }
         do { if isBelow { try LocalTree.makeParents(of: path, mask: options.newFilesMask) } } catch {
             guard transfers.areMany else { throw error }
@@ -180,15 +183,42 @@ extension ClientCommandRunner {
         let destination = try destination(target, of: origin)
         let plan = try plan(found, destination.targets, moves ? "moved" : "copied", target: destination.target)
         try plan.checkSources(moves: moves)
+        if options.isDryRun { return try tellPlan(of: plan.copies, moves: moves) }
         transfers.areSeveral = plan.copies.count > 1
+        // The engine embedded copies in one step, whatever the size.
+        let isOneStep = options.service.engine == .embedded && options.service.socket == nil
+        if isOneStep { transfers.limit = options.atOnce ?? Client.mostAtOnce }
+        let method = moves ? "reference/move" : "reference/copy"
+        let showsEach = plan.copies.count <= Self.mostShown || options.isVerbose || options.json
         for copy in plan.copies {
-            let params: JSON = ["reference": copy.source.json, "to": copy.target.json, "observe": Self.observed]
-            try start(
-                moves ? "reference/move" : "reference/copy", params,
-                .init(name: copy.source.url, kind: .uploadTask) { _ in })
+            let (source, target) = (copy.source, copy.target)
+            var transfer = RunningTransfers.Transfer(name: source.url, kind: .uploadTask) { metadata in
+                if showsEach { try self.show(metadata, "\(source.url) -> \(target.url)") }
+            }
+            transfer.failed = { error, _ in try self.isSkipped(error, target) }
+            let members =
+                [.init(key: "reference", value: source.json), .init(key: "to", value: target.json)] + writeParams
+            if isOneStep {
+                try startWhole(method, members, transfer)
+            } else {
+                try start(method, .object(members + [.init(key: "observe", value: Self.observed)]), transfer)
+            }
         }
         try endTransfers()
         tellTotal()
+    }
+
+    /// Of several results: more of them are only summed up.
+    private static let mostShown = 20
+
+    private func tellPlan(of copies: [CopyPlan<Reference, Reference>.Copy], moves: Bool) throws {
+        for copy in copies {
+            if options.noClobber, try isThere(copy.target) {
+                try tellSkipped(copy.target.url)
+            } else {
+                try tellPlan(moves ? "move" : "copy", copy.source.url, copy.target.url)
+            }
+        }
     }
 
     static let observed: JSON = ["progress", "pause", "success", "failure"]
@@ -207,9 +237,9 @@ extension ClientCommandRunner {
 
     /// Of one object all of its metadata with `-v`, else a line; with `--json` an object.
     func show(_ metadata: JSON, _ line: @autoclosure () -> String) throws {
+        transfers.display.clear()
         if options.json { return try Console.print(metadata) }
         guard !options.isQuiet else { return }
-        transfers.display.clear()
         for line in options.isVerbose ? Self.lines(metadata) : [line()] { try Console.print(line) }
     }
 

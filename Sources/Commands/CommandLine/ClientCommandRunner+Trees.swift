@@ -50,7 +50,7 @@ extension ClientCommandRunner {
         if isUpload {
             guard LocalTree.isDirectory(directory) else { throw Client.Failure("\(directory) is no directory") }
         } else {
-            guard try folder.isRoot || isFolder(folder) else { throw nothing(at: folder) }
+            guard try isFolder(folder, needsBucket: true) || folder.isRoot else { throw nothing(at: folder) }
             guard absolute(directory).utf8.contains(where: { $0 != UInt8(ascii: "/") }) else {
                 throw UsageError(message: "sync does not write to \"\(directory)\", which is the whole machine")
             }
@@ -131,19 +131,19 @@ extension ClientCommandRunner {
         guard snapshot["failures"] != nil, let task = snapshot["task"]?.string else { return }
         var unnamed = 0
         try items(of: task, in: ["refused", "failed"]) { item in
-            let path = LocalTree.path(tree.directory, item["path"]?.string ?? "")
-            if tree.followsLinks, item["state"] == "refused", LocalTree.isLinkToFile(path),
-                let target = try? Reference(
-                    bucket: tree.folder.bucket, object: tree.folder.prefix + (item["path"]?.string ?? ""))
+            let name = item["path"]?.string ?? "", isRefused = item["state"] == "refused"
+            let path = LocalTree.path(tree.directory, name)
+            if tree.followsLinks, isRefused, LocalTree.isLinkToFile(path),
+                let target = try? Reference(bucket: tree.folder.bucket, object: tree.folder.prefix + name)
             {
                 return self.transfers.next.append { try self.put(path, target, size: nil) }
             }
-            let reason = item["error"]?["message"]?.string ?? "nobody knows why"
-            if self.failures < Self.mostNamed {
-                self.fail("\(path): \(reason)")
-            } else {
+            guard self.failures < Self.mostNamed else {
                 (unnamed, self.failures) = (unnamed + 1, self.failures + 1)
+                return
             }
+            let title = tree.isUpload ? path : tree.folder.folderURL + name
+            self.fail("\(title)\(isRefused ? " is left out" : ""): \(item["error"]?["message"]?.string ?? "it failed")")
         }
         guard unnamed > 0 else { return }
         transfers.display.note("and \(unnamed) more: storage-rpc call folderTask/items '{\"task\": \"\(task)\"}'")
@@ -194,13 +194,13 @@ extension ClientCommandRunner {
 
     /// One line for what `--dry-run` does not do.
     func tellPlan(_ verb: String, _ source: String, _ target: String? = nil) throws {
+        transfers.display.clear()
         if options.json {
             let members =
                 [("would", verb), (target == nil ? "target" : "source", source)]
                 + (target.map { [("target", $0)] } ?? [])
             return try Console.print(.object(members.map { .init(key: $0.0, value: .string($0.1)) }))
         }
-        transfers.display.clear()
         try Console.print("would \(verb) \(source)" + (target.map { " to \($0)" } ?? ""))
     }
 }

@@ -5,6 +5,8 @@ import Storage
 /// Runs one command as a client of the service.
 package final class ClientCommandRunner {
     let options: CommandOptions
+    /// Of `--include` and `--exclude`.
+    let filter: FolderFilter
     /// The service ends with this process.
     let isPrivate: Bool
     var client: Client
@@ -18,15 +20,23 @@ package final class ClientCommandRunner {
 
     private init(
         options: CommandOptions, isPrivate: Bool, takesTrees: Bool, client: Client, transfers: RunningTransfers
-    ) {
+    ) throws(UsageError) {
         (self.options, self.isPrivate, self.takesTrees) = (options, isPrivate, takesTrees)
+        do throws(StorageError) {
+            filter = try FolderFilter(include: options.include, exclude: options.exclude)
+        } catch {
+            throw UsageError(message: error.message)
+        }
         (self.client, self.transfers) = (client, transfers)
     }
 
     /// Returns after the result is printed.
     package static func run(_ kind: ClientCommand, _ options: CommandOptions, isPrivate: Bool, _ client: Client) throws
     {
-        let runner = ClientCommandRunner(
+        var options = options
+        // What is below a folder is what it is about.
+        if case .du = kind { options.isRecursive = true }
+        let runner = try ClientCommandRunner(
             options: options, isPrivate: isPrivate, takesTrees: kind.takesTrees, client: client,
             transfers: RunningTransfers(ProgressDisplay(options.progress, isQuiet: options.isQuiet)))
         if let atOnce = options.atOnce { runner.transfers.limit = atOnce }
@@ -45,7 +55,9 @@ package final class ClientCommandRunner {
         case .get(let words): try get(words)
         case .sync(let source, let target): try sync(source, target)
         case .cat(let texts): try cat(texts)
-        case .ls(let text): try list(text)
+        case .ls(let texts): try list(texts)
+        case .du(let texts): try showUsage(texts)
+        case .hash(let words): try hash(words)
         case .stat(let texts): try stat(texts)
         case .set(let texts): try set(texts)
         case .copy(let texts, let target, let moves): try copy(texts, to: target, moves: moves)
@@ -73,14 +85,14 @@ package final class ClientCommandRunner {
 
     /// Goes on after an answer of the service that is an error, where there is more to do.
     func attempt(orFail isLast: Bool, _ body: () throws -> Void) throws {
-        do { try body() } catch let failure as Client.Failure where failure.isAnswer && !isLast {
-            fail(failure.message)
-        }
+        do { try body() } catch let failure as Client.Failure where failure.isAnswer && !isLast { fail(failure) }
     }
 
-    func fail(_ message: String) {
+    func fail(_ message: String) { fail(Client.Failure(message)) }
+
+    func fail(_ failure: Client.Failure) {
         transfers.display.clear()
-        Console.printError(message)
+        Console.report(failure, asJSON: options.json)
         failures += 1
     }
 }

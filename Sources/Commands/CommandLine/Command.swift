@@ -28,7 +28,10 @@ package enum Command {
         var (options, rest): (CommandOptions, [String]) = (CommandOptions(), [])
         while let word = try line.next() {
             switch word {
-            case .flag("--help"), .flag("-h"):
+            case .flag("--help"):
+                self = try line.alone(.help(name == nil ? Help.firstPage : Help.text(of: page)))
+                return
+            case .flag("-h") where page.takesHelp(words):
                 self = try line.alone(.help(name == nil ? Help.firstPage : Help.text(of: page)))
                 return
             case .flag("--version"):
@@ -60,7 +63,22 @@ package enum Command {
     }
 }
 
+extension Command {
+    /// Errors of this command line are JSON, also those of a line that is no command.
+    package static func printsJSON(_ words: [String?]) -> Bool {
+        guard let name = words.first ?? nil, !name.hasPrefix("-"),
+            words.prefix(while: { $0 != "--" }).contains("--json")
+        else { return false }
+        return CommandPage.all.first { $0.name == name }?.allFlags.contains { $0.names.contains("--json") } ?? true
+    }
+}
+
 extension CommandPage {
+    /// `-h` is help: no flag of the command has this name, or it stands alone where it would have no meaning.
+    fileprivate func takesHelp(_ words: [String]) -> Bool {
+        !allFlags.contains { $0.names.contains("-h") } || name == "ls" && words.count == 2
+    }
+
     /// A flag, or those of `-lr`.
     fileprivate func flags(for word: String) throws(UsageError) -> [Flag] {
         let known = allFlags
@@ -72,43 +90,16 @@ extension CommandPage {
     }
 }
 
-extension UsageError {
-    /// Suggests the nearest of the names that are known.
-    fileprivate init(unknown kind: String, _ word: String, among names: [String], of command: String? = nil) {
-        let nearest = names.map { ($0, word.distance(to: $0)) }.min { $0.1 < $1.1 }
-        let suggestion = nearest.flatMap { $0.1 <= max(1, word.count / 3) ? "; did you mean \($0.0)?" : nil }
-        let help = "try: storage-rpc help" + (command.map { " \($0)" } ?? "")
-        let shown = kind == "flag" ? word : "\"\(word)\""
-        self.init(message: "unknown \(kind) \(shown)" + (suggestion ?? "; \(help)"))
-    }
-}
-
-extension String {
-    /// How many characters must be inserted, removed or replaced (Levenshtein). Looks at the first 64 only.
-    fileprivate func distance(to other: String) -> Int {
-        let (a, b) = (Array(prefix(64)), Array(other.prefix(64)))
-        var row = Array(0...b.count)
-        for (i, x) in a.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, y) in b.enumerated() {
-                (diagonal, row[j + 1]) = (
-                    row[j + 1], Swift.min(diagonal + (x == y ? 0 : 1), row[j] + 1, row[j + 1] + 1)
-                )
-            }
-        }
-        return row[b.count]
-    }
-}
-
 /// What a person can have done by one command.
 package enum ClientCommand {
     case put(files: [String], to: String)
     case get([String])
     case sync(String, to: String)
     case cat([String])
-    /// Nil: the default bucket.
-    case ls(String?)
+    /// Of nothing: the default bucket.
+    case ls([String])
+    case du([String])
+    case hash([String])
     case stat([String])
     case set([String])
     case copy([String], to: String, moves: Bool)
@@ -123,15 +114,15 @@ package enum ClientCommand {
         case .get(let words): words.count == 1 ? words : Array(words.dropLast())
         case .cat(let texts), .stat(let texts), .set(let texts), .rm(let texts), .copy(let texts, _, _): texts
         case .url(let text): [text]
-        case .put, .sync, .ls, .tasks, .call: nil
+        case .put, .sync, .ls, .du, .hash, .tasks, .call: nil
         }
     }
 
     /// Has `-r`.
     var takesTrees: Bool {
         switch self {
-        case .put, .get, .rm, .copy, .ls: true
-        case .sync, .cat, .stat, .set, .url, .tasks, .call: false
+        case .put, .get, .rm, .copy, .ls, .du: true
+        case .sync, .cat, .hash, .stat, .set, .url, .tasks, .call: false
         }
     }
 
@@ -156,6 +147,12 @@ package struct CommandOptions {
     var isExact = false
     var isRecursive = false
     var isLong = false
+    /// Sizes are in KiB, MiB and so on.
+    var isHuman = false
+    /// `du` shows no folders below.
+    var isSummary = false
+    /// `hash` takes files.
+    var isLocal = false
     var isSure = false
     /// Results have all of their metadata.
     var isVerbose = false
@@ -197,6 +194,14 @@ package struct CommandOptions {
     package func checkFlags(ofServiceAt path: String) throws(UsageError) {
         guard let flag = given.first(where: { !Self.harmless.contains($0) }) else { return }
         throw UsageError(message: "\(flag) is for a new service, but one runs already at \(path)")
+    }
+
+    /// Throws where a filter would have nothing to leave out.
+    func checkFilter() throws(UsageError) {
+        guard !isRecursive, let flag = !include.isEmpty ? "--include" : !exclude.isEmpty ? "--exclude" : nil else {
+            return
+        }
+        throw UsageError(message: "\(flag) is for -r")
     }
 
     /// A service that runs does what they ask for.

@@ -15,23 +15,30 @@ struct CommandPage: Sendable {
     /// Lines of at most 80 characters.
     let text: [String]
     var flags: [Flag] = []
+    /// The flags of `help metadata` apply, too.
+    var takesMetadata = false
     /// The flags of services apply, too.
     var takesServiceFlags = true
     var examples: [String] = []
     /// Nil where the words are too few or too many.
     let make: @Sendable (CommandOptions, [String]) throws -> Command?
 
-    var allFlags: [Flag] { flags + (takesServiceFlags ? FlagGroup.shared.flatMap(\.flags) : []) }
+    var allFlags: [Flag] {
+        flags + (takesMetadata ? FlagGroup.metadata.flags : [])
+            + (takesServiceFlags ? FlagGroup.shared.flatMap(\.flags) : [])
+    }
 }
 
 extension CommandPage {
     /// A command that is a client of the service.
     private static func client(
         _ name: String, _ synopsis: String, _ summary: String, _ text: [String], _ flags: [Flag] = [],
-        _ examples: [String] = [], _ make: @escaping @Sendable (CommandOptions, [String]) throws -> ClientCommand?
+        _ examples: [String] = [], takesMetadata: Bool = false,
+        _ make: @escaping @Sendable (CommandOptions, [String]) throws -> ClientCommand?
     ) -> CommandPage {
         CommandPage(
-            name: name, synopsis: synopsis, summary: summary, text: text, flags: flags + common, examples: examples
+            name: name, synopsis: synopsis, summary: summary, text: text, flags: flags + common,
+            takesMetadata: takesMetadata, examples: examples
         ) { options, words in
             try options.checkClient()
             return try make(options, words).map { .client($0, options) }
@@ -40,7 +47,7 @@ extension CommandPage {
 
     private static let common = [
         Flag("--socket", "PATH", "use the service on that socket", \.service.socket),
-        Flag("--json", "print results as JSON", \.json),
+        Flag("--json", "print results and errors as JSON, one a line", \.json),
         Flag("--quiet", "-q", "print nothing but errors, and JSON", \.isQuiet),
         Flag("--trace", "show the JSON-RPC conversation on stderr", \.trace),
     ]
@@ -61,26 +68,11 @@ extension CommandPage {
     static let progress = Flag("--progress", nil, "HOW", "none, bar or lines: how progress is shown") { options, line in
         options.progress = try line.choice()
     }
+    private static let human = Flag("--human-readable", "-h", "sizes in KiB, MiB and so on", \.isHuman)
     private static let transfer = [dryRun, noClobber, atOnce, progress]
 
-    private static let preconditions = ["ifGenerationMatch", "ifMetagenerationMatch"].map { name in
-        Flag(name.asFlag, nil, "N", "only if the object has this version; 0: none") { options, line in
-            options.preconditions[name] = try line.number(in: 0...Int.max)
-        }
-    }
-
-    private static let metadata =
-        ContentProperty.allCases.map { property in
-            Flag(property.rawValue.asFlag, nil, "VALUE", "of the metadata") { options, line in
-                options.metadata[property.rawValue] = .string(try line.value("a value"))
-            }
-        } + [
-            Flag("--custom", nil, "KEY=VALUE", "custom metadata; repeatable", isRepeatable: true) { options, line in
-                let (key, value) = try line.pair()
-                try options.once.add("custom \(key)", line)
-                options.customMetadata[key] = .string(value)
-            }
-        ]
+    private static let copies =
+        [recursive("all objects below a folder")] + filters + transfer + [verbose, exact]
 
     private static let removal = Flag(
         "--remove", nil, "NAME", "content-type, … or a custom KEY; repeatable", isRepeatable: true
@@ -107,17 +99,16 @@ extension CommandPage {
                 "Uploads files. \(reference)",
                 "Where REFERENCE ends in / files keep their names below it: help copying.",
             ],
-            [recursive("directories with all files in them")] + filters + transfer + [verbose] + metadata
-                + preconditions + [exact],
-            ["put -r photos gs://my-bucket/", "tar c src | storage-rpc put - backup/src.tar"]
+            [recursive("directories with all files in them")] + filters + transfer + [verbose, exact],
+            ["put -r photos gs://my-bucket/", "tar c src | storage-rpc put - backup/src.tar"], takesMetadata: true
         ) { _, words in
             words.count > 1 ? .put(files: words.dropLast(), to: words[words.count - 1]) : nil
         },
         client(
             "get", "REFERENCE... [FILE|DIRECTORY|-]", "download objects; -r: all below a folder",
             [
-                "Downloads objects: to FILE, into DIRECTORY, or to standard output (-). Without",
-                "it they keep their names. More: storage-rpc help copying.", reference, patterns,
+                "Downloads objects: to FILE, into DIRECTORY, or to standard output (-); else they",
+                "keep their names: help copying. REFERENCE is gs://BUCKET/PATH, or a PATH.", patterns,
             ], [recursive("all objects below a folder")] + filters + transfer + [verbose, exact],
             ["get 'photos/*.jpg' pictures/", "get logs/today - | head"]
         ) { _, words in words.isEmpty ? nil : .get(words) },
@@ -125,34 +116,59 @@ extension CommandPage {
             "sync", "SOURCE DEST", "make a folder and a directory the same; --delete",
             [
                 "Uploads a directory to gs://BUCKET/FOLDER, or downloads that to a directory:",
-                "what is new or has other bytes. A slash at the end means nothing. A file whose",
-                "size and times are those of when it was last read is not read again.",
+                "what is new or has other bytes. A slash at the end means nothing.",
             ],
             [
                 Flag("--delete", "delete what SOURCE does not have, at last", \.deletes),
                 Flag("--checksum", "read every file, whatever its times are", \.readsAll),
-            ] + filters + transfer + [verbose] + metadata + [exact],
-            ["sync photos gs://my-bucket/photos", "sync --delete gs://my-bucket/photos photos"]
+            ] + filters + transfer + [verbose, exact],
+            ["sync photos gs://my-bucket/photos", "sync --delete gs://my-bucket/photos photos"], takesMetadata: true
         ) { _, words in words.count == 2 ? .sync(words[0], to: words[1]) : nil },
         client(
             "cat", "REFERENCE...", "write objects to standard output",
             ["Writes objects to standard output, as they come.", reference, patterns], [exact], ["cat docs/a.txt"]
         ) { _, words in words.isEmpty ? nil : .cat(words) },
         client(
-            "ls", "[REFERENCE]", "list names; -l: sizes and times; -r: all below",
+            "ls", "[REFERENCE...]", "list names; -l: sizes and times; -r: all below",
             [
-                "Lists what is directly below a folder: names, folders with a slash.", reference, patterns,
+                "Lists what is directly below a folder: names, folders with a slash. gs:// lists",
+                "buckets. \(reference)", patterns,
             ],
-            [Flag("--long", "-l", "sizes, times of the last change", \.isLong), recursive("all below"), exact],
-            ["ls -l gs://my-bucket/photos", "ls 'photos/**.jpg'"]
-        ) { _, words in words.count < 2 ? .ls(words.first) : nil },
+            [
+                Flag("--long", "-l", "sizes, times of the last change, and a total", \.isLong), human,
+                recursive("all below"),
+            ] + filters + [exact], ["ls -lh gs://my-bucket/photos", "ls 'photos/**.jpg'"]
+        ) { options, words in
+            try options.checkFilter()
+            return .ls(words)
+        },
+        client(
+            "du", "[REFERENCE...]", "sum up sizes: each folder, and the total",
+            [
+                "Shows how many bytes and objects are below each folder, and below REFERENCE at",
+                "last. \(reference)", patterns,
+            ],
+            [Flag("--summarize", "-s", "only what REFERENCE has", \.isSummary), human] + filters + [exact],
+            ["du -h gs://my-bucket", "du -s photos logs"]
+        ) { _, words in .du(words) },
         client(
             "stat", "REFERENCE...", "show metadata", ["Shows the metadata of objects.", reference, patterns], [exact],
             ["stat docs/a.txt"]
         ) { _, words in words.isEmpty ? nil : .stat(words) },
         client(
+            "hash", "REFERENCE...|FILE...", "show MD5 and CRC32C of objects, or of files",
+            [
+                "Shows the MD5 and the CRC32C of objects, as they are stored, or with --local of",
+                "files: in hexadecimal digits, and in Base64. \(reference)", patterns,
+            ], [Flag("--local", "files of this machine; - is standard input", \.isLocal), exact],
+            ["hash docs/a.txt", "hash --local a.txt"]
+        ) { options, words in
+            guard !options.isLocal || !options.isExact else { throw UsageError(message: "--exact is not for --local") }
+            return words.isEmpty ? nil : .hash(words)
+        },
+        client(
             "set", "REFERENCE...", "change metadata", ["Changes the metadata of objects.", reference, patterns],
-            metadata + [removal] + preconditions + [exact],
+            FlagGroup.contents + [removal, dryRun, verbose] + FlagGroup.preconditions + [exact],
             ["set photos/a.jpg --cache-control no-store --custom by=me"]
         ) { options, words in
             guard !(options.metadata.isEmpty && options.customMetadata.isEmpty) else {
@@ -167,16 +183,18 @@ extension CommandPage {
                 reference,
                 "Where the last one ends in / objects keep their names below it: help copying.",
                 patterns,
-            ], [recursive("all objects below a folder"), exact], ["cp docs/a.txt gs://other/docs/"]
-        ) { _, words in
-            words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: false) : nil
+            ], copies, ["cp docs/a.txt gs://other/docs/"]
+        ) { options, words in
+            try options.checkFilter()
+            return words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: false) : nil
         },
         client(
             "mv", "REFERENCE... REFERENCE", "move objects; -r: folders",
             ["Moves objects: each one is copied as cp does, and removed.", reference],
-            [recursive("all objects below a folder"), exact], ["mv drafts/a.txt docs/"]
-        ) { _, words in
-            words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: true) : nil
+            copies, ["mv drafts/a.txt docs/"]
+        ) { options, words in
+            try options.checkFilter()
+            return words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: true) : nil
         },
         client(
             "rm", "REFERENCE...", "delete objects; -r: all below a folder",
@@ -186,9 +204,13 @@ extension CommandPage {
             ],
             [
                 recursive("all objects below a folder; asks on a terminal"),
-                Flag("--yes", "-y", "do not ask", \.isSure),
-            ] + preconditions + [exact], ["rm docs/a.txt", "rm -r gs://my-bucket/tmp"]
-        ) { _, words in words.isEmpty ? nil : .rm(words) },
+                Flag("--yes", "-y", "do not ask; a bucket needs it if no terminal is there", \.isSure),
+            ] + filters + [dryRun, atOnce, verbose] + FlagGroup.preconditions + [exact],
+            ["rm docs/a.txt", "rm -r gs://my-bucket/tmp"]
+        ) { options, words in
+            try options.checkFilter()
+            return words.isEmpty ? nil : .rm(words)
+        },
         client(
             "url", "REFERENCE", "print a URL from which anybody can download",
             [

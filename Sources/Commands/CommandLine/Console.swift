@@ -30,6 +30,26 @@ package enum Console {
         writeError("\(errorPrefix)\(message.hidingSecrets().safe)\n")
     }
 
+    /// Prints an error to stderr, or with `--json` as a line of stdout.
+    ///
+    /// - Parameter status: that of the process: the code of an error that is none of the service.
+    package static func report(_ error: any Error, status: Int64 = 1, asJSON: Bool) {
+        let message = (error as? any UserFacingError)?.message ?? "\(error)"
+        guard asJSON, (try? print(errorLine(error, message, status))) != nil else { return printError(message) }
+    }
+
+    private static func errorLine(_ error: any Error, _ message: String, _ status: Int64) -> JSON {
+        let failure = error as? Client.Failure
+        let name = failure?.name ?? (error is UsageError ? "usage" : nil)
+        return [
+            "error": .object(
+                [.init(key: "code", value: JSON(failure?.code ?? status))]
+                    + (name.map { [.init(key: "name", value: .string($0))] } ?? [])
+                    + [.init(key: "message", value: .string((failure?.sentence ?? message).hidingSecrets()))]
+                    + (failure?.reference.map { [.init(key: "reference", value: $0)] } ?? []))
+        ]
+    }
+
     /// The message of a line that `printError` has written. Nil for any other line.
     static func error(in line: String) -> String? {
         line.hasPrefix(errorPrefix) ? String(line.dropFirst(errorPrefix.count)) : nil

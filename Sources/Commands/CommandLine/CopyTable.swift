@@ -128,7 +128,9 @@ package struct CopySource<Item> {
     }
 
     /// Where the tree belongs: a name below the destination, or nil for the destination itself.
-    func treePlace(at targets: CopyTargets) -> String? { targets.members == .name && !name.isEmpty ? name : nil }
+    func treePlace(at targets: CopyTargets) -> String? {
+        targets.members == .name && (isMatch || !name.isEmpty) ? name : nil
+    }
 
     /// Where each item belongs: a name below the destination, or nil for the destination itself.
     package func placed(at targets: CopyTargets) -> [(item: Item, place: String?)] {

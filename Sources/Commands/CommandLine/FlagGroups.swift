@@ -1,4 +1,5 @@
 import Credentials
+import JSONText
 import Methods
 import Storage
 import Transfers
@@ -8,6 +9,30 @@ import Transfers
 extension FlagGroup {
     /// Of the service that a command uses.
     static let shared: [FlagGroup] = [storage, credentials, bounds]
+
+    static let metadata = FlagGroup(
+        name: "metadata", title: "Metadata of new objects, and what must be there: for put and sync",
+        flags: contents + preconditions,
+        notes: ["A file has the content type of its name, unless one is given."])
+
+    static let preconditions = ["ifGenerationMatch", "ifMetagenerationMatch"].map { name in
+        Flag(name.asFlag, nil, "N", "only if the object has this version; 0: none") { options, line in
+            options.preconditions[name] = try line.number(in: 0...Int.max)
+        }
+    }
+
+    static let contents =
+        ContentProperty.allCases.map { property in
+            Flag(property.rawValue.asFlag, nil, "VALUE", "of the metadata") { options, line in
+                options.metadata[property.rawValue] = .string(try line.value("a value"))
+            }
+        } + [
+            Flag("--custom", nil, "KEY=VALUE", "custom metadata; repeatable", isRepeatable: true) { options, line in
+                let (key, value) = try line.pair()
+                try options.once.add("custom \(key)", line)
+                options.customMetadata[key] = .string(value)
+            }
+        ]
 
     static let storage = FlagGroup(
         name: "storage", title: "Where objects are: for every command",

@@ -6,7 +6,12 @@ package enum Help {
 
     /// What `storage-rpc --help` prints.
     static var firstPage: String {
-        let commands = CommandPage.all.map { ("  " + $0.name, $0.summary) }
+        // Two of a kind share a line.
+        let pairs = ["stat": ("set", "show or change metadata"), "cp": ("mv", "copy or move objects; -r: folders")]
+        let commands = CommandPage.all.filter { page in !pairs.values.contains { $0.0 == page.name } }.map { page in
+            let pair = pairs[page.name]
+            return ("  " + page.name + (pair.map { ", " + $0.0 } ?? ""), pair?.1 ?? page.summary)
+        }
         return """
             storage-rpc: Cloud Storage for Firebase, for every language
 
@@ -14,9 +19,9 @@ package enum Help {
 
             REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket. To begin with:
               storage-rpc put README.md docs/README.md
-            More: storage-rpc help COMMAND, copying, patterns, storage, credentials, bounds.
-            Exit status: 0 done, 1 failed, 64 invalid command line, 130 interrupted, 141
-            nobody reads the output any more (SIGPIPE, as of cat).
+            More: storage-rpc help COMMAND, copying, patterns, metadata, storage,
+            credentials, bounds.
+            Exit status: 0 done, 1 failed, 64 invalid command line, 130 interrupted.
             """
     }
 
@@ -28,7 +33,9 @@ package enum Help {
         if name == "patterns" { return patterns }
         if name == "--completions", let shell = words.dropFirst().first, let text = completions(shell) { return text }
         if let page = CommandPage.all.first(where: { $0.name == name }) { return text(of: page) }
-        if let group = FlagGroup.shared.first(where: { $0.name == name }) { return text(of: group) }
+        if let group = ([FlagGroup.metadata] + FlagGroup.shared).first(where: { $0.name == name }) {
+            return text(of: group)
+        }
         throw UsageError(message: "there is no help about \"\(name)\"; try: storage-rpc help")
     }
 
@@ -47,10 +54,10 @@ package enum Help {
         help patterns. With --exact there are no patterns, and a slash at the end is
         part of a name.
 
-        All names are known before the first byte is written. Refused are folders
-        without -r, two sources of one name, a folder into itself, and a file that
-        another copy still needs. put -r follows links to files. Other links, pipes and
-        devices are named and left out, with status 1, empty directories without.
+        Refused, before the first byte is written, are folders without -r, two sources
+        of one name, a folder into itself, and a file that another copy still needs.
+        put -r follows links to files. Other links, pipes and devices, and names that
+        no file can have, are named and left out, with status 1. sync follows no link.
         """
 
     static let patterns = """
@@ -80,7 +87,8 @@ package enum Help {
         if !page.flags.isEmpty { lines += ["", table(rows(page.flags))] }
         if !page.examples.isEmpty { lines += [""] + page.examples.map { example($0) } }
         if page.takesServiceFlags {
-            lines += ["", "More flags: storage-rpc help storage, help credentials, help bounds"]
+            let metadata = page.takesMetadata ? "help metadata, " : ""
+            lines += ["", "More flags: \(metadata)help storage, help credentials, help bounds"]
         }
         return lines.joined(separator: "\n")
     }

@@ -29,7 +29,7 @@ extension Help {
             lines += text.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }
             lines.append(".fi")
         }
-        for group in FlagGroup.shared {
+        for group in [FlagGroup.metadata] + FlagGroup.shared {
             lines += [".SH " + group.name.uppercased(), line(group.title) + "."] + flags(group.flags)
             lines += group.notes.isEmpty ? [] : [".PP", line(group.notes.joined(separator: " "))]
         }

@@ -85,6 +85,7 @@ package struct ProgressReport {
     }
 
     package static func size(_ bytes: Int64) -> String {
+        if bytes == 1 { return "1 byte" }
         var value = Double(bytes)
         for unit in ["bytes", "KiB", "MiB", "GiB"] {
             if value < 1000 { return unit == "bytes" ? "\(bytes) bytes" : "\((value * 10).rounded() / 10) \(unit)" }

@@ -257,7 +257,7 @@ extension ClientCommandRunner {
         let failure = Client.Failure(error)
         if try transfer.failed?(failure, snapshot) == true { return }
         guard transfers.areMany else { throw failure }
-        fail("\(transfer.name): \(failure.message)")
+        fail(failure.about(transfer.name))
     }
 
     /// Why a task waits, and until when.

@@ -1,13 +1,14 @@
 import CommandLine
 import Platform
+import TestSupport
 import Testing
 
-struct ProgressReportTests {
+@Suite(.watchdog) struct ProgressReportTests {
     private func report() -> ProgressReport {
         var report = ProgressReport()
         (report.files, report.allFiles) = (12, 1200)
         (report.bytes, report.allBytes) = (300 << 20, 1 << 30)
-        report.rate = 24 << 20
+        report.rate = Double(24 << 20)
         report.running = [
             .init(name: "photos/2026/a-long-name-of-a-photo.jpg", completed: 1 << 20, total: 4 << 20),
             .init(name: String(repeating: "写真", count: 20), completed: 0, total: 4 << 20),

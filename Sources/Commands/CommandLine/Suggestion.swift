@@ -1,0 +1,64 @@
+// What is suggested for a word that is no command or no flag here, but is one of gsutil, gcloud storage, rclone or coreutils.
+
+extension UsageError {
+    /// Suggests what does the same here, or the nearest of the names that are known.
+    init(unknown kind: String, _ word: String, among names: [String], of command: String? = nil) {
+        let shown = kind == "flag" ? word : "\"\(word)\""
+        let foreign = kind == "flag" ? Self.foreignFlag(word, among: names) : Self.foreignCommands[word.lowercased()]
+        let nearest = names.map { ($0, word.distance(to: $0)) }.min { $0.1 < $1.1 }
+        let near = nearest.flatMap { $0.1 <= max(1, word.count / 3) ? "did you mean \($0.0)?" : nil }
+        let help = "try: storage-rpc help" + (command.map { " \($0)" } ?? "")
+        self.init(message: "unknown \(kind) \(shown); \(foreign ?? near ?? help)")
+    }
+
+    private static let foreignCommands: [String: String] = {
+        let commands = [
+            ("put", ["upload", "push", "store"]), ("get", ["download", "pull", "fetch"]),
+            ("ls", ["list", "dir", "lsf", "lsl", "lsd", "tree"]),
+            ("rm", ["delete", "remove", "del", "rmdir", "purge", "deletefile"]), ("cp", ["copy", "copyto"]),
+            ("mv", ["move", "rename", "ren", "moveto"]), ("sync", ["rsync", "mirror", "bisync"]),
+            ("du", ["size", "ncdu", "df"]), ("hash", ["md5", "md5sum", "checksum", "crc32c", "hashsum", "sha256sum"]),
+            ("stat", ["info", "describe", "show", "head-object"]), ("cat", ["head", "type", "tail", "more"]),
+            ("set", ["setmeta", "update", "touch"]), ("url", ["link", "signurl", "sign-url", "presign"]),
+            ("--version", ["version"]),
+        ]
+        let words = commands.flatMap { name, others in others.map { ($0, "did you mean \(name)?") } }
+        let buckets = ["mb", "rb", "mkdir", "buckets"].map {
+            ($0, "buckets and folders exist while they have objects; ls gs:// lists buckets")
+        }
+        let logins = ["config", "login", "auth", "configure", "init"].map { ($0, "try: storage-rpc help credentials") }
+        return Dictionary(words + buckets + logins) { first, _ in first }
+    }()
+
+    private static func foreignFlag(_ word: String, among names: [String]) -> String? {
+        switch word {
+        case "-m", "--parallel", "--transfers", "--checkers":
+            "transfers run at once anyway" + (names.contains("-p") ? "; -p N says how many" : "")
+        case "-P" where names.contains("--progress"):
+            "progress is shown anyway; --progress HOW says how"
+        case "-R" where names.contains("-r"): "did you mean -r?"
+        case "-f" where names.contains("-y"), "--force" where names.contains("-y"): "did you mean -y?"
+        case "--dryrun" where names.contains("-n"): "did you mean --dry-run?"
+        case "-i" where names.contains("-y"): "rm -r asks on a terminal; -y: it does not"
+        default: nil
+        }
+    }
+}
+
+extension String {
+    /// How many characters must be inserted, removed or replaced (Levenshtein). Looks at the first 64 only.
+    fileprivate func distance(to other: String) -> Int {
+        let (a, b) = (Array(prefix(64)), Array(other.prefix(64)))
+        var row = Array(0...b.count)
+        for (i, x) in a.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, y) in b.enumerated() {
+                (diagonal, row[j + 1]) = (
+                    row[j + 1], Swift.min(diagonal + (x == y ? 0 : 1), row[j] + 1, row[j + 1] + 1)
+                )
+            }
+        }
+        return row[b.count]
+    }
+}
