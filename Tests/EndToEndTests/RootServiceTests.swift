@@ -50,7 +50,7 @@ import Testing
 
     @Test func `A command that waits for its input delays no other one`() async throws {
         let line = """
-            printf x > f; mkfifo pipe; $S put -q pipe piped & P=$!; exec 8> pipe; printf a >&8
+            printf x > f; mkfifo pipe; $S put -q - piped < pipe & P=$!; exec 8> pipe; printf a >&8
             $S put -q f other; $S ls; exec 8>&-; wait $P; $S ls; idle
             """
         #expect(await sh(line) == (0, "other\nother\npiped\n"))
@@ -59,7 +59,7 @@ import Testing
     @Test func `Commands and other clients use a service on stdio, which stays until they have left`() async throws {
         let line = """
             stdio --log-level info; printf x > f; $S put -q f a; $S ls
-            echo '{"jsonrpc":"2.0","id":1,"method":"service/status"}' | $S --root $R | grep -o "\"pid\":$H,"
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/status"}' | $S --root $R | grep -o '"pid":'$H,
             echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' | $S --root $R --max-tasks 3; echo $?
             echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' | $S --root $R --bucket films; echo $?
             $S url a --serve > url & U=$!; await '[ -s url ]'
@@ -80,7 +80,7 @@ import Testing
         let line = """
             stdio; rm $R/socket; await '[ -S $R/socket ]'; $S ls; echo $?
             touch other; mv other $R/socket; rm $R/socket; await '[ -S $R/socket ]'
-            echo '{"jsonrpc":"2.0","id":1,"method":"service/status"}' | $S --root $R | grep -c "\"pid\":$H,"
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/status"}' | $S --root $R | grep -c '"pid":'$H,
             release
             """
         #expect(await sh(line) == (0, "0\n1\n"))
