@@ -251,7 +251,10 @@ import Testing
 
     @Test func `A command waits for a root in use, or uses the service that listens on it`() async throws {
         #expect(await sh("$S put -q tree/a.txt a").status == 0)
-        let line = "hold --root root/storage-rpc; $S ls > list 2>&1 9>&- & await 'grep -q waits.for.the.root list'; release; cat list"
+        let line = """
+            hold --root root/storage-rpc
+            $S ls > list 2>&1 9>&- & await 'grep -q waits.for.the.root list'; release; cat list
+            """
         let waited = await sh(line)
         #expect(waited.text.contains("waits for the root") && waited.text.contains("\na\n"), "\(waited.text)")
         let both = await sh("$S put -q tree/a.txt b & $S put -q tree/b.jpg c & wait; $S ls")
@@ -282,7 +285,7 @@ import Testing
             $S serve --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; kill -STOP $P
             $S ls --socket s > list 2>&1 & L=$!; await 'grep -q waits.for.the.answer list'; kill -CONT $P; wait $L; kill $P; wait; cat list
             """
-        #expect(await sh(silent).text.contains("waits for the answer to storage/reference"))
+        #expect(await sh(silent).text.contains("waits for the answer to initialize"))
         let command = """
             export TOKEN='until [ -e go ]; do sleep 0.05; done; exit 1'
             $S ls --engine firebase --endpoint http://127.0.0.1:1 --id-token-command "$TOKEN" > list 2>&1 &
