@@ -1,0 +1,114 @@
+import Foundation
+import JSONText
+import TestSupport
+import Testing
+
+/// `sync`, and the flags of `put` and `get` that leave something out or go on with it.
+@Suite(.watchdog) final class SyncTests {
+    private let place = Place()
+
+    private func sh(_ line: String) async -> (status: Int32, text: String) { await place.sh(line) }
+
+    private func made() async {
+        let line = "mkdir -p d/sub; echo 1 > d/a.txt; echo 2 > d/b.jpg; echo 3 > d/sub/c.txt"
+        #expect(await sh(line).status == 0)
+    }
+
+    @Test func `sync uploads what is new or has other bytes, and deletes only with --delete`() async {
+        await made()
+        let first = await sh("$S sync d gs://b/f")
+        #expect(first.status == 0 && first.text.hasPrefix("gs://b/f/  3 files, 6 bytes  on this disk: "), "\(first)")
+        #expect(await sh("$S sync d/ gs://b/f/").text.hasPrefix("gs://b/f/  0 files, 3 unchanged, 6 bytes  "))
+        #expect(await sh("echo 4 > d/a.txt; rm d/b.jpg; $S sync d gs://b/f").text.contains("1 file, 1 unchanged"))
+        #expect(await sh("$S ls -r gs://b/f; $S cat gs://b/f/a.txt").text == "a.txt\nb.jpg\nsub/c.txt\n4\n")
+        let planned = await sh("$S sync -n --delete d gs://b/f && $S ls gs://b/f")
+        #expect(planned.text == "would delete gs://b/f/b.jpg\na.txt\nb.jpg\nsub/\n", "\(planned)")
+        #expect(await sh("$S sync --delete d gs://b/f").text.contains("0 files, 2 unchanged, 1 deleted"))
+        #expect(await sh("$S ls -r gs://b/f").text == "a.txt\nsub/c.txt\n")
+        #expect(await sh("$S tasks").text.contains("have ended"), "a plan that was shown leaves no task")
+    }
+
+    @Test func `sync downloads in the same way`() async {
+        await made()
+        #expect(await sh("$S put -q -r d gs://b && mkdir out && echo x > out/old && $S sync gs://b out").status == 0)
+        #expect(await sh("diff -r d out").text == "Only in out: old\n")
+        let planned = await sh("rm out/a.txt; $S sync --dry-run --json --delete gs://b out")
+        #expect(
+            planned.text == """
+                {"would":"download","source":"gs://b/a.txt","target":"out/a.txt"}
+                {"would":"delete","target":"out/old"}
+
+                """, "\(planned)")
+        #expect(await sh("$S sync -q --delete gs://b out && diff -r d out") == (0, ""))
+        #expect(await sh("$S sync -q --exclude sub/ --exclude '*.jpg' gs://b some && find some -type f").text == "some/a.txt\n")
+        #expect(await sh("$S sync -q --include '*.jpg' --delete --exclude a.txt gs://b out && diff -r d out").status == 1)
+    }
+
+    @Test(arguments: [
+        ("sync d e", "is a folder of objects"), ("sync gs://b gs://c", "between folders: storage-rpc cp -r"),
+        ("sync d gs://b/", "the whole bucket is gs://b, without a slash"),
+        ("sync --delete d 'gs://b//'", "the whole bucket is gs://b"), ("sync none gs://b", "none is no directory"),
+        ("sync gs://none d", "there is no bucket gs://none"), ("sync gs://b/none d", "there is nothing at gs://b/none"),
+        ("sync --delete gs://b/f /", "the whole machine"), ("sync d gs://b/f//", "ends with an empty name"),
+        ("sync d gs://b/f --include '[z-a]'", "is no pattern"), ("sync d", "sync takes SOURCE DEST"),
+    ])
+    func `What cannot be meant is refused`(words: String, message: String) async {
+        await made()
+        #expect(await sh("$S put -q d/a.txt gs://b/f/a.txt").status == 0)
+        let refused = await sh("$S \(words)")
+        #expect(refused.status != 0 && refused.text.contains(message), "\(refused)")
+        #expect(await sh("$S ls -r gs://b; find d -type f | sort").text == "f/a.txt\nd/a.txt\nd/b.jpg\nd/sub/c.txt\n")
+    }
+
+    @Test func `With --no-clobber what is there stays, and is named`() async {
+        await made()
+        #expect(await sh("$S put -q d/a.txt gs://b/a.txt && $S put -q d/b.jpg gs://b/c").status == 0)
+        let put = await sh("$S put --no-clobber d/b.jpg gs://b/a.txt; $S cat gs://b/a.txt")
+        #expect(put.text == "storage-rpc: gs://b/a.txt is there already: skipped\n1\n", "\(put)")
+        #expect(await sh("echo 5 > d/a.txt; $S put -r --no-clobber d gs://b").text.contains("2 files, 1 unchanged"))
+        let got = await sh("echo mine > c; $S get --no-clobber gs://b/c c; cat c")
+        #expect(got.text == "storage-rpc: c is there already: skipped\nmine\n", "\(got)")
+    }
+
+    @Test func `put and get show what they would do`() async {
+        await made()
+        let put = await sh("$S put -n d/a.txt gs://b/x; $S put -n -r --exclude '*.jpg' d e/; $S ls -r")
+        #expect(
+            put.text == """
+                would upload d/a.txt to gs://b/x
+                would upload d/a.txt to gs://default-bucket/e/d/a.txt
+                would upload d/sub/c.txt to gs://default-bucket/e/d/sub/c.txt
+
+                """, "\(put)")
+        let got = await sh("$S put -q -r d t; $S get -n -r t out; $S get -n t/a.txt; ls out a.txt")
+        #expect(got.text.contains("would download gs://default-bucket/t/sub/c.txt to out/sub/c.txt\n"), "\(got)")
+        #expect(got.text.contains("would download gs://default-bucket/t/a.txt to a.txt\n") && got.status != 0)
+    }
+
+    @Test func `The same command goes on with what was interrupted`() async throws {
+        #expect(await sh("mkdir d; truncate -s 400M d/large; echo 1 > d/a").status == 0)
+        for words in ["put d/large large", "put -r d t", "sync d gs://b/s"] {
+            let line = """
+                $S \(words) --progress lines 2> told & P=$!
+                await '$S tasks | grep -q "running *[1-9]"'; kill -\(words.hasPrefix("put d") ? "KILL" : "INT") $P; wait $P
+                await '$S tasks | grep -q paused'; $S tasks; cat told
+                """
+            let stopped = await sh(line)
+            #expect(stopped.text.contains("paused"), "\(stopped)")
+            if !words.hasPrefix("put d") { #expect(stopped.text.contains("the same command goes on"), "\(stopped)") }
+            let again = await sh("$S \(words); $S tasks")
+            #expect(again.text.contains("goes on at ") && !again.text.contains("paused"), "\(words): \(again)")
+        }
+        #expect(await sh("$S ls -r; $S ls -r gs://b").text == "large\nt/a\nt/large\ns/a\ns/large\n")
+    }
+
+    @Test func `What was changed since the interruption is transferred, too`() async {
+        #expect(await sh("mkdir d; truncate -s 400M d/large; echo 1 > d/a; echo 2 > d/gone").status == 0)
+        let line = """
+            $S put -r d t -q & P=$!; await '$S tasks | grep -q "running *[1-9]"'; kill -INT $P; wait $P
+            echo 22 > d/a; echo 3 > d/new; rm d/gone; truncate -s 1 d/large; $S put -r d t; $S ls -lr t
+            """
+        let again = await sh(line)
+        #expect(again.text.contains(" 3  ") && again.text.contains("new") && again.text.contains(" 1  "), "\(again)")
+    }
+}
