@@ -167,9 +167,10 @@ extension CommandPage {
             return words.isEmpty ? nil : .hash(words)
         },
         client(
-            "set", "REFERENCE...", "change metadata", ["Changes the metadata of objects.", reference, patterns],
-            FlagGroup.contents + [removal, dryRun, verbose] + FlagGroup.preconditions + [exact],
-            ["set photos/a.jpg --cache-control no-store --custom by=me"]
+            "set", "REFERENCE...", "change metadata",
+            ["Changes the metadata of objects: what help metadata lists.", reference, patterns],
+            [removal, dryRun, verbose, exact], ["set photos/a.jpg --cache-control no-store --custom by=me"],
+            takesMetadata: true
         ) { options, words in
             guard !(options.metadata.isEmpty && options.customMetadata.isEmpty) else {
                 throw UsageError(message: "set needs something to change, such as --content-type TYPE")
