@@ -23,8 +23,11 @@ enum Program {
             try run(Command(arguments()), freeDescriptors, mask)
             CurrentProcess.exit(0)
         } catch let error as UsageError {
-            Console.report(error, status: 64, asJSON: asJSON)
-            CurrentProcess.exit(64)
+            Console.report(error, status: Int64(ExitStatus.usage), asJSON: asJSON)
+            CurrentProcess.exit(ExitStatus.usage)
+        } catch let error as StorageRoot.OpenError where error.isInUse {
+            Console.report(error, asJSON: asJSON)
+            CurrentProcess.exit(ExitStatus.rootInUse)
         } catch let error as Client.Interruption {
             CurrentProcess.end(bySignal: error.signal)
         } catch let error as OutputError where error.isClosed {
@@ -50,11 +53,11 @@ enum Program {
         case .help(let text): try Console.printUnescaped(text)
         case .version: try Console.print("storage-rpc \(Help.version)")
         case .serve(let options): try Server.run(options, freeDescriptors: freeDescriptors)
-        case .connect(let options, let words):
+        case .connect(let options):
             // A service that is started has it, and one that runs reads it from this process.
             CurrentProcess.setNewFilesMask(mask)
-            try ConnectCommand.run(socket: options.rootSocket(), bucket: options.bucket, words) {
-                let directory = try options.directory()
+            let directory = try options.directory()
+            try ConnectCommand.run(socket: options.rootSocket(), root: directory, options) {
                 try StorageRoot.makeDirectory(directory)
                 return directory + "/service.log"
             }
@@ -96,55 +99,36 @@ enum Program {
         try Console.print("\(made.objects) objects, \(made.bytes) bytes")
     }
 
-    /// Uses the service that `--socket` names, or that of the root, or one in this process.
+    /// Uses the service that `--socket` names, or that of the root. One for objects elsewhere is in this process, unless one
+    /// listens.
     private static func run(_ kind: ClientCommand, _ options: CommandOptions) throws {
         let signals = CurrentProcess.blockTerminationSignals()
-        func run(_ socket: Descriptor, isPrivate: Bool) throws {
-            try ClientCommandRunner.run(
-                kind, options, isPrivate: isPrivate,
-                Client(socket: socket, signals: signals, trace: options.trace, isQuiet: options.isQuiet))
-        }
+        // A service reads it from the process that connects.
+        CurrentProcess.setNewFilesMask(options.newFilesMask)
         if let path = options.service.socket {
-            CurrentProcess.setNewFilesMask(options.newFilesMask)
-            return try run(Client.connect(to: path), isPrivate: false)
+            return try run(
+                kind, options, CommandService(kind, options, Client.connect(to: path), isPrivate: false, signals))
         }
-        switch try service(options, signals) {
-        case .shared(let socket): try run(socket, isPrivate: false)
-        case .own(let service):
-            defer { service.settle() }
-            try run(service.socket, isPrivate: true)
-        }
-    }
-
-    private enum FoundService {
-        case shared(Descriptor)
-        case own(PrivateService)
-    }
-
-    /// Waits while another process has the root, and listens nowhere.
-    private static func service(_ options: CommandOptions, _ signals: Descriptor?) throws -> FoundService {
-        let began = ContinuousClock.now
-        let deadline = began + .seconds(options.service.rootTimeout ?? 600)
         let path = try options.service.rootSocket()
-        var isSilent = options.isQuiet
-        try Loop.start()
-        while true {
-            // A service reads it from the process that connects.
-            CurrentProcess.setNewFilesMask(options.newFilesMask)
-            if let socket = try? connectUnixSocket(path) {
-                try options.checkFlags(ofServiceAt: path)
-                return .shared(socket)
-            }
-            CurrentProcess.makeNewFilesPrivate()
-            do { return .own(try PrivateService(options.service)) } catch let error as StorageRoot.OpenError
-                where error.isInUse && ContinuousClock.now < deadline
-            {
-                if !isSilent, began.duration(to: .now) > .seconds(1) {
-                    isSilent = true
-                    Console.printError("waits for the root. \(error.message)")
-                }
-                try Client.pause(.milliseconds(50), signals)
-            }
+        if options.service.engine == .embedded {
+            let root = try options.service.directory()
+            return try run(kind, options, .find(kind, options, at: path, root: root, signals))
         }
+        if let socket = try? connectUnixSocket(path) {
+            try options.checkFlags(ofServiceAt: path)
+            let service = try CommandService(kind, options, socket, isPrivate: false, signals)
+            return try run(kind, options, service.withOwnTokens())
+        }
+        CurrentProcess.makeNewFilesPrivate()
+        try Loop.start()
+        let service = try PrivateService(options.service)
+        defer { service.settle() }
+        let command = try CommandService(kind, options, service.socket, isPrivate: true, signals)
+        try ClientCommandRunner.run(kind, options, isPrivate: true, command.client)
+    }
+
+    private static func run(_ kind: ClientCommand, _ options: CommandOptions, _ service: CommandService) throws {
+        defer { service.end() }
+        try ClientCommandRunner.run(kind, options, isPrivate: service.isPrivate, service.client)
     }
 }

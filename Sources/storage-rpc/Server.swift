@@ -34,9 +34,9 @@ final class Server {
         clock: clock)
     private let metrics = ConnectionMetrics()
     private var connections: [ObjectIdentifier: Connection<ConnectionContext>] = [:]
-    private let listeners: [UnixListener]
+    private let listeners: [ServiceSocket]
     private let deadline: ShutdownTimer?
-    private var acceptors: [Acceptor] = []
+    private var sockets: ServiceSockets?
     /// Waits for the end of `--idle-timeout`, while nobody is connected.
     private var idleness: Task<Void, Never>?
     private var signals: DescriptorWatcher?
@@ -45,10 +45,15 @@ final class Server {
     private var isSuspended = false
     /// Stdin and stdout have ended, while others are connected.
     private var isWithoutStdio = false
+    /// The connection that was the last one, where the process ends without any: its client sees the end when the root is
+    /// free.
+    private var farewell: Descriptor?
+    /// Whoever starts a service with `--idle-timeout 0` needs time to connect. In seconds.
+    private static let timeToConnect = 5
 
     init(
         _ options: ServiceOptions, _ engine: any Engine, _ log: Log, _ recorder: TraceRecorder? = nil,
-        _ listeners: [UnixListener] = [], _ deadline: ShutdownTimer? = nil
+        _ listeners: [ServiceSocket] = [], _ deadline: ShutdownTimer? = nil
     ) {
         self.options = options
         self.deadline = deadline
@@ -93,14 +98,16 @@ final class Server {
             try? await transfers.suspend()
         }
         await connection.workIsDone()
-        await transfers.suspendIncoming()
+        // Streams of others wait for their clients.
+        if connections.count <= 1 { await transfers.suspendIncoming() }
         do { try await transfers.restsOnly() } catch { return }
         await transfers.backend.settle()
     }
 
-    /// A test that is connected to the service of its program stays connected.
+    /// A test that is connected to the service of its program stays connected, and so do clients that have found the
+    /// service at its root.
     private func stdioEnded() {
-        isWithoutStdio = options.harness && !connections.isEmpty
+        isWithoutStdio = (options.harness || options.listensBesides) && !connections.isEmpty
         if !isWithoutStdio { end(0, "the end of stdin or stdout") }
     }
 
@@ -135,6 +142,7 @@ final class Server {
             context?.leave()
             context = nil
             self.connections[ObjectIdentifier(connection)] = nil
+            if self.endsWithoutConnections { self.farewell = input }
             if ownership == .own { self.stdioEnded() }
             if self.isWithoutStdio { self.stdioEnded() }
             self.exitIfAllAreGone()
@@ -144,14 +152,22 @@ final class Server {
             space.service, peer: connection, number: number, ownership, newFilesMask: newFilesMask)
         context = opened
         connections[ObjectIdentifier(connection)] = connection
+        farewell = nil
         watchIdleness()
         connection.serve(opened)
+    }
+
+    /// Nobody is connected, nothing runs, and that ends the process at once.
+    private var endsWithoutConnections: Bool {
+        connections.isEmpty && (options.idleTimeout == 0 || isWithoutStdio)
+            && !allSpaces.contains { $0.transfers.areRunning }
     }
 
     /// Ends the process once nobody has been connected and nothing has run for `--idle-timeout`.
     private func watchIdleness() {
         idleness?.cancel()
-        guard let seconds = options.idleTimeout, connections.isEmpty else { return }
+        guard let timeout = options.idleTimeout, connections.isEmpty else { return }
+        let seconds = lastConnection == 0 ? max(timeout, Self.timeToConnect) : timeout
         idleness = Task { [weak self, clock] in
             do {
                 repeat {
@@ -159,13 +175,15 @@ final class Server {
                     try await clock.sleep(for: .seconds(seconds))
                 } while self?.allSpaces.contains { $0.transfers.areRunning || $0.servers?.isServing == true } ?? false
             } catch { return }
+            // Somebody may have connected since the last wait was over.
+            guard !Task.isCancelled else { return }
             self?.end(0, "nobody was connected and nothing ran for \(seconds) s")
         }
     }
 
     private func accept() {
-        acceptors = listeners.map { $0.accept(clock: clock) { self.welcome($0) } }
-        for listener in listeners { log.write(.info, "listens on \(listener.path)") }
+        guard !listeners.isEmpty else { return }
+        sockets = ServiceSockets(listeners, engine.root, log, clock: clock) { [weak self] in self?.welcome($0) }
     }
 
     /// Refuses connections beyond `--max-connections` with an error message.
@@ -224,8 +242,7 @@ final class Server {
         log.write(level, "ends with status \(status): \(cause)")
         ServiceManager.tell("STOPPING=1")
         deadline?.set(status)
-        for acceptor in acceptors { acceptor.close() }
-        for listener in listeners { listener.removeFile() }
+        sockets?.close()
         let spaces = allSpaces
         self.spaces?.stopListening()
         Task {

@@ -43,9 +43,14 @@ extension Server {
                 time: .system
             ) { log.write(.error, $0) }
         }
-        let engine: any Engine =
-            options.harness
-            ? try HarnessEngine(options, SpaceOptions(), log) : try makeEngine(options, log, keepsTasks: true)
+        let engine: any Engine
+        if options.harness {
+            engine = try HarnessEngine(options, SpaceOptions(), log)
+        } else if let stdio, options.mayBeAnother {
+            engine = try findEngine(options, log, orServe: stdio)
+        } else {
+            engine = try makeEngine(options, log, keepsTasks: true)
+        }
         if options.harness, let root = options.root { Spaces.clean(root) }
         let listeners = try listen(options, log)
         let deadline = ShutdownTimer()
@@ -58,6 +63,30 @@ extension Server {
         leave(status, options, recorder, flushTimeout: 300)
     }
 
+    /// How long a service on stdio tries to find the one that has its root, which may be starting or ending. In
+    /// milliseconds.
+    private static nonisolated let timeToFind: UInt32 = 1000
+
+    /// Serves through the service that listens at the root, where one does.
+    private nonisolated static func findEngine(
+        _ options: ServiceOptions, _ log: Log, orServe stdio: StandardStreams
+    ) throws -> any Engine {
+        var once = options
+        once.rootTimeout = 0
+        for _ in 0..<(timeToFind / 10) {
+            do { return try makeEngine(once, log, keepsTasks: true) } catch let error
+                as StorageRoot.OpenError where error.isInUse
+            {
+                if let service = try ConnectCommand.connect(toRunning: options.rootSocket(), options) {
+                    log.write(.info, "serves through the service at \(try options.rootSocket())")
+                    try StreamProxy.run(through: service, stdio)
+                }
+                blockThread(milliseconds: 10)
+            }
+        }
+        return try makeEngine(options, log, keepsTasks: true)
+    }
+
     /// Without it a person who starts a service sees nothing. Nil where the log says the same, or a program starts it.
     private nonisolated static func notice(_ options: ServiceOptions, isTyped: Bool) -> WaitNotice? {
         guard options.logLevel == .warning || options.logLevel == .error else { return nil }
@@ -68,17 +97,19 @@ extension Server {
         return WaitNotice("serves \(place); Ctrl-C ends it")
     }
 
-    /// Listens on the socket of `--socket` and on that of the root. If only the second one fails, logs a warning.
-    private nonisolated static func listen(_ options: ServiceOptions, _ log: Log) throws -> [UnixListener] {
-        guard options.listens else { return [] }
+    /// Listens on the socket of `--socket` and on that of the root. If only the second one fails, logs that.
+    private nonisolated static func listen(_ options: ServiceOptions, _ log: Log) throws -> [ServiceSocket] {
+        guard options.listens || options.listensBesides else { return [] }
         let path = try options.rootSocket()
-        var listeners = options.takesSocket ? [try UnixListener(fromManager: ())] : []
-        if let named = options.socket { listeners.append(try UnixListener(named)) }
-        guard !listeners.isEmpty else { return [try UnixListener(path)] }
-        guard !listeners.contains(where: { $0.path == path }) else { return listeners }
-        do throws(ListenFailure) { return listeners + [try UnixListener(path)] } catch {
-            log.write(.warning, "`storage-rpc connect` will not find this service: \(error.message)")
-            return listeners
+        if options.isShared, options.socket == nil, !options.takesSocket { return [try ServiceSocket(path)] }
+        var sockets = options.takesSocket ? [try ServiceSocket(fromManager: ())] : []
+        if let named = options.socket { sockets.append(try ServiceSocket(named)) }
+        guard !sockets.contains(where: { $0.listener.path == path }) else { return sockets }
+        do throws(ListenFailure) { return sockets + [try ServiceSocket(path)] } catch {
+            log.write(
+                options.listens ? .warning : .info,
+                "commands and `storage-rpc connect` will not find this service: \(error.message)")
+            return sockets
         }
     }
 

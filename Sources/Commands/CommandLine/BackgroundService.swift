@@ -3,27 +3,26 @@ import Platform
 /// A service in a session of its own, which outlives the process that started it.
 struct BackgroundService {
     private let process: ChildProcess
-    /// The file that the service's stderr is appended to.
-    private let log: String
-    /// The size of the log before, in bytes.
-    private let logStart: Int64
-
-    /// A larger log is emptied. In bytes.
-    private static let largestLog: Int64 = 1 << 20
+    private let errors: any ServiceErrors
 
     struct Failure: UserFacingError { let message: String }
 
-    /// Starts this program with other arguments. Throws if it cannot be started, or `log` cannot be written.
-    init(_ arguments: [String], log: String) throws(Failure) {
-        self.log = log
-        let output: Descriptor
-        do throws(SystemError) {
-            let file = try OpenFile(log, [.writing, .append, .create, .noLink])
-            if try file.status().size > Self.largestLog { try? file.truncate(to: 0) }
-            (logStart, output) = (try file.status().size, try file.duplicate())
-        } catch {
-            throw Failure(message: "\(log) cannot be written: \(error.reason)")
-        }
+    /// How a service has ended.
+    struct End {
+        /// Another process has the root.
+        let isBusy: Bool
+        /// It has served other clients, which are gone.
+        let hasServed: Bool
+        let failure: any UserFacingError
+    }
+
+    /// Starts this program with other arguments. Throws if it cannot be started.
+    ///
+    /// - Parameters:
+    ///   - output: its stderr.
+    ///   - errors: reads what is written there.
+    init(_ arguments: [String], _ output: Descriptor, _ errors: any ServiceErrors) throws(Failure) {
+        self.errors = errors
         do throws(SystemError) {
             process = try ChildProcess(
                 CurrentProcess.executable, ["storage-rpc"] + arguments, output: nil, error: output, .session)
@@ -32,18 +31,82 @@ struct BackgroundService {
         }
     }
 
-    /// The reason why the service has ended; nil while it runs. Must not be read again after it was not nil.
-    var failure: Failure? {
-        guard process.hasEnded() else { return nil }
-        return Failure(message: lastError ?? "the service has ended at once; \(log) may say why")
+    /// Nil while it runs. Must not be read again after it was not nil.
+    var end: End? {
+        guard let exit = process.exitIfEnded() else { return nil }
+        errors.finish()
+        var status: Int32?
+        if case .status(let number) = exit { status = number }
+        let message = errors.last ?? "the service has ended at once\(errors.place.map { "; \($0) may say why" } ?? "")"
+        return End(
+            isBusy: status == ExitStatus.rootInUse, hasServed: status == 0,
+            failure: status == ExitStatus.usage ? UsageError(message: message) : Failure(message: message))
     }
 
-    /// The last line of the log that `Console.printError` has written.
-    private var lastError: String? {
-        var bytes = [UInt8](repeating: 0, count: 64 << 10)
-        let count = bytes.withUnsafeMutableBytes { try? OpenFile(log, .noLink).read(into: $0, at: logStart) }
-        let prefix = "storage-rpc: "
-        return String(decoding: bytes[..<(count ?? 0)], as: UTF8.self).split(separator: "\n")
-            .last { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+    /// It is the process that listens at the other end.
+    func isPeer(of socket: Descriptor) -> Bool { socket.peerProcess == process.id }
+
+    /// Its client has found it.
+    func isFound() { errors.isFound() }
+
+    /// Its client leaves it.
+    func leave() { errors.finish() }
+
+    /// Its client has no use for it.
+    func abandon() {
+        process.terminate()
+        errors.finish()
     }
+}
+
+/// Statuses of processes that those who start them understand.
+package enum ExitStatus {
+    /// The command line is invalid.
+    package static let usage: Int32 = 64
+    /// Another process has the root, and may release it.
+    package static let rootInUse: Int32 = 75
+}
+
+/// Reads what a service writes to stderr.
+protocol ServiceErrors {
+    /// A file that has more of it, for people.
+    var place: String? { get }
+    /// The last error that the service has told people.
+    var last: String? { get }
+    func isFound()
+    /// Shows what the service has written until now.
+    func finish()
+}
+
+/// A file that services append their stderr to.
+struct ServiceLog: ServiceErrors {
+    private let path: String
+    /// The size of the file before, in bytes.
+    private let start: Int64
+
+    /// A larger file is emptied. In bytes.
+    private static let largest: Int64 = 1 << 20
+
+    /// Throws if the file cannot be written.
+    static func open(_ path: String) throws(BackgroundService.Failure) -> (ServiceLog, Descriptor) {
+        do throws(SystemError) {
+            let file = try OpenFile(path, [.writing, .append, .create, .noLink])
+            if try file.status().size > largest { try? file.truncate(to: 0) }
+            return (ServiceLog(path: path, start: try file.status().size), try file.duplicate())
+        } catch {
+            throw BackgroundService.Failure(message: "\(path) cannot be written: \(error.reason)")
+        }
+    }
+
+    var place: String? { path }
+
+    var last: String? {
+        var bytes = [UInt8](repeating: 0, count: 64 << 10)
+        let count = bytes.withUnsafeMutableBytes { try? OpenFile(path, .noLink).read(into: $0, at: start) }
+        return String(decoding: bytes[..<(count ?? 0)], as: UTF8.self).split(separator: "\n")
+            .compactMap { Console.error(in: String($0)) }.last
+    }
+
+    func isFound() {}
+    func finish() {}
 }

@@ -126,6 +126,21 @@ package struct Client {
     /// Requests that are under way: a service on this machine is busy all the time.
     static let mostAtOnce = 32
 
+    /// The error that a service without room for the connection has sent, in place of any answer.
+    var complaint: Failure? { unheard.first { $0["error"] != nil }.map { Failure($0["error"]) } }
+
+    /// Sends nothing more, and returns when the service has closed the connection, or after the timeout or a signal.
+    func close(within timeout: Duration) {
+        let deadline = ContinuousClock.now + timeout
+        socket.endWriting()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
+        defer { buffer.deallocate() }
+        while case let rest = ContinuousClock.now.duration(to: deadline), rest > .zero {
+            let ready = Descriptor.waitUntilReadable(socket, signals, timeout: rest)
+            guard ready == (true, false), let count = try? socket.readBlocking(into: buffer), count > 0 else { return }
+        }
+    }
+
     private mutating func answer(to id: JSON, _ method: String) throws -> Result<JSON, Failure> {
         try Self.result(answer(in: [id], method))
     }

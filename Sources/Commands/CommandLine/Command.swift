@@ -9,8 +9,7 @@ package enum Command {
     case help(String)
     case version
     case serve(ServiceOptions)
-    /// `words` are the flags as they were given.
-    case connect(ServiceOptions, words: [String])
+    case connect(ServiceOptions)
     case client(ClientCommand, CommandOptions)
     case trace(file: String, CommandOptions)
     case backup(ServiceOptions, directory: String)
@@ -42,8 +41,11 @@ package enum Command {
                 for flag in try page.flags(for: word) {
                     try flag.take(&options, &line)
                     if flag.value != nil, !flag.isRepeatable { try options.once.add(flag.names[0], line) }
-                    if FlagGroup.shared.contains(where: { $0.has(word) }) {
-                        options.given.append(word)
+                    let isShared = FlagGroup.shared.contains { $0.has(word) }
+                    if isShared { options.given.append(word) }
+                    // Who starts a service waits for the root.
+                    if isShared || page.name == "connect", word != "--wait-for-root" {
+                        options.service.words += flag.value == nil ? [word] : [word, line.lastValue]
                     }
                 }
             case .word(""):
@@ -57,11 +59,7 @@ package enum Command {
                     ? "\(page.name) takes no \"\(rest.first ?? "")\"; try --help"
                     : "\(page.name) takes \(page.synopsis); try: storage-rpc help \(page.name)")
         }
-        if case .connect(let options, _) = command {
-            self = .connect(options, words: Array(words.dropFirst()))
-        } else {
-            self = command
-        }
+        self = command
     }
 }
 
@@ -194,11 +192,7 @@ package struct CommandOptions {
 
     /// Throws where a service that runs would have to be another one.
     package func checkFlags(ofServiceAt path: String) throws(UsageError) {
-        let harmless = [
-            "--root", "--bucket", "--engine", "--endpoint", "--allow-insecure", "--log-level", "--log-format",
-            "--wait-for-root",
-        ]
-        guard let flag = given.first(where: { !harmless.contains($0) }) else { return }
+        guard let flag = given.first(where: { !Self.harmless.contains($0) }) else { return }
         throw UsageError(message: "\(flag) is for a new service, but one runs already at \(path)")
     }
 
@@ -209,6 +203,14 @@ package struct CommandOptions {
         }
         throw UsageError(message: "\(flag) is for -r")
     }
+
+    /// A service that runs does what they ask for.
+    var hasOnlyHarmlessFlags: Bool { given.allSatisfy(Self.harmless.contains) }
+
+    private static let harmless = [
+        "--root", "--bucket", "--engine", "--endpoint", "--allow-insecure", "--log-level", "--log-format",
+        "--wait-for-root",
+    ]
 
     func checkClient() throws(UsageError) {
         if let socket = service.socket, let flag = given.first(where: { $0 != "--bucket" }) {

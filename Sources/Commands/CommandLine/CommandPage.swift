@@ -256,7 +256,7 @@ extension CommandPage {
 
     private static let service = [
         Flag("--idle-timeout", nil, "SECONDS", "end after so long without clients and tasks") { options, line in
-            options.service.idleTimeout = try line.number(in: 1...Int(Int32.max))
+            options.service.idleTimeout = try line.number(in: 0...Int(Int32.max))
         },
         Flag("--tasks", nil, "WHAT", "unfinished ones: pause (default), resume, forget") { options, line in
             options.service.tasks = try line.choice()
@@ -293,6 +293,7 @@ extension CommandPage {
         guard words.isEmpty else { return nil }
         try options.checkService()
         service.takesSocket = ServiceManager.givesSocket
+        service.mayBeAnother = service.isPlain && options.hasOnlyHarmlessFlags
         if !service.listens {
             guard service.idleTimeout == nil else {
                 throw UsageError(message: "--idle-timeout is for --socket and --shared; try --help")
@@ -311,7 +312,7 @@ extension CommandPage {
     ) { options, words in
         guard words.isEmpty else { return nil }
         try options.checkService()
-        return .connect(options.service, words: [])
+        return .connect(options.service)
     }
 
     static let backup = CommandPage(

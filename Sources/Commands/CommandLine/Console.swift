@@ -27,7 +27,7 @@ package enum Console {
     /// Prints a message to stderr, or drops it if stderr stays full for a second. Control characters are escaped even in
     /// a file: its reader may show it on a terminal.
     package static func printError(_ message: String) {
-        writeError("storage-rpc: \(message.hidingSecrets().safe)\n")
+        writeError("\(errorPrefix)\(message.hidingSecrets().safe)\n")
     }
 
     /// Prints an error to stderr, or with `--json` as a line of stdout.
@@ -50,14 +50,24 @@ package enum Console {
         ]
     }
 
+    /// The message of a line that `printError` has written. Nil for any other line.
+    static func error(in line: String) -> String? {
+        line.hasPrefix(errorPrefix) ? String(line.dropFirst(errorPrefix.count)) : nil
+    }
+
+    private static let errorPrefix = "storage-rpc: "
+
     /// Tells a person at a terminal what the program waits for.
     package static func tell(_ message: String) {
         if Descriptor.standardError.isTerminal { printError(message) }
     }
 
     /// Writes to stderr until it stays full for a second.
-    static func writeError(_ text: String) {
-        var rest = Array(text.utf8)[...]
+    static func writeError(_ text: String) { writeError(Array(text.utf8)) }
+
+    /// The same for lines of another process.
+    static func writeError(_ bytes: [UInt8]) {
+        var rest = bytes[...]
         while !rest.isEmpty, Descriptor.standardError.hasRoom(milliseconds: 1000),
             case .bytes(let count) = rest.withUnsafeBytes({ Descriptor.standardError.write($0) })
         { rest = rest.dropFirst(count) }

@@ -7,7 +7,7 @@ import Transfers
 /// How the service is set up.
 package struct ServiceOptions {
     package var stdio = false
-    /// The flags of the service, as they were given.
+    /// The flags of the service, as they were given, but for `--wait-for-root`.
     package var words: [String] = []
     package var socket: String?
     /// It listens on the root's own socket, as it does wherever it listens on another one.
@@ -57,6 +57,14 @@ package struct ServiceOptions {
     /// A service manager has opened the socket.
     package var takesSocket = false
     package var listens: Bool { socket != nil || isShared || takesSocket }
+    /// Its client may be served by the service that has the root, whose flags are others.
+    package var mayBeAnother = false
+
+    /// A service of the root for one client on stdio, without anything of its own.
+    var isPlain: Bool { listensBesides && gateway == nil && trace == nil && tasks == .pause }
+
+    /// It serves one client on stdio, and listens on the socket of its root, so that nobody has to wait for the root.
+    package var listensBesides: Bool { !listens && !harness && engine == .embedded }
 
     /// Takes `gs://NAME`, too.
     static func bucket(_ text: String) throws(UsageError) -> String {

@@ -1,15 +1,24 @@
 import Platform
 
 /// Copies bytes between this process's stdin and stdout and a service's socket.
-enum StreamProxy {
-    /// Ends the process when the service ends the connection, or nobody reads stdout any more. At the end of stdin the
-    /// service still answers pending requests.
+package enum StreamProxy {
     static func run(through socket: Descriptor) throws -> Never {
+        try run(through: socket, .standardInput, .standardOutput)
+    }
+
+    /// The same for streams that were taken.
+    package static func run(through socket: Descriptor, _ streams: StandardStreams) throws -> Never {
+        try run(through: socket, streams.input, streams.output)
+    }
+
+    /// Ends the process when the service ends the connection, or nobody reads the output any more. At the end of the input
+    /// the service still answers pending requests.
+    private static func run(through socket: Descriptor, _ input: Descriptor, _ output: Descriptor) throws -> Never {
         CurrentProcess.ignoreChildren()
         try startThread("relay") {
-            if copy(from: .standardInput, to: socket) { socket.endWriting() }
+            if copy(from: input, to: socket) { socket.endWriting() }
         }
-        _ = copy(from: socket, to: .standardOutput)
+        _ = copy(from: socket, to: output)
         CurrentProcess.exit(0)
     }
 

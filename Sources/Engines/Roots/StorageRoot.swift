@@ -6,6 +6,7 @@ import Synchronization
 /// The directory with the objects and tasks of one process at a time.
 ///
 ///     lock              who holds it
+///     socket            where its clients connect, while a process serves them
 ///     storage.sqlite3   buckets, objects, metadata, download tokens, the bytes of small objects; beside it its log, and
 ///                       a reserve of room, without which it could not be opened on a full disk
 ///     objects/ID        the bytes of larger objects, one file each
@@ -29,8 +30,8 @@ package final class StorageRoot: Sendable {
         package var isInUse = false
     }
 
-    /// Blocks at most `lockTimeout` seconds while another process holds the root. After one of them it calls `waits` with a
-    /// sentence.
+    /// Blocks at most `lockTimeout` seconds while another process holds the root. After one of them, and every 30 from then
+    /// on, it calls `waits` with a sentence.
     package init(
         _ path: String, lockTimeout: Int = 0, waits: (String) -> Void = { _ in }
     ) throws(OpenError) {
@@ -77,6 +78,9 @@ package final class StorageRoot: Sendable {
             try check()
         }
     }
+
+    /// The lock file is that of this process.
+    package var isLocked: Bool { (try? directory.status(of: "lock").inode) == lockInode }
 
     /// A lock on a removed file excludes no other process.
     private func checkLock() throws(StorageError) {
@@ -250,7 +254,11 @@ package final class StorageRoot: Sendable {
                     isInUse: true)
             }
             attempts -= 1
-            if attempts == lockTimeout * 100 - 100 { waits("waits for the root \(path), which \(holder(lock)) uses") }
+            let waited = lockTimeout - attempts / 100
+            if attempts % 100 == 0, waited % 30 == 1 {
+                let what = "the root \(path), which \(holderSince(lock)) uses"
+                waits(waited == 1 ? "waits for \(what)" : "has waited \(waited) s for \(what)")
+            }
             blockThread(milliseconds: 10)
         }
         // Only for messages: the lock itself decides, and no crash leaves it behind. Truncated after writing, because a
@@ -264,6 +272,16 @@ package final class StorageRoot: Sendable {
         let text = (try? lock.readAll(atMost: 32)) ?? []
         let digits = text.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         return digits.isEmpty ? "another process" : "process \(String(decoding: digits, as: UTF8.self))"
+    }
+
+    /// The process that holds a root, or held it last, and since when, for people. Nil where there is no root.
+    package static func holder(of path: String) -> String? {
+        (try? OpenFile(path, .directory)).flatMap { try? OpenFile("lock", .noLink, in: $0) }.map(holderSince)
+    }
+
+    private static func holderSince(_ lock: OpenFile) -> String {
+        guard let seconds = try? lock.status().modified.seconds else { return holder(lock) }
+        return "\(holder(lock)) (since \(Timestamp(microseconds: 0).advanced(by: .seconds(seconds)).rfc3339))"
     }
 
     /// Creates an empty file: SQLite gives its log the same permissions.

@@ -21,6 +21,7 @@ import Storage
     static func retry(_ task: Self, tokens: (any TokenSource)?, of transfers: Transfers) async throws -> Self?
 
     var id: String { get }
+    var hasEnded: Bool { get }
     /// Tasks are numbered in the order of their creation.
     var number: Int64 { get }
     func snapshot(for status: Status?) -> Snapshot
@@ -63,6 +64,8 @@ extension TransferTask: ControllableTask where Strategy: ListedStrategy {
     public static func retry(
         _ task: TransferTask, tokens: (any TokenSource)?, of transfers: Transfers
     ) async throws -> TransferTask? { try await transfers.retry(task, tokens: tokens) }
+
+    public var hasEnded: Bool { state.isFinished }
 
     public func resume(tokens: (any TokenSource)?) -> Bool { resume(tokens: tokens, replacesNewer: true) }
 }

@@ -64,6 +64,24 @@ package final class ServiceContext {
         connections.values.reduce(space?.busyRequests ?? 0) { $0 + $1.requests.busy }
     }
 
+    /// The tasks that pause when the connection ends that has started or resumed them last, by their ids.
+    private var pausing: [String: (owner: ObjectIdentifier, task: any ControllableTask)] = [:]
+
+    /// A client has started or resumed a task. It pauses with the connection if that wants it, and otherwise with none.
+    fileprivate func began(_ task: any ControllableTask, _ context: ConnectionContext) {
+        pausing[task.id] = context.pausesTasks ? (ObjectIdentifier(context), task) : nil
+        // Now and then those that have ended go.
+        if pausing.count.nonzeroBitCount == 1 { pausing = pausing.filter { !$0.value.task.hasEnded } }
+    }
+
+    fileprivate func pauseTasks(of context: ConnectionContext) {
+        let own = pausing.values.filter { $0.owner == ObjectIdentifier(context) }.map(\.task)
+        for task in own {
+            pausing[task.id] = nil
+            Loop.task { _ = try? await task.pause() }
+        }
+    }
+
     /// While this is true no message of a connection begins.
     package var isPaused = false {
         didSet { for connection in connections.values { connection.pause(isPaused) } }
@@ -108,6 +126,8 @@ package final class ConnectionContext: MethodContext {
     package internal(set) var clientName: String?
     var isShutDown = false
     var hasBegunTasks = false
+    /// The tasks that it has started or resumed pause when it ends.
+    var pausesTasks = false
     /// The tasks that end with it.
     private var streams: [DownloadTask] = []
     /// The streams that it has begun, or appended to, by their ids.
@@ -182,6 +202,9 @@ package final class ConnectionContext: MethodContext {
     }
     var requests: RequestCounts { peer?.requests ?? RequestCounts() }
 
+    /// Its client has started or resumed the task.
+    func began(_ task: any ControllableTask) { service.began(task, self) }
+
     /// A task that ends with the connection.
     func own(_ stream: DownloadTask) {
         streams.removeAll { $0.state.isFinished }
@@ -214,9 +237,11 @@ package final class ConnectionContext: MethodContext {
         if !gone.isEmpty { transfers.cancelStreams { gone.contains($0.id) } }
     }
 
-    /// Removes the observers of a connection that has ended. Its tasks continue, without those that it reads.
+    /// Removes the observers of a connection that has ended. Its tasks continue, without those that it reads, unless they
+    /// are to pause.
     package func leave() {
         endStreams()
+        service.pauseTasks(of: self)
         transfers.removeObservers(of: observers)
         service.remove(self)
     }

@@ -12,7 +12,7 @@ package struct ChildProcess: Sendable {
         case session
     }
 
-    private let id: Int32
+    package let id: Int32
 
     /// Starts a program; `arguments` begin with its name. Its stdin is empty, and it inherits no other descriptors.
     package init(
@@ -41,15 +41,22 @@ package struct ChildProcess: Sendable {
         while waitpid(id, &raw, 0) < 0 {
             if errno != EINTR { return nil }
         }
-        return raw & 0x7F == 0 ? .status(raw >> 8 & 0xFF) : .signal(raw & 0x7F)
+        return Exit(raw)
     }
 
     /// A description of a signal, for people.
     package static func name(ofSignal signal: Int32) -> String { String(cString: strsignal(signal)) }
 
-    /// Tells whether it has ended. Must not be called again after it has returned true.
-    package func hasEnded() -> Bool {
+    /// How it has ended; nil while it runs. Must not be called again after it was not nil.
+    package func exitIfEnded() -> Exit? {
         var raw: Int32 = 0
-        return waitpid(id, &raw, WNOHANG) != 0
+        return waitpid(id, &raw, WNOHANG) == 0 ? nil : Exit(raw)
     }
+
+    /// Asks it to end.
+    package func terminate() { Glibc.kill(id, SIGTERM) }
+}
+
+extension ChildProcess.Exit {
+    fileprivate init(_ raw: Int32) { self = raw & 0x7F == 0 ? .status(raw >> 8 & 0xFF) : .signal(raw & 0x7F) }
 }

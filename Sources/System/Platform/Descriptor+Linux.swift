@@ -39,9 +39,13 @@ extension Descriptor {
         return try? Descriptor(duplicating: raw)
     }
 
-    /// The umask of the process at the other end of a socket, as it is now. Nil if the system does not report it.
-    package var peerNewFilesMask: UInt32? {
+    /// The process at the other end of a socket: the one that has connected, or that listens. Nil if the system does not
+    /// report it.
+    package var peerProcess: Int32? {
         let process = csystem_peer_process(raw)
-        return process > 0 ? CurrentProcess.newFilesMask(of: process) : nil
+        return process > 0 ? process : nil
     }
+
+    /// The umask of that process, as it is now.
+    package var peerNewFilesMask: UInt32? { peerProcess.flatMap(CurrentProcess.newFilesMask) }
 }

@@ -41,9 +41,14 @@ public final class UnixListener: Sendable {
         return acceptor
     }
 
+    /// The socket file is the one that this listener has made.
+    public var isInPlace: Bool {
+        inode.map { $0 == (try? FileStatus(ofPath: path, followingLinks: false).inode) } ?? true
+    }
+
     /// Removes the socket file, unless another process has replaced it.
     public func removeFile() {
-        if let inode, inode == (try? FileStatus(ofPath: path, followingLinks: false).inode) { unlink(path) }
+        if inode != nil, isInPlace { unlink(path) }
     }
 
     /// Waits at most a second, so that no other lock keeps the service from starting.

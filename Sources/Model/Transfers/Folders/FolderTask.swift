@@ -202,6 +202,8 @@ import Storage
 extension FolderTask: ControllableTask, Observed {
     public nonisolated static var kind: String { "folder" }
 
+    public var hasEnded: Bool { state.isFinished }
+
     public static func task(_ id: String, of transfers: Transfers) throws(StorageError) -> FolderTask {
         try transfers.folders.task(id)
     }

@@ -46,7 +46,9 @@ struct Resume<Controlled: MethodTask>: TaskMethod {
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let task: Controlled = try await request.task(task)
         try task.checkEndpoint()
-        return accepted(task.resume(tokens: request.context.tokens), task)
+        let isResumed = task.resume(tokens: request.context.tokens)
+        if isResumed { request.context.began(task) }
+        return accepted(isResumed, task)
     }
 }
 
@@ -58,6 +60,7 @@ struct RetryTask<Controlled: MethodTask>: TaskMethod {
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let task: Controlled = try await request.task(task)
         let running = try await Controlled.retry(task, tokens: request.context.tokens, of: request.context.transfers)
+        if let running { request.context.began(running) }
         return accepted(running != nil, running ?? task)
     }
 }

@@ -8,6 +8,8 @@ import Transfers
 struct StartOptions: Sendable {
     let observe: [Status]
     let wait: Bool
+    /// The task waits for the client.
+    private let isStream: Bool
 
     /// The client learns of the task when it has ended.
     var isAwaited: Bool { wait && observe.isEmpty }
@@ -15,11 +17,12 @@ struct StartOptions: Sendable {
     init(_ params: inout Params) throws(RPCError) {
         observe = try params.statuses("observe")
         wait = try params.optionalBool("wait") ?? false
+        isStream = false
     }
 
     /// Of a method that has no `wait`: its task waits for the client.
     init(observing params: inout Params) throws(RPCError) {
-        (observe, wait) = (try params.statuses("observe"), false)
+        (observe, wait, isStream) = (try params.statuses("observe"), false, true)
     }
 
     /// Makes a task if its observers and the wait are within the limits. It starts after the reply, so that events
@@ -38,6 +41,7 @@ struct StartOptions: Sendable {
             throw error
         }
         context.hasBegunTasks = true
+        if !wait, !isStream { context.began(task) }
         let started = Started(task: task, snapshot: task.snapshot(), observers: observers)
         guard wait else { return started }
         started.didReply(in: context)

@@ -1,0 +1,96 @@
+import JSONText
+import Platform
+import Roots
+import Storage
+
+/// Finds the service of a root at its socket, and starts one where none listens.
+///
+///     client                              service of the root
+///       looks for ROOT/socket ---- none ------> started, in a session of its own
+///       initialize, to see who answers -------> answer
+struct RootService {
+    /// What a client has found.
+    struct Found {
+        var client: Client
+        /// That of `initialize`.
+        let answer: JSON
+        /// Nil where another process has started it.
+        let started: BackgroundService?
+    }
+
+    /// The service has no room for another connection.
+    struct Refusal: UserFacingError { let message: String }
+
+    let path: String
+    /// The directory that the service locks.
+    let root: String
+    /// In seconds: how long to wait for a process that has the root, and listens nowhere.
+    let timeout: Int
+    let isQuiet: Bool
+    let signals: Descriptor?
+    let client: (Descriptor) -> Client
+    /// The params of `initialize`.
+    let introduction: (_ isStarted: Bool) -> JSON
+    let start: () throws -> BackgroundService
+    private var started: BackgroundService?
+
+    /// How long a service that ends, or has no room, is waited for.
+    private static let patience = Duration.seconds(5)
+    /// The longest time between two attempts to start a service.
+    private static let longestPause = Duration.milliseconds(500)
+
+    init(
+        path: String, root: String, timeout: Int, isQuiet: Bool, signals: Descriptor?,
+        client: @escaping (Descriptor) -> Client, introduction: @escaping (_ isStarted: Bool) -> JSON,
+        start: @escaping () throws -> BackgroundService
+    ) {
+        (self.path, self.root, self.timeout, self.isQuiet, self.signals) = (path, root, timeout, isQuiet, signals)
+        (self.client, self.introduction, self.start) = (client, introduction, start)
+    }
+
+    /// Throws the reason why no service can be started, and `Client.Interruption` after a signal.
+    mutating func find() throws -> Found {
+        defer { started?.abandon() }
+        let began = ContinuousClock.now
+        var (due, pause, patience) = (began, Duration.milliseconds(10), Patience())
+        while true {
+            // Read first: if another service was faster, it listens by now.
+            let end = started?.end
+            if end != nil { started = nil }
+            do {
+                if let found = try reach(mayWait: began.duration(to: .now) < Self.patience) { return found }
+            } catch is ConnectFailure {
+                if let end {
+                    guard end.hasServed || end.isBusy && began.duration(to: .now) < .seconds(timeout) else {
+                        throw end.failure
+                    }
+                    if end.isBusy {
+                        due = .now + pause
+                        pause = min(pause * 2, Self.longestPause)
+                    }
+                }
+                if started == nil, ContinuousClock.now >= due { started = try start() }
+            }
+            if !isQuiet, let line = patience.line("the root \(root)\(holder)") { Console.printError(line) }
+            try Client.pause(.zero, signals)
+        }
+    }
+
+    private var holder: String { StorageRoot.holder(of: root).map { ", which \($0) uses" } ?? "" }
+
+    /// Returns nil if the service ends before it answers.
+    private mutating func reach(mayWait: Bool) throws -> Found? {
+        let socket = try connectUnixSocket(path)
+        let own = started.flatMap { $0.isPeer(of: socket) ? $0 : nil }
+        var client = client(socket)
+        do {
+            let answer = try client.call("initialize", introduction(own != nil))
+            if own != nil { started = nil }
+            own?.isFound()
+            return Found(client: client, answer: answer, started: own)
+        } catch let failure as Client.Failure {
+            if mayWait { return nil }
+            throw Refusal(message: client.complaint?.message ?? failure.message)
+        }
+    }
+}
