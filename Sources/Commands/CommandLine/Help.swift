@@ -19,8 +19,7 @@ package enum Help {
 
             REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket. To begin with:
               storage-rpc put README.md docs/README.md
-            More: storage-rpc help COMMAND, copying, patterns, metadata, storage,
-            credentials, bounds.
+            More: help COMMAND, copying, patterns, metadata, storage, credentials, bounds.
             Exit status: 0 done, 1 failed, 64 invalid command line, 130 interrupted.
             """
     }
