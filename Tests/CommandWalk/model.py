@@ -57,10 +57,14 @@ class World:
         self.buckets |= {bucket for bucket, _ in self.objects}
         flags, words = words[1:words.index("--")], words[words.index("--") + 1:]
         self.recursive, self.exact = "-r" in flags, "--exact" in flags
+        self.is_sure, self.keeps, self.is_dry = "-y" in flags, "--no-clobber" in flags, "-n" in flags
+        before = dict(self.objects)
         try:
             if "" in words:
                 raise Refused("an empty argument")
             getattr(self, verb)(words)
+            if self.is_dry:
+                self.objects = before
         except (Refused, Missing) as error:
             self.reason = str(error)
             return 1
@@ -365,6 +369,8 @@ class World:
             if item not in self.objects:
                 self.failed += 1
                 continue
+            if self.keeps and target in self.objects:
+                continue
             self.objects[target] = self.objects[item]
             if moves:
                 del self.objects[item]
@@ -379,8 +385,10 @@ class World:
         self.cp(words, moves=True)
 
     def rm(self, words):
-        found = {}
-        for source in self.all_sources(words):
+        found, sources = {}, self.all_sources(words)
+        if not self.is_sure and not self.is_dry and any(not source.get("folder", (0, 1))[1] for source in sources):
+            raise Refused("a whole bucket without -y")
+        for source in sources:
             for item in ([source["itself"]] if source["itself"] else []) + list(source["members"] or {}):
                 found[item] = True
         for item in found:

@@ -104,8 +104,8 @@ import Testing
         }
         #expect(await sh("$S stat gs://default-bucket").text.contains("'gs://default-bucket/*' is what is in it"))
         #expect(await sh("$S ls gs://default-bucket/").text == "a\nb/\n")
-        #expect(await sh("$S rm -r gs://default-bucket; $S ls").text == "2 removed\n")
-        #expect(await sh("$S rm -r gs://default-bucket").text == "0 removed\n")
+        #expect(await sh("$S rm -r -y gs://default-bucket; $S ls").text == "2 removed\n")
+        #expect(await sh("$S rm -r -y gs://default-bucket").text == "0 removed\n")
     }
 
     @Test func `A folder with its slash is not the object of that name`() async {

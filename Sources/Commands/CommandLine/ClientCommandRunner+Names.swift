@@ -208,6 +208,11 @@ extension ClientCommandRunner {
         return true
     }
 
+    /// Throws the error of the service where there is no object of just this name.
+    func checkThere(_ object: Reference) throws {
+        _ = try client.call("reference/getMetadata", ["reference": object.json])
+    }
+
     /// There is an object below it.
     ///
     /// - Parameter needsBucket: throws where the bucket never had an object.

@@ -23,7 +23,10 @@ extension ClientCommandRunner {
     func set(_ texts: [String]) throws {
         let change = metadata ?? .null
         try forEachObject(texts) { object in
-            if self.options.isDryRun { return try self.tellPlan("change", object.url) }
+            if self.options.isDryRun {
+                try self.checkThere(object)
+                return try self.tellPlan("change", object.url)
+            }
             let params: [JSON.Member] = [
                 .init(key: "reference", value: object.json), .init(key: "metadata", value: change),
             ]
@@ -115,13 +118,18 @@ extension ClientCommandRunner {
         let isTree = options.isRecursive || sources.contains { $0.isMatch }
         var seen: Set<Reference> = []
         let found = sources.flatMap(\.items).filter { seen.insert($0).inserted }
+        let isOnly = found.count == 1 && texts.count == 1
         if options.isDryRun {
-            for object in found { try tellPlan("remove", object.url) }
+            for object in found {
+                try attempt(orFail: isOnly) {
+                    if !isTree { try self.checkThere(object) }
+                    try self.tellPlan("remove", object.url)
+                }
+            }
             return
         }
         if isTree { try confirm(texts, found.count, buckets: sources.compactMap(\.folder).filter(\.isRoot)) }
         var removed = 0
-        let isOnly = found.count == 1 && texts.count == 1
         for start in stride(from: 0, to: found.count, by: 256) {
             try remove(found[start..<min(start + 256, found.count)], &removed, isOnly: isOnly)
         }

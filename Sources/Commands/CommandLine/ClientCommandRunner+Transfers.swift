@@ -213,10 +213,13 @@ extension ClientCommandRunner {
 
     private func tellPlan(of copies: [CopyPlan<Reference, Reference>.Copy], moves: Bool) throws {
         for copy in copies {
-            if options.noClobber, try isThere(copy.target) {
-                try tellSkipped(copy.target.url)
-            } else {
-                try tellPlan(moves ? "move" : "copy", copy.source.url, copy.target.url)
+            try attempt(orFail: !transfers.areMany) {
+                if copy.folder == nil { try self.checkThere(copy.source) }
+                if self.options.noClobber, try self.isThere(copy.target) {
+                    try self.tellSkipped(copy.target.url)
+                } else {
+                    try self.tellPlan(moves ? "move" : "copy", copy.source.url, copy.target.url)
+                }
             }
         }
     }

@@ -22,8 +22,9 @@ struct TreeTransfer {
 extension ClientCommandRunner {
     func putTree(_ directory: String, _ folder: Reference) throws {
         var tree = TreeTransfer(
-            method: "reference/putDirectory", members: treeParams(folder, directory) + metadataParams,
-            directory: directory, folder: folder)
+            method: "reference/putDirectory",
+            members: treeParams(folder, directory, skips: metadata == nil) + metadataParams, directory: directory,
+            folder: folder)
         tree.followsLinks = true
         try transfer(tree)
     }
@@ -55,10 +56,7 @@ extension ClientCommandRunner {
                 throw UsageError(message: "sync does not write to \"\(directory)\", which is the whole machine")
             }
         }
-        let flags: [JSON.Member] =
-            [.init(key: "changed", value: true)]
-            + (options.readsAll ? [] : [.init(key: "trustTimes", value: true)])
-            + (options.deletes ? [.init(key: "delete", value: true)] : [])
+        let flags: [JSON.Member] = options.deletes ? [.init(key: "delete", value: true)] : []
         try transfer(
             TreeTransfer(
                 method: isUpload ? "reference/putDirectory" : "reference/writeToDirectory",
@@ -74,19 +72,23 @@ extension ClientCommandRunner {
         return try folder(text) ?? reference
     }
 
-    private func treeParams(_ folder: Reference, _ directory: String) -> [JSON.Member] {
+    /// - Parameter skips: a file that is there with the same bytes is not transferred.
+    private func treeParams(_ folder: Reference, _ directory: String, skips: Bool = true) -> [JSON.Member] {
         func patterns(_ key: String, _ texts: [String]) -> [JSON.Member] {
             texts.isEmpty ? [] : [.init(key: key, value: .array(texts.map(JSON.string)))]
         }
         return [
             .init(key: "reference", value: folder.json), .init(key: "directory", value: .string(absolute(directory))),
         ] + patterns("include", options.include) + patterns("exclude", options.exclude) + writeParams
+            + (skips ? [.init(key: "changed", value: true)] : [])
+            + (skips && !options.readsAll ? [.init(key: "trustTimes", value: true)] : [])
             + (options.atOnce.map { [.init(key: "atOnce", value: JSON(Int64($0)))] } ?? [])
     }
 
     private func transfer(_ tree: TreeTransfer) throws {
         if options.isDryRun { return try tellPlan(of: tree) }
-        try transfer(tree, isRest: try unfinishedKeys().contains(Self.key(tree.method, tree.rest)))
+        try transfer(
+            tree, isRest: tree.rest.count > tree.members.count && unfinishedKeys().contains(Self.key(tree.method, tree.rest)))
     }
 
     /// A task that goes on transfers what was there when an earlier command began it. What was changed since then is the

@@ -159,7 +159,7 @@ extension CommandPage {
             "hash", "REFERENCE...|FILE...", "show MD5 and CRC32C of objects, or of files",
             [
                 "Shows the MD5 and the CRC32C of objects, as they are stored, or with --local of",
-                "files: in hexadecimal digits, and in Base64. \(reference)", patterns,
+                "files: in hexadecimal digits, and in Base64.", reference, patterns,
             ], [Flag("--local", "files of this machine; - is standard input", \.isLocal), exact],
             ["hash docs/a.txt", "hash --local a.txt"]
         ) { options, words in
@@ -167,9 +167,10 @@ extension CommandPage {
             return words.isEmpty ? nil : .hash(words)
         },
         client(
-            "set", "REFERENCE...", "change metadata", ["Changes the metadata of objects.", reference, patterns],
-            FlagGroup.contents + [removal, dryRun, verbose] + FlagGroup.preconditions + [exact],
-            ["set photos/a.jpg --cache-control no-store --custom by=me"]
+            "set", "REFERENCE...", "change metadata",
+            ["Changes the metadata of objects: what help metadata lists.", reference, patterns],
+            [removal, dryRun, verbose, exact], ["set photos/a.jpg --cache-control no-store --custom by=me"],
+            takesMetadata: true
         ) { options, words in
             guard !(options.metadata.isEmpty && options.customMetadata.isEmpty) else {
                 throw UsageError(message: "set needs something to change, such as --content-type TYPE")
@@ -204,9 +205,9 @@ extension CommandPage {
             ],
             [
                 recursive("all objects below a folder; asks on a terminal"),
-                Flag("--yes", "-y", "do not ask; a bucket needs it if no terminal is there", \.isSure),
+                Flag("--yes", "-y", "do not ask; in scripts a bucket needs it", \.isSure),
             ] + filters + [dryRun, atOnce, verbose] + FlagGroup.preconditions + [exact],
-            ["rm docs/a.txt", "rm -r gs://my-bucket/tmp"]
+            ["rm -r gs://my-bucket/tmp"]
         ) { options, words in
             try options.checkFilter()
             return words.isEmpty ? nil : .rm(words)

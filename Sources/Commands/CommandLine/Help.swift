@@ -19,8 +19,7 @@ package enum Help {
 
             REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket. To begin with:
               storage-rpc put README.md docs/README.md
-            More: storage-rpc help COMMAND, copying, patterns, metadata, storage,
-            credentials, bounds.
+            More: help COMMAND, copying, patterns, metadata, storage, credentials, bounds.
             Exit status: 0 done, 1 failed, 64 invalid command line, 130 interrupted.
             """
     }
@@ -56,8 +55,9 @@ package enum Help {
 
         Refused, before the first byte is written, are folders without -r, two sources
         of one name, a folder into itself, and a file that another copy still needs.
-        put -r follows links to files. Other links, pipes and devices, and names that
-        no file can have, are named and left out, with status 1. sync follows no link.
+        put -r and get -r leave out what is there with the same bytes; put -r with flags
+        of metadata does not. put -r follows links to files. Other links, pipes, devices
+        and names that no file can have are named and left out, with status 1.
         """
 
     static let patterns = """
