@@ -102,29 +102,26 @@ package struct Client {
         try answer(to: say(method, params), method).get()
     }
 
-    /// The answers to many requests, in their order. At most so many are under way.
+    /// The answers to many requests, in their order.
+    ///
+    /// - Parameter atOnce: the most that are under way.
     mutating func callAll(
-        _ method: String, _ params: [JSON], atOnce: Int = Self.mostAtOnce
+        _ method: String, _ params: [JSON], atOnce: Int = 32
     ) throws -> [Result<JSON, Failure>] {
-        var (ids, sent): ([JSON], Int) = ([], 0)
-        var places: [Int64: Int] = [:]
+        var (places, sent): ([Int64: Int], Int) = ([:], 0)
         var answers: [Result<JSON, Failure>?] = params.map { _ in nil }
-        while sent < params.count || !ids.isEmpty {
-            while sent < params.count, ids.count < atOnce {
-                let id = try say(method, params[sent])
-                ids.append(id)
-                if let number = id.number?.int64 { places[number] = sent }
+        while sent < params.count || !places.isEmpty {
+            while sent < params.count, places.count < atOnce {
+                try say(method, params[sent])
+                places[lastID] = sent
                 sent += 1
             }
-            let message = try answer(in: ids, method)
-            ids.removeAll { $0 == message["id"] }
-            if let id = message["id"]?.number?.int64, let place = places[id] { answers[place] = Self.result(message) }
+            let message = try answer(method) { places[$0] != nil }
+            guard let id = message["id"]?.number?.int64, let place = places.removeValue(forKey: id) else { continue }
+            answers[place] = Self.result(message)
         }
         return answers.compactMap { $0 }
     }
-
-    /// Requests that are under way: a service on this machine is busy all the time.
-    static let mostAtOnce = 32
 
     /// The error that a service without room for the connection has sent, in place of any answer.
     var complaint: Failure? { unheard.first { $0["error"] != nil }.map { Failure($0["error"]) } }
@@ -142,17 +139,18 @@ package struct Client {
     }
 
     private mutating func answer(to id: JSON, _ method: String) throws -> Result<JSON, Failure> {
-        try Self.result(answer(in: [id], method))
+        let id = id.number?.int64
+        return try Self.result(answer(method) { $0 == id })
     }
 
-    private mutating func answer(in ids: [JSON], _ method: String) throws -> JSON {
+    private mutating func answer(_ method: String, isExpected: (_ id: Int64) -> Bool) throws -> JSON {
         var patience = Patience()
         while true {
             switch try receive(within: .seconds(1)) {
             case nil: if !isQuiet, let line = patience.line("the answer to \(method)") { Console.printError(line) }
             case .interrupted(let interruption): throw interruption
             case .message(let message):
-                if let id = message["id"], ids.contains(id) { return message }
+                if let id = message["id"]?.number?.int64, isExpected(id) { return message }
                 unheard.append(message)
             }
         }

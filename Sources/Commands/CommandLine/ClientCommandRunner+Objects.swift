@@ -130,8 +130,8 @@ extension ClientCommandRunner {
         }
         if isTree { try confirm(texts, found.count, buckets: sources.compactMap(\.folder).filter(\.isRoot)) }
         var removed = 0
-        for start in stride(from: 0, to: found.count, by: 256) {
-            try remove(found[start..<min(start + 256, found.count)], &removed, isOnly: isOnly)
+        for start in stride(from: 0, to: found.count, by: 1024) {
+            try remove(found[start..<min(start + 1024, found.count)], &removed, isOnly: isOnly)
         }
         if isTree, !options.isQuiet, !options.json { Console.writeError("\(removed) removed\n") }
         if failures > 0, !isTree {
@@ -144,7 +144,7 @@ extension ClientCommandRunner {
     private func remove(_ objects: ArraySlice<Reference>, _ removed: inout Int, isOnly: Bool) throws {
         let results = try client.callAll(
             "reference/delete", objects.map { bound([.init(key: "reference", value: $0.json)]) },
-            atOnce: options.atOnce ?? Client.mostAtOnce)
+            atOnce: atOnce)
         for (object, result) in zip(objects, results) {
             try attempt(orFail: isOnly) {
                 _ = try result.get()

@@ -62,7 +62,7 @@ extension ClientCommandRunner {
                 metadata, "\(reference.url)  \(Self.size(metadata))" + (self.transfers.areSeveral ? "" : self.place))
         }
         transfer.failed = { error, _ in try self.isSkipped(error, reference) }
-        if let size, size <= Self.largestWhole, options.service.engine == .embedded, options.service.socket == nil {
+        if let size, size <= Self.largestWhole, isEmbedded {
             try startWhole("reference/putFile", members, transfer)
         } else {
             try startKeyed("reference/putFile", members, transfer)
@@ -186,8 +186,8 @@ extension ClientCommandRunner {
         if options.isDryRun { return try tellPlan(of: plan.copies, moves: moves) }
         transfers.areSeveral = plan.copies.count > 1
         // The engine embedded copies in one step, whatever the size.
-        let isOneStep = options.service.engine == .embedded && options.service.socket == nil
-        if isOneStep { transfers.limit = options.atOnce ?? Client.mostAtOnce }
+        let isOneStep = isEmbedded
+        if isOneStep { transfers.limit = atOnce }
         let method = moves ? "reference/move" : "reference/copy"
         let showsEach = plan.copies.count <= Self.mostShown || options.isVerbose || options.json
         for copy in plan.copies {

@@ -83,6 +83,12 @@ package final class ClientCommandRunner {
         return members.isEmpty ? nil : .object(members)
     }
 
+    /// The engine is known to be the one of this machine.
+    var isEmbedded: Bool { options.service.engine == .embedded && options.service.socket == nil }
+
+    /// Short requests that are under way. The engine embedded syncs all once that have come meanwhile.
+    var atOnce: Int { options.atOnce ?? (isEmbedded ? 256 : 32) }
+
     /// Goes on after an answer of the service that is an error, where there is more to do.
     func attempt(orFail isLast: Bool, _ body: () throws -> Void) throws {
         do { try body() } catch let failure as Client.Failure where failure.isAnswer && !isLast { fail(failure) }

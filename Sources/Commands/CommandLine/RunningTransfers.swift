@@ -84,7 +84,7 @@ struct RunningTransfers {
 
     mutating func end(_ task: String) {
         running[task] = nil
-        order.removeAll { $0 == task }
+        if let place = order.firstIndex(of: task) { order.remove(at: place) }
     }
 
     mutating func pause(_ task: String) {
