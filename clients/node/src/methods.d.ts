@@ -218,6 +218,10 @@ export interface Snapshot {
   source?: Reference;
   /** Whether the source goes. Absent for a task that has none. */
   isMove?: boolean;
+  /** The name that its client has given it; absent if there is none. */
+  key?: string;
+  /** True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent. */
+  continued?: boolean;
 }
 
 /**
@@ -364,6 +368,10 @@ export interface FolderSnapshot {
   directory?: string;
   /** True for a task that changes nothing; otherwise absent. */
   dryRun?: boolean;
+  /** The name that its client has given it; absent if there is none. */
+  key?: string;
+  /** True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent. */
+  continued?: boolean;
   /**
    * The first 20 items that have failed or are refused, and why; absent if there are none. `folderTask/items` lists
    * all.
@@ -702,6 +710,7 @@ export interface Methods {
       metadata?: MetadataWrite;
       ifGenerationMatch?: Precondition;
       ifMetagenerationMatch?: Precondition;
+      key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;
     };
@@ -831,6 +840,7 @@ export interface Methods {
     params: {
       reference: ReferenceParam;
       file: string;
+      key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;
     };
@@ -847,6 +857,8 @@ export interface Methods {
       dryRun?: boolean;
       metadata?: MetadataWrite;
       ifGenerationMatch?: Precondition;
+      atOnce?: number;
+      key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;
     };
@@ -862,6 +874,8 @@ export interface Methods {
       delete?: boolean;
       dryRun?: boolean;
       ifGenerationMatch?: Precondition;
+      atOnce?: number;
+      key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;
     };
@@ -874,6 +888,7 @@ export interface Methods {
       exclude?: string[];
       everything?: boolean;
       dryRun?: boolean;
+      atOnce?: number;
       observe?: Status[] | boolean;
       wait?: boolean;
     };
