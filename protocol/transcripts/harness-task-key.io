@@ -15,7 +15,7 @@
 >> {"jsonrpc": "2.0", "id": 4, "method": "reference/putFile", "params": {"reference": "gs://b/film.mov", "file": "{files}/film.mov", "key": "film"}}
 << {"jsonrpc": "2.0", "id": 4, "result": {"task": "<task>", "state": "running", "progress": {"completedUnitCount": 1048576, "totalUnitCount": 2621440, "fractionCompleted": 0.4}, "key": "film", "continued": true, "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 5, "method": "reference/putFile", "params": {"reference": "gs://b/film.mov", "file": "{files}/other.mov", "metadata": {"contentType": "video/mp4"}, "key": "film"}}
-<< {"jsonrpc": "2.0", "id": 5, "error": {"code": -13050, "message": "Task <task> has the key \"film\" and has not ended, but was begun with another value of: file, metadata.", "data": {"name": "invalidArgument", "param": "key", "retryable": false}}}
+<< {"jsonrpc": "2.0", "id": 5, "error": {"code": -13050, "message": "<any>", "data": {"name": "invalidArgument", "param": "key", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 6, "method": "reference/putFile", "params": {"reference": "gs://b/film.mov", "file": "{files}/film.mov", "key": ""}}
 << {"jsonrpc": "2.0", "id": 6, "error": {"code": -32602, "data": {"param": "key", "...": "..."}, "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 7, "method": "uploadTask/pause", "params": {"task": "<task>"}}

@@ -88,8 +88,11 @@ public struct TransferLog: Sendable {
         bytesInMemory += held?.count ?? 0
         tasks[task.id] = task
         if task.endpoint != nil { unfinishedElsewhere += 1 }
-        if let key = task.key, task.endpoint == nil { ids[key] = task.id }
-        if task.state.isFinished { finish(task) }
+        if task.state.isFinished {
+            finish(task)
+        } else if let key = task.key, task.endpoint == nil {
+            ids[key] = task.id
+        }
         return task
     }
 

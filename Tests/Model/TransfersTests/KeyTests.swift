@@ -104,9 +104,9 @@ import Testing
         var other = FileIdentity.ofSize(20)
         other.modifiedSeconds = 2
         stage.backend.inspection = .success(other)
-        async let request = put()
-        try await until { old.state == .cancelled || old.machine.taskState != .running }
         let session = try #require(old.session as? ScriptedSession)
+        async let request = put()
+        try await until { session.aborts > 0 }
         session.answer(.aborted)
         let new = try await request
         #expect(!new.isContinued && new.task !== old && old.state == .cancelled)
@@ -120,7 +120,11 @@ import Testing
         #expect(again.isContinued && again.task.id == made.id)
         #expect(again.task.snapshot().progress.completedUnitCount == 2 && again.task.state == .paused)
         _ = try await again.task.cancel()
-        let last = try await next.afterCrash()
+        let other = try await put(in: next).task
+        let afterwards = try await next.afterCrash()
+        #expect(try await put(in: afterwards).task.id == other.id, "the key is not that of the ended task")
+        _ = try await afterwards.transfers.uploads.task(other.id).cancel()
+        let last = try await afterwards.afterCrash()
         #expect(try last.transfers.uploads.task(made.id).snapshot().key == "k")
         #expect(try await !put(in: last).isContinued)
     }
