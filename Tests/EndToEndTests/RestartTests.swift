@@ -114,6 +114,59 @@ import Testing
     }
 
     @Test(arguments: remotes)
+    func `The same request with a key goes on with the task after a kill`(
+        engine: RestartableService.Engine
+    ) async throws {
+        try await RestartableService.run(engine) { program in
+            let held = Signal()
+            defer { held.fire() }
+            let file = try program.write(noise(600_000), to: "source")
+            let params: JSON = ["reference": "gs://default-bucket/a", "file": .string(file), "key": "k"]
+            program.fixture?.faults = [.init(.byte(300_000), .stall(until: held))]
+            try program.start()
+            let task = try program.call("reference/putFile", params)
+            try program.until { $0.unfired.isEmpty }
+            try program.kill()
+            held.fire()
+            try program.start()
+            let again = try program.call("reference/putFile", params)
+            #expect(again.id == task.id && again.state == "paused" && again["continued"]?.bool == true)
+            let end = try program.call("uploadTask/wait", ["task": .string(task.id)])
+            #expect(end.state == "success" && end["key"]?.string == "k" && end["continued"] == nil)
+            #expect(program.fixture?.log.sessions.count == 1)
+            let ended = try program.call("uploadTask/snapshot", ["task": .string(task.id)])
+            try program.kill()
+            try program.start()
+            #expect(try program.call("uploadTask/snapshot", ["task": .string(task.id)]) == ended)
+            try program.terminate()
+        }
+    }
+
+    @Test(arguments: RestartableService.Engine.allCases)
+    func `A folder with a key goes on after a kill, and its key is free after the end`(
+        engine: RestartableService.Engine
+    ) async throws {
+        try await RestartableService.run(engine) { program in
+            try FileManager.default.createDirectory(atPath: program.path("site"), withIntermediateDirectories: true)
+            for number in 0..<200 { _ = try program.write(noise(1000), to: "site/\(number)") }
+            let params: JSON = [
+                "reference": "gs://default-bucket/site", "directory": .string(program.path("site")), "key": "k",
+            ]
+            try program.start()
+            let task = try program.call("reference/putDirectory", params)
+            try program.kill()
+            try program.start()
+            let waiting: JSON = .object((params.object ?? []) + [.init(key: "wait", value: true)])
+            let end = try program.call("reference/putDirectory", waiting)
+            #expect(end.id == task.id && end.state == "success" && end["continued"]?.bool == true)
+            #expect(end["files"]?["completed"]?.number?.int64 == 200 && end["key"]?.string == "k")
+            let next = try program.call("reference/putDirectory", waiting)
+            #expect(next.id != task.id && next["continued"] == nil)
+            try program.terminate()
+        }
+    }
+
+    @Test(arguments: remotes)
     func `With --tasks resume unfinished tasks continue at the start`(engine: RestartableService.Engine) async throws {
         try await RestartableService.run(engine) { program in
             let held = Signal()

@@ -12,8 +12,12 @@ package final class ScriptedBackend: Backend {
     package let chunkSizes: ChunkSizes
     package let takesAnyPiece: Bool
     package var downloadsAtOnce: Int { uploadsAtOnce }
+    private let inspected: Mutex<Result<FileIdentity, StorageError>>
     /// What `inspect` says of every file.
-    package let inspection: Result<FileIdentity, StorageError>
+    package var inspection: Result<FileIdentity, StorageError> {
+        get { inspected.withLock { $0 } }
+        set { inspected.withLock { $0 = newValue } }
+    }
     /// What it knows about objects: nothing, where the test does not say.
     package typealias Describe = @Sendable (Reference, Caller) async throws(StorageError) -> ObjectMetadata
     private let describe: Describe
@@ -47,7 +51,7 @@ package final class ScriptedBackend: Backend {
         self.oneRequestLimit = oneRequestLimit
         self.chunkSizes = chunkSizes
         self.takesAnyPiece = takesAnyPiece
-        self.inspection = inspection
+        inspected = Mutex(inspection)
     }
 
     /// Those whose session nobody has taken yet.

@@ -146,6 +146,18 @@ export interface UploadOptions extends TaskOptions {
   ifMetagenerationMatch?: said.Precondition;
 }
 
+export interface KeyOptions {
+  /**
+   * A name for the task: while one with this key has not ended, the same call goes on with it, and its first snapshot has
+   * `continued`.
+   */
+  key?: string;
+}
+
+export interface PutFileOptions extends UploadOptions, KeyOptions {}
+
+export interface WriteToFileOptions extends TaskOptions, KeyOptions {}
+
 export interface CopyOptions extends UploadOptions {
   /** The generation that the object that is copied must have. */
   ifSourceGenerationMatch?: said.Precondition;
@@ -174,9 +186,11 @@ export interface DeleteAllOptions extends TaskOptions<FolderSnapshot> {
   everything?: boolean;
   /** Changes nothing; `items()` of the task tells what would be done. */
   dryRun?: boolean;
+  /** The most files at a time, 1 to 64. */
+  atOnce?: number;
 }
 
-export interface FolderOptions extends Omit<DeleteAllOptions, "everything"> {
+export interface FolderOptions extends Omit<DeleteAllOptions, "everything">, KeyOptions {
   /** Skips a file whose target has the same size and checksum. */
   changed?: boolean;
   /** Deletes what the target has and the source has not, after everything else has succeeded. */
@@ -213,13 +227,13 @@ export class Reference extends ReferenceMethods {
   /** Starts to upload bytes, or a text as UTF-8. */
   putData(data: ArrayBufferView | ArrayBuffer | string, options?: UploadOptions): UploadTask;
   /** Starts to upload a local file: a path, or a `file:` URL, also as a string. */
-  putFile(file: string | FileURL, options?: UploadOptions): UploadTask;
+  putFile(file: string | FileURL, options?: PutFileOptions): UploadTask;
   /** Starts to make another object of this one, with its metadata or with `metadata`. `to` may be a `gs://` URL. */
   copy(to: Reference | string, options?: CopyOptions): UploadTask;
   /** The same; then this object is deleted, unless it has changed meanwhile. */
   move(to: Reference | string, options?: CopyOptions): UploadTask;
   /** Starts to download to a local file, which appears or is replaced once all bytes have arrived. */
-  writeToFile(file: string | FileURL, options?: TaskOptions): DownloadTask;
+  writeToFile(file: string | FileURL, options?: WriteToFileOptions): DownloadTask;
 
   /**
    * Starts to upload what a source yields: a stream, a Blob, a generator, or bytes that are too long for putData. The

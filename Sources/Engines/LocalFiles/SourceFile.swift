@@ -90,15 +90,12 @@ package struct SourceFile {
         }
         guard now.modifiedSeconds == identity.modifiedSeconds, now.modifiedNanoseconds == identity.modifiedNanoseconds
         else { throw changed("it was written to") }
-        guard Self.isSame(now.generation, identity.generation) else { throw changed("another file took its place") }
-        guard Self.isSame(now.changedSeconds, identity.changedSeconds),
-            Self.isSame(now.changedNanoseconds, identity.changedNanoseconds)
+        guard FileIdentity.isSame(now.generation, identity.generation) else {
+            throw changed("another file took its place")
+        }
+        guard FileIdentity.isSame(now.changedSeconds, identity.changedSeconds),
+            FileIdentity.isSame(now.changedNanoseconds, identity.changedNanoseconds)
         else { throw changed("it was written to, or its name or permissions were changed") }
-    }
-
-    /// An unknown value equals any value.
-    private static func isSame<Value: Equatable>(_ now: Value?, _ before: Value?) -> Bool {
-        now == nil || before == nil || now == before
     }
 
     private func changed(_ how: String) -> StorageError { .file(path, "changed while it was being uploaded: \(how)") }

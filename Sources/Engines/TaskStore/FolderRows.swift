@@ -99,6 +99,7 @@ extension FolderRequest {
     /// What no request has; nil where there is nothing.
     fileprivate var flaw: String? {
         if kind != .delete, directory?.utf8.first != UInt8(ascii: "/") { return "its directory has no absolute path" }
+        if let atOnce, !Self.atOnceRange.contains(atOnce) { return "it transfers \(atOnce) files at a time" }
         return client.retryTimes.compactMap(TaskRequest.flaw(ofRetryTime:)).first
     }
 }

@@ -28,7 +28,7 @@ extension Database {
             "completed": .integer(record.progress.completedUnitCount),
             "total": .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil),
             "request": .text(request), "bookmark": .text(bookmark), "copy": .text(try record.copy?.text),
-            "folder": .text(record.folder),
+            "folder": .text(record.folder), "taskKey": .text(record.key),
             "customMetadata": .text(settable.custom.isEmpty ? nil : JSON(members: settable.custom).text),
             "ended": .integer(ended?.microseconds), "outcome": .text(outcome), "error": .text(error),
             "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
@@ -45,7 +45,7 @@ extension Database {
 
     /// The columns that never change.
     private static let identity: Columns = [
-        "id", "place", "kind", "number", "began", "bucket", "name", "md5Hash", "copy", "folder",
+        "id", "place", "kind", "number", "began", "bucket", "name", "md5Hash", "copy", "folder", "taskKey",
     ]
     private static let state: Columns =
         [
@@ -130,6 +130,7 @@ extension TaskRecord {
         stage = try stage(row)
         copy = try row.textOrNil("copy").map(CopyRequest.init(text:))
         folder = try row.textOrNil("folder")
+        key = try row.textOrNil("taskKey")
         if case .ended(.failed, _) = stage { retryRequest = try retryRequest(row) }
     }
 

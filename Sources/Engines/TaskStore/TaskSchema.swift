@@ -23,6 +23,8 @@ extension Schema {
             Migration(version: 5, sql: "ALTER TABLE tasks ADD COLUMN copy TEXT;"),
             // The task over a folder that a task belongs to.
             Migration(version: 6, sql: "ALTER TABLE tasks ADD COLUMN folder TEXT;"),
+            // What its client has named it.
+            Migration(version: 7, sql: "ALTER TABLE tasks ADD COLUMN taskKey TEXT;"),
         ])
 }
 

@@ -193,6 +193,16 @@ public struct FileIdentity: Codable, Equatable, Sendable {
         (self.size, self.modifiedSeconds, self.modifiedNanoseconds) = (size, modifiedSeconds, modifiedNanoseconds)
         (self.inode, self.ends) = (inode, ends)
     }
+
+    /// The same file with the same bytes, as far as both say. An unknown value equals any value.
+    public func isSame(as other: FileIdentity) -> Bool {
+        (size, inode, ends) == (other.size, other.inode, other.ends)
+            && (modifiedSeconds, modifiedNanoseconds) == (other.modifiedSeconds, other.modifiedNanoseconds)
+            && Self.isSame(generation, other.generation) && Self.isSame(changedSeconds, other.changedSeconds)
+            && Self.isSame(changedNanoseconds, other.changedNanoseconds)
+    }
+
+    package static func isSame<Value: Equatable>(_ a: Value?, _ b: Value?) -> Bool { a == nil || b == nil || a == b }
 }
 
 /// The first and the largest size of chunks, in bytes. Sizes follow the speed of the network; a failure resets them.

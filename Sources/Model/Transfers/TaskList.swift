@@ -23,6 +23,8 @@ public struct TransferLog: Sendable {
     /// The list whose metrics count these tasks, too; nil for a list of its own.
     private let parent: TaskList?
     private(set) var tasks: [String: TransferTask<Strategy>] = [:]
+    /// The unfinished tasks that have keys, by these.
+    private var ids = ByteKeyedDictionary<String>()
     private var finished = Queue<String>()
     /// The number of unfinished tasks of other endpoints.
     private var unfinishedElsewhere = 0
@@ -69,6 +71,9 @@ public struct TransferLog: Sendable {
         return task
     }
 
+    /// The unfinished task of this endpoint that has a key.
+    func unfinishedTask(withKey key: String) -> TransferTask<Strategy>? { ids[key].flatMap { tasks[$0] } }
+
     func newNumber() -> Int64 {
         lastNumber += 1
         return lastNumber
@@ -83,7 +88,11 @@ public struct TransferLog: Sendable {
         bytesInMemory += held?.count ?? 0
         tasks[task.id] = task
         if task.endpoint != nil { unfinishedElsewhere += 1 }
-        if task.state.isFinished { finish(task) }
+        if task.state.isFinished {
+            finish(task)
+        } else if let key = task.key, task.endpoint == nil {
+            ids[key] = task.id
+        }
         return task
     }
 
@@ -130,6 +139,7 @@ public struct TransferLog: Sendable {
     func finish(_ task: TransferTask<Strategy>) {
         finished.append(task.id)
         ended(task.id)
+        if let key = task.key, ids[key] == task.id { ids[key] = nil }
         if task.endpoint != nil { unfinishedElsewhere -= 1 }
         defer { released() }
         guard finished.count > finishedKept, let oldest = finished.popFirst() else { return }

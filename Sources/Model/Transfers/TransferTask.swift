@@ -25,6 +25,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     let origin: TaskRequest.Origin?
     /// The task over a folder that this one belongs to.
     let folder: String?
+    public let key: String?
     private let copy: CopyRequest?
     /// Without a task store, until the task has ended.
     private var record: TaskRecord?
@@ -74,7 +75,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     ) {
         (id, number, reference, endpoint) = (record.id, record.number, record.reference, record.endpoint)
         (began, origin, copy) = (record.began, record.request?.origin, record.copy)
-        folder = record.folder
+        (folder, key) = (record.folder, record.key)
         let isUpload = Strategy.kind == .upload && record.copy == nil
         metadata = isUpload ? .uploading(record.metadata, md5Hash: record.md5Hash) : nil
         (self.machine, self.sessionState, self.limiter, self.held) = (machine, sessionState, limiter, held)
@@ -89,10 +90,13 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         if isTold { dropWorkingState() }
     }
 
+    /// The record of a task whose end is not told yet.
+    var unfinishedRecord: TaskRecord? { recordWriter?.record ?? record }
+
     /// Keeps no more of an ended task than its snapshot shows, and what a retry needs.
     func dropWorkingState() {
         wasRecorded = recordWriter?.isKept ?? false
-        if case .ended(let outcome) = machine.state, let last = recordWriter?.record ?? record {
+        if case .ended(let outcome) = machine.state, let last = unfinishedRecord {
             recordForRetry = last.ended(outcome, at: began).forRetry
         }
         (recordWriter, record, timer) = (nil, nil, nil)
@@ -120,6 +124,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
             kind: Strategy.kind, task: id, status: status ?? state.status, state: state(for: status),
             progress: machine.progress, reference: reference, metadata: metadata, endpoint: endpoint, origin: origin,
             copy: copy)
+        snapshot.key = key
         if origin == .stream, !snapshot.state.isFinished { snapshot.offset = stream?.offset }
         if var retry = machine.retry {
             retry.error = retry.error.orAbout(reference)

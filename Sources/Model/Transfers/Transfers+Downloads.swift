@@ -7,18 +7,19 @@ extension Transfers {
     /// - Parameter isAwaited: the client learns of the task when it has ended. A short one is then recorded only when it
     ///   has to wait.
     public func download(
-        _ reference: Reference, to file: String, for client: TransferClient? = nil, isAwaited: Bool = false
+        _ reference: Reference, to file: String, for client: TransferClient? = nil, isAwaited: Bool = false,
+        key: String? = nil
     ) async throws -> DownloadTask {
         try await ready()
         try reservePlace()
         defer { tasksBegun -= 1 }
-        return try await make(reference, to: file, for: client, isAwaited: isAwaited)
+        return try await make(reference, to: file, for: client, isAwaited: isAwaited, key: key)
     }
 
     /// The same, whatever the number of tasks is.
     func make(
         _ reference: Reference, to file: String, for client: TransferClient?, isAwaited: Bool,
-        folder: FolderTask? = nil
+        folder: FolderTask? = nil, key: String? = nil
     ) async throws(StorageError) -> DownloadTask {
         let reference = try reference.checkedAsObject("has no bytes")
         let client = orDefault(client)
@@ -32,7 +33,7 @@ extension Transfers {
         var record = TaskRecord(
             id: newTaskID(), kind: .download, number: list.newNumber(), began: time.now(), reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
-        record.folder = folder?.id
+        (record.folder, record.key) = (folder?.id, key)
         let recordWriter = ends.map { TaskRecordWriter($0, record) }
         var download = Download(reference: reference, file: file, task: record.id, caller: caller)
         (download.folder, download.tree) = (folder?.id, request.tree)

@@ -13,6 +13,17 @@ extension Transfers {
         _ task: TransferTask<Strategy>, tokens: (any TokenSource)? = nil
     ) async throws -> TransferTask<Strategy>? {
         if task.endRest() { return task }
+        return try await exclusively(for: task.key, of: Strategy.kind.rawValue) { [self] in
+            if let key = task.key, let other = Strategy.tasks(of: self).unfinishedTask(withKey: key) {
+                throw StorageError.keyTaken(key, of: task.id, by: other.id)
+            }
+            return try await retryFailed(task, tokens)
+        }
+    }
+
+    private func retryFailed<Strategy: ListedStrategy>(
+        _ task: TransferTask<Strategy>, _ tokens: (any TokenSource)?
+    ) async throws -> TransferTask<Strategy>? {
         guard let record = task.recordForRetry, case .unfinished(let request, let bookmark) = record.stage else {
             return nil
         }

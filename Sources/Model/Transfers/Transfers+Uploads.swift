@@ -25,7 +25,7 @@ extension Transfers {
     public func upload(
         file path: String, to reference: Reference, _ change: MetadataChange,
         if conditions: Preconditions = Preconditions(), for client: TransferClient? = nil, isAwaited: Bool = false,
-        folder: FolderTask? = nil
+        folder: FolderTask? = nil, key: String? = nil
     ) async throws -> UploadTask {
         try change.check()
         let client = orDefault(client)
@@ -45,7 +45,7 @@ extension Transfers {
                 folder: folder?.id, failing: failure)
         }
         return try await create(
-            source, reference, change, conditions, client, contentTypeFrom: names, isAwaited: isAwaited,
+            source, reference, change, conditions, client, contentTypeFrom: names, isAwaited: isAwaited, key: key,
             failing: failure)
     }
 
@@ -75,20 +75,22 @@ extension Transfers {
 
     func create(
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
-        _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, failing error: StorageError? = nil
+        _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, key: String? = nil,
+        failing error: StorageError? = nil
     ) async throws(StorageError) -> UploadTask {
         let reference = try reference.checkedAsObject("cannot be written")
         try reservePlace()
         defer { tasksBegun -= 1 }
         return try await make(
-            source, reference, change, conditions, client, contentTypeFrom: names, isAwaited: isAwaited, failing: error)
+            source, reference, change, conditions, client, contentTypeFrom: names, isAwaited: isAwaited, key: key,
+            failing: error)
     }
 
     /// The same, whatever the number of tasks is.
     func make(
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
         _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, folder: String? = nil,
-        failing error: StorageError? = nil
+        key: String? = nil, failing error: StorageError? = nil
     ) async throws(StorageError) -> UploadTask {
         let list = folder == nil ? uploads : folderUploads
         let metadata = try source.metadata(change, named: names)
@@ -115,7 +117,7 @@ extension Transfers {
         var record = TaskRecord(
             id: newTaskID(), kind: .upload, number: list.newNumber(), began: time.now(), reference: reference,
             progress: strategy.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
-        (record.copy, record.folder) = (source.copy?.request, folder)
+        (record.copy, record.folder, record.key) = (source.copy?.request, folder, key)
         (upload.task, upload.folder) = (record.id, folder)
         var failure = error
         // Small files of a folder are in its plan.

@@ -22,6 +22,7 @@ import Storage
     public let registry: ObserverRegistry
     private(set) lazy var objects = ObjectObservers(of: backend)
     let limits: TransferLimits
+    let keysInUse = KeysInUse()
     public let backend: any Backend
     let ends: OutcomeRecorder?
     /// Nil where there can be no tasks over folders.

@@ -16,6 +16,7 @@ extension FolderSnapshot: JSONConvertible {
                 "state": .string(state.rawValue), "progress": progress.json, "files": counts.json,
                 "isPlanned": .bool(isPlanned), "reference": request.reference.result,
                 "directory": request.directory.map(JSON.string), "dryRun": request.isDryRun ? true : nil,
+                "key": request.key.map(JSON.string),
                 "failures": failures.isEmpty ? nil : .array(failures.map { $0.json(of: request) }),
                 "error": error?.rpcError.json, "endpoint": endpoint.map(JSON.string),
             ]))

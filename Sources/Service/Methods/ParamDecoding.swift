@@ -79,6 +79,15 @@ extension Params {
         return number
     }
 
+    /// The name that a client gives a task.
+    mutating func taskKey() throws(RPCError) -> String? {
+        guard let key = try optionalString("key") else { return nil }
+        guard (1...256).contains(key.utf8.count) else {
+            throw .invalidParam("key", "must have 1 to 256 bytes, not \(key.utf8.count)")
+        }
+        return key
+    }
+
     mutating func statuses(_ name: String) throws(RPCError) -> [Status] {
         guard let value = take(name) else { return [] }
         if let all = value.bool { return all ? Status.allCases : [] }

@@ -112,6 +112,7 @@ extension TaskSnapshot: JSONConvertible {
                 "error": error?.rpcError.json, "retry": retry?.json, "endpoint": endpoint.map(JSON.string),
                 "origin": origin.map { .string($0.rawValue) }, "offset": offset.map { JSON($0) },
                 "source": copy?.reference.json, "isMove": copy.map { .bool($0.isMove) },
+                "key": key.map(JSON.string),
             ]))
     }
 

@@ -218,6 +218,10 @@ export interface Snapshot {
   source?: Reference;
   /** Whether the source goes. Absent for a task that has none. */
   isMove?: boolean;
+  /** The name that its client has given it; absent if there is none. */
+  key?: string;
+  /** True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent. */
+  continued?: boolean;
 }
 
 /**
@@ -364,6 +368,10 @@ export interface FolderSnapshot {
   directory?: string;
   /** True for a task that changes nothing; otherwise absent. */
   dryRun?: boolean;
+  /** The name that its client has given it; absent if there is none. */
+  key?: string;
+  /** True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent. */
+  continued?: boolean;
   /**
    * The first 20 items that have failed or are refused, and why; absent if there are none. `folderTask/items` lists
    * all.
@@ -703,6 +711,7 @@ export interface Methods {
       metadata?: MetadataWrite;
       ifGenerationMatch?: Precondition;
       ifMetagenerationMatch?: Precondition;
+      key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;
     };
@@ -832,6 +841,7 @@ export interface Methods {
     params: {
       reference: ReferenceParam;
       file: string;
+      key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;
     };
@@ -848,6 +858,8 @@ export interface Methods {
       dryRun?: boolean;
       metadata?: MetadataWrite;
       ifGenerationMatch?: Precondition;
+      atOnce?: number;
+      key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;
     };
@@ -863,6 +875,8 @@ export interface Methods {
       delete?: boolean;
       dryRun?: boolean;
       ifGenerationMatch?: Precondition;
+      atOnce?: number;
+      key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;
     };
@@ -875,6 +889,7 @@ export interface Methods {
       exclude?: string[];
       everything?: boolean;
       dryRun?: boolean;
+      atOnce?: number;
       observe?: Status[] | boolean;
       wait?: boolean;
     };

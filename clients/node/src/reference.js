@@ -9,10 +9,11 @@ import { callbackOf, optionsOf } from "./options.js";
 import { DownloadTask, FolderTask, UploadTask } from "./task.js";
 
 const UPLOAD_OPTIONS = ["metadata", "ifGenerationMatch", "ifMetagenerationMatch"];
+const PUT_FILE_OPTIONS = [...UPLOAD_OPTIONS, "key"];
 const COPY_OPTIONS = [...UPLOAD_OPTIONS, "ifSourceGenerationMatch", "ifSourceMetagenerationMatch"];
 const STREAM_OPTIONS = [...UPLOAD_OPTIONS, "size"];
-const FOLDER_OPTIONS = ["include", "exclude", "changed", "delete", "dryRun", "ifGenerationMatch"];
-const DELETE_OPTIONS = ["include", "exclude", "everything", "dryRun"];
+const FOLDER_OPTIONS = ["include", "exclude", "changed", "delete", "dryRun", "ifGenerationMatch", "atOnce", "key"];
+const DELETE_OPTIONS = ["include", "exclude", "everything", "dryRun", "atOnce"];
 const NO_FILES = Object.fromEntries(COUNTS.map((name) => [name, 0]));
 const TASK_OPTIONS = ["observe", "onProgress", "signal"];
 
@@ -73,7 +74,7 @@ export class Reference extends ReferenceMethods {
   }
 
   putFile(file, options) {
-    return this.#begin(UploadTask, "reference/putFile", { file: localPath(file) }, UPLOAD_OPTIONS, options);
+    return this.#begin(UploadTask, "reference/putFile", { file: localPath(file) }, PUT_FILE_OPTIONS, options);
   }
 
   /** With a source the task that uploads it; without one the stream to write to. */
@@ -95,7 +96,7 @@ export class Reference extends ReferenceMethods {
   }
 
   writeToFile(file, options) {
-    return this.#begin(DownloadTask, "reference/writeToFile", { file: localPath(file) }, [], options);
+    return this.#begin(DownloadTask, "reference/writeToFile", { file: localPath(file) }, ["key"], options);
   }
 
   getStream(options) {

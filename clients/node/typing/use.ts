@@ -35,7 +35,9 @@ folder.on("failure", ({ failures }: FolderSnapshot) => console.log(failures?.[0]
 const refused: FolderItem[] = [];
 for await (const item of folder.items({ states: ["refused", "failed"] })) refused.push(item);
 const planned: boolean = (await folder.wait()).isPlanned && (await folder.retry());
-await space.writeToDirectory(new URL("file:///tmp/images"), { changed: true, delete: true, ifGenerationMatch: 0 }).wait();
+await space.writeToDirectory(new URL("file:///tmp/images"), {
+  changed: true, delete: true, ifGenerationMatch: 0, atOnce: 4, key: "images",
+}).wait();
 const [{ files }] = (await storage.folderTasks()) as [FolderSnapshot];
 await space.root().deleteAll({ everything: true }).wait();
 

@@ -420,6 +420,7 @@ class ReferenceMethods(
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
+        key: str | None = None,
         on_progress: Callable[[SnapshotT], object] | None = None,
         observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
         timeout: float | None = None,
@@ -440,6 +441,11 @@ class ReferenceMethods(
 
         `if_metageneration_match`: The same condition for the metageneration.
 
+        `key`: A name for the task, of 1 to 256 bytes. While an upload with this key has not ended, the same request
+        does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
+        it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
+        `wait` aside, are -13050. An upload whose file has changed since is cancelled, and a new one takes its place.
+
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
         return self._start_upload_task(
@@ -450,6 +456,7 @@ class ReferenceMethods(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
                     ifMetagenerationMatch=if_metageneration_match,
+                    key=key,
                 ),
             },
             on_progress,
@@ -804,6 +811,7 @@ class ReferenceMethods(
         self,
         file: str | os.PathLike[str],
         *,
+        key: str | None = None,
         on_progress: Callable[[SnapshotT], object] | None = None,
         observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
         timeout: float | None = None,
@@ -816,11 +824,16 @@ class ReferenceMethods(
 
         `file`: An absolute path, or a `file://` URL of this machine, else -13050.
 
+        `key`: A name for the task, of 1 to 256 bytes. While a download with this key has not ended, the same request
+        does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
+        it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
+        `wait` aside, are -13050.
+
         In the SDK: `StorageReference.write(toFile:completion:), .writeAsync(toFile:)`.
         """
         return self._start_download_task(
             "reference/writeToFile",
-            {"file": local_path(file)},
+            {"file": local_path(file), **given(key=key)},
             on_progress,
             observe,
             timeout,
@@ -837,6 +850,8 @@ class ReferenceMethods(
         dry_run: bool | None = None,
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
+        at_once: int | None = None,
+        key: str | None = None,
         on_progress: Callable[[FolderSnapshotT], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
         timeout: float | None = None,
@@ -875,6 +890,13 @@ class ReferenceMethods(
 
         `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
         counts as unchanged.
+
+        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
+        same request does not start another one, but goes on with it, also after a restart and for another client: it
+        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        observers and `wait` aside, are -13050.
         """
         return self._start_folder_task(
             "reference/putDirectory",
@@ -888,6 +910,8 @@ class ReferenceMethods(
                     dryRun=dry_run,
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
+                    atOnce=at_once,
+                    key=key,
                 ),
             },
             on_progress,
@@ -905,6 +929,8 @@ class ReferenceMethods(
         delete: bool | None = None,
         dry_run: bool | None = None,
         if_generation_match: str | int | None = None,
+        at_once: int | None = None,
+        key: str | None = None,
         on_progress: Callable[[FolderSnapshotT], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
         timeout: float | None = None,
@@ -937,6 +963,13 @@ class ReferenceMethods(
 
         `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
         counts as unchanged.
+
+        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
+        same request does not start another one, but goes on with it, also after a restart and for another client: it
+        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        observers and `wait` aside, are -13050.
         """
         return self._start_folder_task(
             "reference/writeToDirectory",
@@ -949,6 +982,8 @@ class ReferenceMethods(
                     delete=delete,
                     dryRun=dry_run,
                     ifGenerationMatch=if_generation_match,
+                    atOnce=at_once,
+                    key=key,
                 ),
             },
             on_progress,
@@ -963,6 +998,7 @@ class ReferenceMethods(
         exclude: Iterable[str] | None = None,
         everything: bool | None = None,
         dry_run: bool | None = None,
+        at_once: int | None = None,
         on_progress: Callable[[FolderSnapshotT], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
         timeout: float | None = None,
@@ -984,6 +1020,8 @@ class ReferenceMethods(
         `everything`: Must be true for the root of a bucket, else -13050: an empty path is not taken for all.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+
+        `at_once`: Deletes at most so many files at a time, below the limits that count for all tasks.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -992,6 +1030,7 @@ class ReferenceMethods(
                 exclude=several("exclude", exclude),
                 everything=everything,
                 dryRun=dry_run,
+                atOnce=at_once,
             ),
             on_progress,
             observe,
@@ -1317,6 +1356,7 @@ class AsyncReferenceMethods(
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
+        key: str | None = None,
         on_progress: Callable[[SnapshotT], object] | None = None,
         observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
     ) -> UploadTaskT:
@@ -1336,6 +1376,11 @@ class AsyncReferenceMethods(
 
         `if_metageneration_match`: The same condition for the metageneration.
 
+        `key`: A name for the task, of 1 to 256 bytes. While an upload with this key has not ended, the same request
+        does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
+        it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
+        `wait` aside, are -13050. An upload whose file has changed since is cancelled, and a new one takes its place.
+
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
         return self._start_upload_task(
@@ -1346,6 +1391,7 @@ class AsyncReferenceMethods(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
                     ifMetagenerationMatch=if_metageneration_match,
+                    key=key,
                 ),
             },
             on_progress,
@@ -1665,6 +1711,7 @@ class AsyncReferenceMethods(
         self,
         file: str | os.PathLike[str],
         *,
+        key: str | None = None,
         on_progress: Callable[[SnapshotT], object] | None = None,
         observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
     ) -> DownloadTaskT:
@@ -1676,9 +1723,19 @@ class AsyncReferenceMethods(
 
         `file`: An absolute path, or a `file://` URL of this machine, else -13050.
 
+        `key`: A name for the task, of 1 to 256 bytes. While a download with this key has not ended, the same request
+        does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
+        it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
+        `wait` aside, are -13050.
+
         In the SDK: `StorageReference.write(toFile:completion:), .writeAsync(toFile:)`.
         """
-        return self._start_download_task("reference/writeToFile", {"file": local_path(file)}, on_progress, observe)
+        return self._start_download_task(
+            "reference/writeToFile",
+            {"file": local_path(file), **given(key=key)},
+            on_progress,
+            observe,
+        )
 
     def put_directory(
         self,
@@ -1691,6 +1748,8 @@ class AsyncReferenceMethods(
         dry_run: bool | None = None,
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
+        at_once: int | None = None,
+        key: str | None = None,
         on_progress: Callable[[FolderSnapshotT], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
     ) -> FolderTaskT:
@@ -1728,6 +1787,13 @@ class AsyncReferenceMethods(
 
         `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
         counts as unchanged.
+
+        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
+        same request does not start another one, but goes on with it, also after a restart and for another client: it
+        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        observers and `wait` aside, are -13050.
         """
         return self._start_folder_task(
             "reference/putDirectory",
@@ -1741,6 +1807,8 @@ class AsyncReferenceMethods(
                     dryRun=dry_run,
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
+                    atOnce=at_once,
+                    key=key,
                 ),
             },
             on_progress,
@@ -1757,6 +1825,8 @@ class AsyncReferenceMethods(
         delete: bool | None = None,
         dry_run: bool | None = None,
         if_generation_match: str | int | None = None,
+        at_once: int | None = None,
+        key: str | None = None,
         on_progress: Callable[[FolderSnapshotT], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
     ) -> FolderTaskT:
@@ -1788,6 +1858,13 @@ class AsyncReferenceMethods(
 
         `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
         counts as unchanged.
+
+        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
+        same request does not start another one, but goes on with it, also after a restart and for another client: it
+        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        observers and `wait` aside, are -13050.
         """
         return self._start_folder_task(
             "reference/writeToDirectory",
@@ -1800,6 +1877,8 @@ class AsyncReferenceMethods(
                     delete=delete,
                     dryRun=dry_run,
                     ifGenerationMatch=if_generation_match,
+                    atOnce=at_once,
+                    key=key,
                 ),
             },
             on_progress,
@@ -1813,6 +1892,7 @@ class AsyncReferenceMethods(
         exclude: Iterable[str] | None = None,
         everything: bool | None = None,
         dry_run: bool | None = None,
+        at_once: int | None = None,
         on_progress: Callable[[FolderSnapshotT], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
     ) -> FolderTaskT:
@@ -1833,6 +1913,8 @@ class AsyncReferenceMethods(
         `everything`: Must be true for the root of a bucket, else -13050: an empty path is not taken for all.
 
         `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+
+        `at_once`: Deletes at most so many files at a time, below the limits that count for all tasks.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -1841,6 +1923,7 @@ class AsyncReferenceMethods(
                 exclude=several("exclude", exclude),
                 everything=everything,
                 dryRun=dry_run,
+                atOnce=at_once,
             ),
             on_progress,
             observe,

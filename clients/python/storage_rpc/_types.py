@@ -196,6 +196,10 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     """The object that a copy or a move is made of. Absent for any other task."""
     is_move: bool | None = None
     """Whether the source goes. Absent for a task that has none."""
+    key: str | None = None
+    """The name that its client has given it; absent if there is none."""
+    continued: bool | None = None
+    """True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent."""
 
 
 @dataclass(frozen=True)
@@ -256,6 +260,10 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
     """The local directory. Absent where objects are deleted."""
     dry_run: bool | None = None
     """True for a task that changes nothing; otherwise absent."""
+    key: str | None = None
+    """The name that its client has given it; absent if there is none."""
+    continued: bool | None = None
+    """True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent."""
     failures: tuple[ItemT, ...] = ()
     """The first 20 items that have failed or are refused, and why; absent if there are none. `folderTask/items` lists
     all.

@@ -28,7 +28,13 @@ public struct FolderRequest: Codable, Equatable, Sendable {
     public var isDryRun = false
     /// Of the new objects.
     public var metadata = SettableMetadata()
+    /// Transfers, and deletions, at a time; nil where the limits of the service alone count.
+    public var atOnce: Int?
+    /// What its client has named it: the same request goes on with it until it has ended.
+    public var key: String?
     public var client = FolderClient()
+
+    public static let atOnceRange = 1...64
 
     public init(_ kind: Kind, _ reference: Reference, directory: String? = nil) {
         (self.kind, self.reference, self.directory) = (kind, reference, directory)

@@ -19,6 +19,8 @@ public struct TaskRecord: Equatable, Sendable {
     public var copy: CopyRequest?
     /// The task over a folder that this one belongs to: its clients do not know it.
     public var folder: String?
+    /// What its client has named it: the same request goes on with it until it has ended.
+    public var key: String?
     /// The endpoint that the task belongs to, where it is not the service's own. Set by the task store.
     public var endpoint: String?
 

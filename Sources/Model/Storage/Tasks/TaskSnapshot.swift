@@ -89,6 +89,8 @@ public struct TaskSnapshot: Equatable, Sendable {
     public var offset: Int64?
     /// What a copy is made of; nil for any other task.
     public var copy: CopyRequest?
+    /// What its client has named it.
+    public var key: String?
 
     public init(
         kind: TaskKind, task: String, status: Status, state: TaskState, progress: Progress, reference: Reference,

@@ -9,6 +9,8 @@ import Storage
     let time: TimeSource
     let log: TransferLog
     private(set) var tasks: [String: FolderTask] = [:]
+    /// The unfinished tasks that have keys, by these.
+    private var ids = ByteKeyedDictionary<String>()
     private var finished = Queue<String>()
     private var lastNumber: Int64 = 0
 
@@ -39,6 +41,9 @@ import Storage
         return task
     }
 
+    /// The unfinished task of this endpoint that has a key.
+    func unfinishedTask(withKey key: String) -> FolderTask? { ids[key].flatMap { tasks[$0] } }
+
     func newNumber() -> Int64 {
         lastNumber += 1
         return lastNumber
@@ -47,18 +52,27 @@ import Storage
     func add(_ task: FolderTask) {
         lastNumber = max(lastNumber, task.number)
         tasks[task.id] = task
-        if task.state.isFinished { finish(task) }
+        if task.state.isFinished { finish(task) } else { noteKey(task) }
+    }
+
+    private func noteKey(_ task: FolderTask) {
+        if let key = task.request.key, task.endpoint == nil { ids[key] = task.id }
     }
 
     func finish(_ task: FolderTask) {
         finished.append(task.id)
+        if let key = task.request.key, ids[key] == task.id { ids[key] = nil }
         guard finished.count > Self.finishedKept, let oldest = finished.popFirst() else { return }
         guard let task = tasks.removeValue(forKey: oldest) else { return }
         Loop.task { await task.remove() }
     }
 
     /// A finished task is about to go on. False where it is none.
-    func reopen(_ task: FolderTask) -> Bool { finished.removeFirst { $0 == task.id } }
+    func reopen(_ task: FolderTask) -> Bool {
+        guard finished.removeFirst(where: { $0 == task.id }) else { return false }
+        noteKey(task)
+        return true
+    }
 
     /// Forgets a finished task; returns false for an unfinished one.
     func forget(_ task: FolderTask) async -> Bool {

@@ -246,12 +246,17 @@ extension FolderTask: ControllableTask, Observed {
 
     public static func retry(
         _ task: FolderTask, tokens: (any TokenSource)?, of transfers: Transfers
-    ) async throws -> FolderTask? { try await task.retry(tokens) ? task : nil }
+    ) async throws -> FolderTask? {
+        try await transfers.exclusively(for: task.request.key, of: kind) { try await task.retry(tokens) ? task : nil }
+    }
 
     /// Ends the waits of its transfers after failures. A task that has failed goes on with what failed, and what is still
     /// to do.
     private func retry(_ tokens: (any TokenSource)?) async throws(StorageError) -> Bool {
         guard machine.taskState == .failed else { return work?.retry() ?? false }
+        if let key = request.key, let other = transfers.folders.unfinishedTask(withKey: key), other !== self {
+            throw .keyTaken(key, of: id, by: other.id)
+        }
         try transfers.reservePlace()
         defer { transfers.tasksBegun -= 1 }
         // From here on nobody else retries or forgets it.

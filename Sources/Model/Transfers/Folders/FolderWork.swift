@@ -315,6 +315,7 @@ import Storage
     private func forEach(
         _ action: FolderItem.Action, atOnce: Int, _ body: @escaping @Loop (FolderItem) async -> FolderItem?
     ) async throws(StorageError) {
+        let atOnce = min(atOnce, request.atOnce ?? .max)
         do throws(StorageError) {
             var last: Int64 = 0
             while !isEnded {

@@ -32,10 +32,11 @@ extension CopyMethod {
     var start: StartOptions { copy.start }
     func check() throws(StorageError) { try copy.metadata?.checkMD5() }
 
-    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask {
-        try await transfers.copy(
-            copy.source, to: copy.target, copy.metadata, isMove: Self.isMove, if: copy.preconditions,
-            ifSource: copy.sourcePreconditions, for: client, isAwaited: start.isAwaited)
+    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {
+        RequestedTask(
+            try await transfers.copy(
+                copy.source, to: copy.target, copy.metadata, isMove: Self.isMove, if: copy.preconditions,
+                ifSource: copy.sourcePreconditions, for: client, isAwaited: start.isAwaited))
     }
 }
 

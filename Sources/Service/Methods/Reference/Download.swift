@@ -56,19 +56,21 @@ struct WriteToFile: ReferenceMethod {
 
     let reference: Reference
     let file: String
+    let key: String?
     let start: StartOptions
 
     init(_ params: inout Params) throws(RPCError) {
         reference = try params.reference("reference")
         file = try params.localFile("file")
+        key = try params.taskKey()
         start = try StartOptions(&params)
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> Started<DownloadTask> {
         let context = request.context
-        return try await start.start(in: request) {
+        return try await start.startOrGoOn(in: request) {
             try await context.transfers.download(
-                reference, to: file, for: context.client, isAwaited: start.isAwaited)
+                reference, to: file, for: context.client, isAwaited: start.isAwaited, withKey: key)
         }
     }
 

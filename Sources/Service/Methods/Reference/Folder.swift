@@ -14,8 +14,8 @@ extension FolderMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> Started<FolderTask> {
         let context = request.context
-        return try await folder.start.start(in: request) {
-            try await context.transfers.folder(folder.request, for: context.client)
+        return try await folder.start.startOrGoOn(in: request) {
+            try await context.transfers.keyedFolder(folder.request, for: context.client)
         }
     }
 
@@ -40,7 +40,9 @@ struct FolderOptions: Sendable {
             request.onlyChanged = try params.optionalBool("changed") ?? false
             request.deletesOthers = try params.optionalBool("delete") ?? false
             request.keepsExisting = try params.noClobber()
+            request.key = try params.taskKey()
         }
+        request.atOnce = try params.atOnce()
         if kind == .put { request.metadata = try params.folderMetadata() }
         start = try StartOptions(&params)
     }
@@ -102,6 +104,15 @@ extension Params {
             patterns.append(text)
         }
         return patterns
+    }
+
+    fileprivate mutating func atOnce() throws(RPCError) -> Int? {
+        guard let count = try optionalInteger("atOnce") else { return nil }
+        let range = FolderRequest.atOnceRange
+        guard let exact = Int(exactly: count), range.contains(exact) else {
+            throw .invalidParam("atOnce", "must be from \(range.lowerBound) to \(range.upperBound), not \(count)")
+        }
+        return exact
     }
 
     /// 0 is the only generation that a folder can ask for.

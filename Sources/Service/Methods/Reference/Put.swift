@@ -11,15 +11,15 @@ protocol UploadMethod: ReferenceMethod where Result == Started<UploadTask> {
     var start: StartOptions { get }
     /// Throws where the params do not go together.
     func check() throws(StorageError)
-    /// Makes the task. It has not started.
-    @Loop func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask
+    /// Makes the task, which has not started, or finds the one with the key of the request.
+    @Loop func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask>
 }
 
 extension UploadMethod {
     func run(in request: Request<ConnectionContext>) async throws -> Started<UploadTask> {
         try check()
         let context = request.context
-        return try await start.start(in: request) { try await upload(context.transfers, for: context.client) }
+        return try await start.startOrGoOn(in: request) { try await upload(context.transfers, for: context.client) }
     }
 
     @Loop func didReply(_ started: Started<UploadTask>, in context: ConnectionContext) {
@@ -71,9 +71,11 @@ struct PutData: PutMethod {
         put = try PutOptions(&params)
     }
 
-    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask {
-        try await transfers.upload(
-            data, to: put.reference, put.metadata, if: put.preconditions, for: client, isAwaited: put.start.isAwaited)
+    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {
+        RequestedTask(
+            try await transfers.upload(
+                data, to: put.reference, put.metadata, if: put.preconditions, for: client,
+                isAwaited: put.start.isAwaited))
     }
 
     static func bytes(data: String?, text: String?, named name: String = "data") throws(RPCError) -> [UInt8] {
@@ -93,16 +95,18 @@ struct PutFile: PutMethod {
     static let name = "reference/putFile"
 
     let file: String
+    let key: String?
     let put: PutOptions
 
     init(_ params: inout Params) throws(RPCError) {
         file = try params.localFile("file")
+        key = try params.taskKey()
         put = try PutOptions(&params)
     }
 
-    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask {
+    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {
         try await transfers.upload(
             file: file, to: put.reference, put.metadata, if: put.preconditions, for: client,
-            isAwaited: put.start.isAwaited)
+            isAwaited: put.start.isAwaited, withKey: key)
     }
 }

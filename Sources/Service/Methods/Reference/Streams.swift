@@ -25,15 +25,16 @@ struct PutStream: UploadMethod {
     func run(in request: Request<ConnectionContext>) async throws -> Started<UploadTask> {
         try check()
         let context = request.context
-        return try await start.start(in: request) {
-            let task = try await upload(context.transfers, for: context.client)
-            context.appends(to: task)
-            return task
+        return try await start.startOrGoOn(in: request) {
+            let requested = try await upload(context.transfers, for: context.client)
+            context.appends(to: requested.task)
+            return requested
         }
     }
 
-    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> UploadTask {
-        try await transfers.uploadStream(size: size, to: reference, metadata, if: preconditions, for: client)
+    func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {
+        RequestedTask(
+            try await transfers.uploadStream(size: size, to: reference, metadata, if: preconditions, for: client))
     }
 }
 

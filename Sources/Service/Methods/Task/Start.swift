@@ -30,43 +30,67 @@ struct StartOptions: Sendable {
     @Loop func start<Controlled: MethodTask>(
         in request: Request<ConnectionContext>, _ make: @Loop () async throws -> Controlled
     ) async throws -> Started<Controlled> {
+        try await startOrGoOn(in: request) { RequestedTask(try await make()) }
+    }
+
+    /// The same, where the task may be an unfinished one: its observers get events after the reply, too, and it is resumed
+    /// if it is paused.
+    @Loop func startOrGoOn<Controlled: MethodTask>(
+        in request: Request<ConnectionContext>, _ make: @Loop () async throws -> RequestedTask<Controlled>
+    ) async throws -> Started<Controlled> {
         let context = request.context
         if wait { try request.checkWait() }
         let observers = Array(zip(observe, try context.observers.newHandles(observe.count)))
-        let task: Controlled
+        let requested: RequestedTask<Controlled>
         do {
-            task = try await make()
+            requested = try await make()
         } catch {
             for (_, handle) in observers { context.observers.drop(handle) }
             throw error
         }
         context.hasBegunTasks = true
+        let task = requested.task
         if !wait, !isStream { context.began(task) }
-        let started = Started(task: task, snapshot: task.snapshot(), observers: observers)
+        let started = Started(requested, snapshot: task.snapshot(), observers: observers)
         guard wait else { return started }
         started.didReply(in: context)
         request.beginWaiting()
-        return Started(task: nil, snapshot: try await task.awaitedEnd(), observers: observers)
+        let end = try await task.awaitedEnd()
+        return Started(requested, snapshot: end, observers: observers, hasBegun: true)
     }
 }
 
 /// A new task with its observers, as a result.
 struct Started<Controlled: MethodTask>: JSONConvertible {
-    /// Nil if it was started already.
-    let task: Controlled?
+    let requested: RequestedTask<Controlled>
     let snapshot: Controlled.Snapshot
     let observers: [(Status, handle: String)]
+    /// It was started, or resumed, before the reply.
+    let hasBegun: Bool
+
+    init(
+        _ requested: RequestedTask<Controlled>, snapshot: Controlled.Snapshot, observers: [(Status, handle: String)],
+        hasBegun: Bool = false
+    ) {
+        (self.requested, self.snapshot, self.observers, self.hasBegun) = (requested, snapshot, observers, hasBegun)
+    }
 
     @Loop func didReply(in context: ConnectionContext) {
-        guard let task else { return }
+        guard !hasBegun else { return }
+        let task = requested.task
         for (status, handle) in observers { task.observe(status, handle: handle, context.observers) }
-        task.start()
+        guard requested.isContinued else { return task.start() }
+        // One that is not paused needs nothing.
+        _ = task.resume(tokens: context.tokens)
     }
 
     var json: JSON {
-        guard !observers.isEmpty, case .object(var members) = snapshot.json else { return snapshot.json }
+        guard !observers.isEmpty || requested.isContinued, case .object(var members) = snapshot.json else {
+            return snapshot.json
+        }
+        if requested.isContinued { members.append(.init(key: "continued", value: true)) }
         let handles = observers.map { JSON.Member(key: $0.rawValue, value: .string($1)) }
-        members.append(.init(key: "observers", value: .object(handles)))
+        if !handles.isEmpty { members.append(.init(key: "observers", value: .object(handles))) }
         return .object(members)
     }
 }

@@ -1,0 +1,163 @@
+import Platform
+import Storage
+
+// A key names what a client wants done: while a task with the key has not ended, the same request goes on with it.
+
+/// The task of a request: a new one, or an unfinished one that has the key of the request.
+public struct RequestedTask<Controlled: ControllableTask>: Sendable {
+    public let task: Controlled
+    public let isContinued: Bool
+
+    public init(_ task: Controlled, isContinued: Bool = false) { (self.task, self.isContinued) = (task, isContinued) }
+}
+
+/// Requests with one key follow one another: together they begin one task.
+@Loop final class KeysInUse {
+    private var keys = ByteKeyedDictionary<Waiters>()
+
+    /// Returns when nobody else uses the key; then `free` must follow.
+    fileprivate func use(_ key: String) async throws {
+        while let waiters = keys[key] { try await waiters.wait() }
+        keys[key] = Waiters()
+    }
+
+    fileprivate func free(_ key: String) {
+        let waiters = keys[key]
+        keys[key] = nil
+        waiters?.wakeAll()
+    }
+}
+
+extension Transfers {
+    /// Runs `body` while nobody else begins, or goes on with, a task of this kind that has the key.
+    func exclusively<Value>(
+        for key: String?, of kind: String, _ body: @Loop () async throws -> Value
+    ) async throws -> Value {
+        guard let key else { return try await body() }
+        let name = "\(kind) \(key)"
+        try await keysInUse.use(name)
+        defer { keysInUse.free(name) }
+        return try await body()
+    }
+
+    /// The unfinished upload with this key, or a new task, which waits for `start`.
+    ///
+    /// An upload whose file has changed would fail: it is cancelled, and a new one takes its place.
+    public func upload(
+        file path: String, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions,
+        for client: TransferClient, isAwaited: Bool, withKey key: String?
+    ) async throws -> RequestedTask<UploadTask> {
+        try await ready()
+        return try await exclusively(for: key, of: UploadTask.kind) { [self] in
+            if let key, let task = uploads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
+                try change.check()
+                let reference = try reference.checkedAsObject("cannot be written")
+                let request = record.request
+                try StorageError.checkSame(
+                    key, of: task.id,
+                    [
+                        ("reference", reference == record.reference), ("file", request?.file.hasSameBytes(as: path)),
+                        ("metadata", try record.hasMetadata(change, named: [path, reference.name])),
+                        ("ifGenerationMatch", request?.preconditions?.generation == conditions.generation),
+                        ("ifMetagenerationMatch", request?.preconditions?.metageneration == conditions.metageneration),
+                    ])
+                if try await isSourceUnchanged(of: record) {
+                    if !task.state.isFinished { return RequestedTask(task, isContinued: true) }
+                } else {
+                    _ = try await task.cancel(tokens: client.tokens)
+                }
+            }
+            return RequestedTask(
+                try await upload(
+                    file: path, to: reference, change, if: conditions, for: client, isAwaited: isAwaited, key: key))
+        }
+    }
+
+    /// A file that cannot be read has changed, too.
+    private func isSourceUnchanged(of record: TaskRecord) async throws -> Bool {
+        guard let request = record.request, let identity = request.identity else { return false }
+        do throws(StorageError) {
+            return try await backend.inspect(file: request.file, below: nil).isSame(as: identity)
+        } catch {
+            try Task.checkCancellation()
+            return false
+        }
+    }
+
+    /// The unfinished download with this key, or a new task, which waits for `start`.
+    public func download(
+        _ reference: Reference, to file: String, for client: TransferClient, isAwaited: Bool, withKey key: String?
+    ) async throws -> RequestedTask<DownloadTask> {
+        try await ready()
+        return try await exclusively(for: key, of: DownloadTask.kind) { [self] in
+            if let key, let task = downloads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
+                try StorageError.checkSame(
+                    key, of: task.id,
+                    [
+                        ("reference", reference == record.reference),
+                        ("file", record.request?.file.hasSameBytes(as: file)),
+                    ])
+                return RequestedTask(task, isContinued: true)
+            }
+            return RequestedTask(
+                try await download(reference, to: file, for: client, isAwaited: isAwaited, key: key))
+        }
+    }
+
+    /// The unfinished task over a folder with the key of the request, or a new task, which waits for `start`.
+    public func keyedFolder(
+        _ request: FolderRequest, for client: TransferClient
+    ) async throws -> RequestedTask<FolderTask> {
+        try await ready()
+        return try await exclusively(for: request.key, of: FolderTask.kind) { [self] in
+            if let key = request.key, let task = folders.unfinishedTask(withKey: key) {
+                try StorageError.checkSame(key, of: task.id, request.comparison(with: task.request))
+                return RequestedTask(task, isContinued: true)
+            }
+            return RequestedTask(try await folder(request, for: client))
+        }
+    }
+}
+
+extension TaskRecord {
+    /// An upload that is begun with this change has the metadata of this task.
+    fileprivate func hasMetadata(_ change: MetadataChange, named names: [String]) throws -> Bool {
+        try SettableMetadata.ofUpload(change, named: names) == metadata && change.md5Hash == md5Hash
+            && change.crc32c == request?.crc32c
+    }
+}
+
+extension FolderRequest {
+    /// The params, and whether they are the same.
+    fileprivate func comparison(with other: FolderRequest) -> [(param: String, isSame: Bool?)] {
+        [
+            ("the method", kind == other.kind), ("reference", reference == other.reference),
+            ("directory", (directory ?? "").hasSameBytes(as: other.directory ?? "")),
+            ("include", include.elementsEqual(other.include) { $0.hasSameBytes(as: $1) }),
+            ("exclude", exclude.elementsEqual(other.exclude) { $0.hasSameBytes(as: $1) }),
+            ("changed", onlyChanged == other.onlyChanged), ("delete", deletesOthers == other.deletesOthers),
+            ("dryRun", isDryRun == other.isDryRun), ("ifGenerationMatch", keepsExisting == other.keepsExisting),
+            ("metadata", metadata == other.metadata), ("atOnce", atOnce == other.atOnce),
+        ]
+    }
+}
+
+extension StorageError {
+    /// Throws `invalidArgument` that names the params that are not those of the task.
+    fileprivate static func checkSame(
+        _ key: String, of task: String, _ params: [(param: String, isSame: Bool?)]
+    ) throws(StorageError) {
+        let others = params.filter { $0.isSame != true }.map(\.param)
+        guard !others.isEmpty else { return }
+        throw .invalidArgument(
+            "key",
+            "Task \(task) has the key \"\(key)\" and has not ended, but was begun with another value of: "
+                + "\(others.joined(separator: ", ")).")
+    }
+
+    /// A task that has ended cannot have its key back.
+    static func keyTaken(_ key: String, of task: String, by other: String) -> StorageError {
+        .invalidArgument(
+            "task", "The key \"\(key)\" of task \(task) is now that of task \(other), which has not ended.")
+    }
+}
