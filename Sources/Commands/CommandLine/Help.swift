@@ -29,15 +29,19 @@ package enum Help {
     static func page(of words: [String]) throws(UsageError) -> String {
         guard let name = words.first else { return firstPage }
         if name == "--man" { return manPage }
-        if name == "copying" { return copying }
-        if name == "patterns" { return patterns }
+        if let text = texts[name] { return text }
         if name == "--completions", let shell = words.dropFirst().first, let text = completions(shell) { return text }
         if let page = CommandPage.all.first(where: { $0.name == name }) { return text(of: page) }
-        if let group = ([FlagGroup.metadata] + FlagGroup.shared).first(where: { $0.name == name }) {
+        if let group = groups.first(where: { $0.name == name }) {
             return text(of: group)
         }
         throw UsageError(message: "there is no help about \"\(name)\"; try: storage-rpc help")
     }
+
+    private static let texts = ["copying": copying, "patterns": patterns]
+    private static var groups: [FlagGroup] { [FlagGroup.metadata] + FlagGroup.shared }
+    /// Besides the commands.
+    static var topics: [String] { texts.keys.sorted() + groups.map(\.name) }
 
     /// What `put`, `get`, `cp` and `mv` have in common.
     package static let copying = """
