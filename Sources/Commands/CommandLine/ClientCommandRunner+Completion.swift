@@ -21,7 +21,7 @@ extension ClientCommandRunner {
     /// What is directly below the folder that the word leads to.
     private func addObjects(_ word: String, _ found: inout [Completion.Candidate]) throws {
         let scheme = "gs://"
-        if !word.isEmpty, scheme.hasPrefix(word) { found.append(.init(text: scheme)) }
+        if !word.isEmpty, word != scheme, scheme.hasPrefix(word) { found.append(.init(text: scheme)) }
         let isURL = word.hasPrefix(scheme)
         let slash = word.utf8.lastIndex(of: UInt8(ascii: "/"))
         if isURL, word.utf8.dropFirst(scheme.utf8.count).allSatisfy({ $0 != UInt8(ascii: "/") }) {

@@ -104,7 +104,9 @@ extension Completion {
                 return
             }
             let isCommand = !words[0].hasPrefix("-")
-            guard let page = CommandPage.all.first(where: { $0.name == (isCommand ? words[0] : "serve") }) else { return }
+            guard let page = CommandPage.all.first(where: { $0.name == (isCommand ? words[0] : "serve") }) else {
+                return
+            }
             read(Array(words.dropFirst(isCommand ? 1 : 0).dropLast()), of: page)
         }
 
@@ -115,7 +117,10 @@ extension Completion {
 
         private static func flags(of page: CommandPage) -> [Candidate] {
             page.allFlags.flatMap { flag in flag.names.map { Candidate(text: $0, note: flag.text) } }
-                + [Candidate(text: "--help", note: "show help"), Candidate(text: "--version", note: "show the version")]
+                + [
+                    Candidate(text: "--help", note: "show help"),
+                    Candidate(text: "--version", note: "show the version"),
+                ]
         }
 
         private mutating func readHelp(_ words: [String]) {

@@ -44,7 +44,7 @@ package struct CompletionRequest {
 
     /// Ends the process after a second, with the candidates that need no service.
     package func limitTime() throws {
-        let lines = lines([])
+        let lines = lines
         try startThread("limit") {
             blockThread(milliseconds: Self.limit)
             Self.print(lines)
@@ -62,7 +62,10 @@ package struct CompletionRequest {
         try? Console.printUnescaped(lines.joined(separator: "\n"))
     }
 
-    func lines(_ answered: [Completion.Candidate]) -> [String] {
+    /// The candidates that need no service, as they are printed.
+    package var lines: [String] { lines([]) }
+
+    private func lines(_ answered: [Completion.Candidate]) -> [String] {
         completion.candidates(answered).compactMap { candidate in
             if let text { return text.replacement(candidate.text) }
             return candidate.note.isEmpty ? candidate.text : "\(candidate.text)\t\(candidate.note)"

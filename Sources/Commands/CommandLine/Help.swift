@@ -89,7 +89,7 @@ package enum Help {
         var lines =
             ["storage-rpc \(page.name) \(page.synopsis.isEmpty ? "" : page.synopsis + " ")[FLAGS]", ""] + page.text
         if !page.flags.isEmpty { lines += ["", table(rows(page.flags))] }
-        if !page.examples.isEmpty { lines += [""] + page.examples.map { example($0) } }
+        if !page.examples.isEmpty { lines += [""] + page.examples.map { "  " + command($0) } }
         if page.takesServiceFlags {
             let metadata = page.takesMetadata ? "help metadata, " : ""
             lines += ["", "More flags: \(metadata)help storage, help credentials, help bounds"]
@@ -97,8 +97,9 @@ package enum Help {
         return lines.joined(separator: "\n")
     }
 
-    private static func example(_ text: String) -> String {
-        "  " + (text.contains("storage-rpc") ? text : "storage-rpc " + text)
+    /// An example as it is typed.
+    static func command(_ example: String) -> String {
+        example.contains("storage-rpc") ? example : "storage-rpc " + example
     }
 
     private static func text(of group: FlagGroup) -> String {

@@ -30,6 +30,8 @@ struct RunningTransfers {
         var (files, allFiles) = (0, 1)
         /// Its totals are final.
         var isPlanned = true
+        /// False while a stream has no size: its total is what has come so far.
+        var hasTotal = true
         var isRunning = false
     }
 
@@ -102,7 +104,9 @@ struct RunningTransfers {
         report.bytes = states.reduce(bytes) { $0.addingSaturated($1.completed) }
         if states.allSatisfy(\.isPlanned) {
             report.allFiles = count + waiting.files + states.reduce(0) { $0 + $1.allFiles }
-            report.allBytes = waiting.bytes.map { states.reduce($0 + bytes) { $0.addingSaturated($1.total) } }
+            report.allBytes =
+                !states.allSatisfy(\.hasTotal)
+                ? nil : waiting.bytes.map { states.reduce($0 + bytes) { $0.addingSaturated($1.total) } }
         }
         report.rate = meter.rate
         guard areMany else { return report }
@@ -127,8 +131,7 @@ extension RunningTransfers.State {
         completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
         total = progress?["totalUnitCount"]?.number?.int64 ?? 0
         isRunning = snapshot["state"] == "running"
-        // Its total is what has come so far.
-        if snapshot["origin"] == "stream", total <= completed { isPlanned = false }
+        hasTotal = snapshot["origin"] != "stream" || total > completed
         guard counts != nil else { return }
         func count(_ name: String) -> Int { Int(clamping: counts?[name]?.number?.int64 ?? 0) }
         files = count("completed") + count("unchanged")
