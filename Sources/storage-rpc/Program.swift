@@ -51,6 +51,13 @@ enum Program {
     private static func run(_ command: Command, _ freeDescriptors: Int, _ mask: UInt32) throws {
         switch command {
         case .help(let text): try Console.printUnescaped(text)
+        case .complete(let request):
+            try request.limitTime()
+            // What a shell cannot be told is no candidate.
+            if let (kind, options) = request.question {
+                try? run(.client(kind, options), freeDescriptors, mask)
+            }
+            request.print()
         case .version: try Console.print("storage-rpc \(Help.version)")
         case .serve(let options): try Server.run(options, freeDescriptors: freeDescriptors)
         case .connect(let options):

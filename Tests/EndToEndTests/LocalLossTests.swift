@@ -110,13 +110,4 @@ import Testing
                 + "echo $?; ls -A")
         #expect(ended.text.hasSuffix("143\nfound\nroot\n"), "\(ended.text)")
     }
-
-    @Test func `A command removes what a killed one has left in the temporary directory`() async {
-        #expect(await sh("head -c 20 /dev/zero | $S put -q - x").status == 0)
-        let killed = await sh(
-            "mkfifo in; $S put - y < in & exec 3> in; await \"compgen -G 'storage-rpc-scratch-*' > found\"; "
-                + "kill -KILL $!; wait $!; exec 3>&-; compgen -G 'storage-rpc-scratch-*' | wc -l; mkdir storage-rpc-mine; "
-                + "$S cat -q x | wc -c; ls")
-        #expect(killed.text.hasSuffix("1\n20\nfound\nin\nroot\nstorage-rpc-mine\n"), "\(killed.text)")
-    }
 }

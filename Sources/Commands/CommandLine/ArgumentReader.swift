@@ -11,6 +11,8 @@ struct ArgumentReader {
     private(set) var last = ""
     private(set) var lastValue = ""
     private var flagsAreOver = false
+    /// The values that the last flag takes, where those are a few.
+    private(set) var choices: [String] = []
 
     init(_ words: [String]) { self.words = words[...] }
 
@@ -84,7 +86,8 @@ struct ArgumentReader {
 
     mutating func choice<Choice: RawRepresentable & CaseIterable>() throws(UsageError) -> Choice
     where Choice.RawValue == String {
-        let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        choices = Choice.allCases.map(\.rawValue)
+        let names = choices.joined(separator: ", ")
         let text = try value("one of \(names)")
         guard let choice = Choice(rawValue: text) else {
             throw UsageError(message: "\(last) needs one of \(names), not \"\(text)\"")

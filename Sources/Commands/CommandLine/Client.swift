@@ -187,7 +187,7 @@ package struct Client {
         if let interruption = Interruption(signals) { throw interruption }
     }
 
-    private static func result(_ message: JSON) -> Result<JSON, Failure> {
+    static func result(_ message: JSON) -> Result<JSON, Failure> {
         message["result"].map { .success($0) } ?? .failure(Failure(message["error"]))
     }
 

@@ -94,12 +94,7 @@ extension ClientCommandRunner {
 
     /// Any method of the service.
     func call(_ method: String, _ text: String) throws {
-        var text = text
-        if text == "-" {
-            let input = try TemporaryFile()
-            try input.fill { try client.waitForInput() }
-            text = try input.text()
-        }
+        let text = text == "-" ? try readInput(atMost: 64 << 20) : text
         let params: JSON
         do { params = try Array(text.utf8).withUnsafeBytes { try JSON(parsing: $0) } } catch {
             throw UsageError(message: "PARAMS is no JSON: \(error)")

@@ -41,23 +41,11 @@ extension ClientCommandRunner {
         file == "-" || Descriptor.number(at: file) == Descriptor.standardInput.raw
     }
 
-    /// Standard input, which has no name of its own.
-    private func putInput(_ files: [String], to target: String) throws {
-        guard files.count == 1 else {
-            throw UsageError(message: "standard input (-) needs a REFERENCE of its own")
-        }
-        let object = try destination(target, of: .input).reference
-        let input = try TemporaryFile()
-        try input.fill { try client.waitForInput() }
-        try put(input.path, object, size: nil, name: target)
-        try endTransfers()
-    }
-
     /// - Parameter size: in bytes; nil where it is unknown.
-    func put(_ file: String, _ reference: Reference, size: Int64?, name: String? = nil) throws {
+    func put(_ file: String, _ reference: Reference, size: Int64?) throws {
         if options.isDryRun { return try tellPlan("upload", file, reference.url) }
         let members = fileParams(reference, file) + writeParams + metadataParams
-        var transfer = RunningTransfers.Transfer(name: name ?? file, kind: .uploadTask) { metadata in
+        var transfer = RunningTransfers.Transfer(name: file, kind: .uploadTask) { metadata in
             try self.show(
                 metadata, "\(reference.url)  \(Self.size(metadata))" + (self.transfers.areSeveral ? "" : self.place))
         }
@@ -73,7 +61,7 @@ extension ClientCommandRunner {
     private static let largestWhole: Int64 = 1 << 20
 
     /// With `--no-clobber`, what is there is no failure.
-    private func isSkipped(_ error: Client.Failure, _ target: Reference) throws -> Bool {
+    func isSkipped(_ error: Client.Failure, _ target: Reference) throws -> Bool {
         guard options.noClobber, error.isPrecondition, error.isAbout(target) else { return false }
         try tellSkipped(target.url)
         return true
@@ -152,28 +140,6 @@ extension ClientCommandRunner {
             try self.show(metadata, "\(path)  \(Self.size(metadata))")
         }
         try startKeyed("reference/writeToFile", fileParams(object, path), transfer)
-    }
-
-    /// Writes objects to stdout, or to another output, while they come.
-    func cat(_ texts: [String], to output: Output = .standard) throws {
-        guard !options.isRecursive else { throw UsageError(message: "-r needs a directory, not \(output.name)") }
-        for object in try allSources(texts).flatMap(\.items) {
-            try attempt(orFail: texts.count == 1) { try self.write(object, to: output) }
-        }
-    }
-
-    /// Returns when all of it is written.
-    private func write(_ object: Reference, to output: Output) throws {
-        let scratch = try TemporaryFile()
-        let params = fileParams(object, scratch.path) + [.init(key: "observe", value: Self.observed)]
-        try start(
-            "reference/writeToFile", .object(params),
-            .init(name: object.url, kind: .downloadTask) { metadata in
-                try scratch.copy(to: output, upTo: metadata["size"]?.number?.int64 ?? 0, isComplete: true)
-            } progress: {
-                try scratch.copy(to: output, upTo: $0, isComplete: false)
-            })
-        while !transfers.running.isEmpty { try hearTransfers() }
     }
 
     func copy(_ texts: [String], to target: String, moves: Bool) throws {

@@ -65,6 +65,7 @@ package final class ClientCommandRunner {
         case .url(let text): try url(text)
         case .tasks(let verb, let ids): try tasks(verb, ids)
         case .call(let method, let params): try call(method, params)
+        case .complete(let request): request.print(candidates(of: request.completion))
         }
     }
 

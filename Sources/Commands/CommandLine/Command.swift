@@ -8,6 +8,7 @@ package enum Command {
     /// A page of help.
     case help(String)
     case version
+    case complete(CompletionRequest)
     case serve(ServiceOptions)
     case connect(ServiceOptions)
     case client(ClientCommand, CommandOptions)
@@ -20,6 +21,10 @@ package enum Command {
         let name = line.nextCommand()
         if name == "help" {
             self = .help(try Help.page(of: Array(words.dropFirst())))
+            return
+        }
+        if name == "complete" {
+            self = .complete(try CompletionRequest(Array(words.dropFirst())))
             return
         }
         guard let page = CommandPage.all.first(where: { $0.name == name ?? "serve" }) else {
@@ -107,6 +112,8 @@ package enum ClientCommand {
     case url(String)
     case tasks(TaskVerb?, [String])
     case call(method: String, params: String)
+    /// For a shell.
+    case complete(CompletionRequest)
 
     /// What it takes; nil where that is no object.
     var objects: [String]? {
@@ -114,7 +121,7 @@ package enum ClientCommand {
         case .get(let words): words.count == 1 ? words : Array(words.dropLast())
         case .cat(let texts), .stat(let texts), .set(let texts), .rm(let texts), .copy(let texts, _, _): texts
         case .url(let text): [text]
-        case .put, .sync, .ls, .du, .hash, .tasks, .call: nil
+        case .put, .sync, .ls, .du, .hash, .tasks, .call, .complete: nil
         }
     }
 
@@ -122,7 +129,7 @@ package enum ClientCommand {
     var takesTrees: Bool {
         switch self {
         case .put, .get, .rm, .copy, .ls, .du: true
-        case .sync, .cat, .hash, .stat, .set, .url, .tasks, .call: false
+        case .sync, .cat, .hash, .stat, .set, .url, .tasks, .call, .complete: false
         }
     }
 
@@ -130,6 +137,7 @@ package enum ClientCommand {
     package var keepsTasks: Bool {
         switch self {
         case .put, .get, .sync, .tasks, .call: true
+        case .complete(let request): request.completion.asksForTasks
         default: false
         }
     }

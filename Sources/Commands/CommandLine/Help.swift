@@ -28,15 +28,19 @@ package enum Help {
     static func page(of words: [String]) throws(UsageError) -> String {
         guard let name = words.first else { return firstPage }
         if name == "--man" { return manPage }
-        if name == "copying" { return copying }
-        if name == "patterns" { return patterns }
+        if let text = texts[name] { return text }
         if name == "--completions", let shell = words.dropFirst().first, let text = completions(shell) { return text }
         if let page = CommandPage.all.first(where: { $0.name == name }) { return text(of: page) }
-        if let group = ([FlagGroup.metadata] + FlagGroup.shared).first(where: { $0.name == name }) {
+        if let group = groups.first(where: { $0.name == name }) {
             return text(of: group)
         }
         throw UsageError(message: "there is no help about \"\(name)\"; try: storage-rpc help")
     }
+
+    private static let texts = ["copying": copying, "patterns": patterns]
+    private static var groups: [FlagGroup] { [FlagGroup.metadata] + FlagGroup.shared }
+    /// Besides the commands.
+    static var topics: [String] { texts.keys.sorted() + groups.map(\.name) }
 
     /// What `put`, `get`, `cp` and `mv` have in common.
     package static let copying = """
@@ -85,7 +89,7 @@ package enum Help {
         var lines =
             ["storage-rpc \(page.name) \(page.synopsis.isEmpty ? "" : page.synopsis + " ")[FLAGS]", ""] + page.text
         if !page.flags.isEmpty { lines += ["", table(rows(page.flags))] }
-        if !page.examples.isEmpty { lines += [""] + page.examples.map { example($0) } }
+        if !page.examples.isEmpty { lines += [""] + page.examples.map { "  " + command($0) } }
         if page.takesServiceFlags {
             let metadata = page.takesMetadata ? "help metadata, " : ""
             lines += ["", "More flags: \(metadata)help storage, help credentials, help bounds"]
@@ -93,8 +97,9 @@ package enum Help {
         return lines.joined(separator: "\n")
     }
 
-    private static func example(_ text: String) -> String {
-        "  " + (text.contains("storage-rpc") ? text : "storage-rpc " + text)
+    /// An example as it is typed.
+    static func command(_ example: String) -> String {
+        example.contains("storage-rpc") ? example : "storage-rpc " + example
     }
 
     private static func text(of group: FlagGroup) -> String {

@@ -13,8 +13,6 @@ struct RunningTransfers {
         var goesOn = false
         /// What follows success. It gets the metadata of the object, or the snapshot of a folder.
         var completion: (_ result: JSON) throws -> Void
-        /// Runs at each report, with the bytes that are there.
-        var progress: ((_ completed: Int64) throws -> Void)?
         /// What follows a failure, instead of the message. Returns false where it leaves that to the command.
         var failed: ((_ error: Client.Failure, _ snapshot: JSON) throws -> Bool)?
         fileprivate(set) var state = State()
@@ -32,6 +30,8 @@ struct RunningTransfers {
         var (files, allFiles) = (0, 1)
         /// Its totals are final.
         var isPlanned = true
+        /// False while a stream has no size: its total is what has come so far.
+        var hasTotal = true
         var isRunning = false
     }
 
@@ -104,7 +104,9 @@ struct RunningTransfers {
         report.bytes = states.reduce(bytes) { $0.addingSaturated($1.completed) }
         if states.allSatisfy(\.isPlanned) {
             report.allFiles = count + waiting.files + states.reduce(0) { $0 + $1.allFiles }
-            report.allBytes = waiting.bytes.map { states.reduce($0 + bytes) { $0.addingSaturated($1.total) } }
+            report.allBytes =
+                !states.allSatisfy(\.hasTotal)
+                ? nil : waiting.bytes.map { states.reduce($0 + bytes) { $0.addingSaturated($1.total) } }
         }
         report.rate = meter.rate
         guard areMany else { return report }
@@ -129,6 +131,7 @@ extension RunningTransfers.State {
         completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
         total = progress?["totalUnitCount"]?.number?.int64 ?? 0
         isRunning = snapshot["state"] == "running"
+        hasTotal = snapshot["origin"] != "stream" || total > completed
         guard counts != nil else { return }
         func count(_ name: String) -> Int { Int(clamping: counts?[name]?.number?.int64 ?? 0) }
         files = count("completed") + count("unchanged")
@@ -181,9 +184,11 @@ extension ClientCommandRunner {
         transfers.display.clear()
     }
 
-    /// Says what it waits for, where nothing is reported for a second.
-    func hearTransfers() throws {
+    /// Says what it waits for, where nothing is reported for a second. Returns a message that answers this request.
+    @discardableResult
+    func hearTransfers(orAnswerTo request: JSON? = nil) throws -> JSON? {
         switch try client.hear(within: .seconds(1)) {
+        case .message(let message) where request != nil && message["id"] == request: return message
         case .message(let message):
             if let snapshot = message["params"]?["snapshot"], let task = snapshot["task"]?.string {
                 try take(task, snapshot)
@@ -200,6 +205,7 @@ extension ClientCommandRunner {
             if !options.isQuiet, let line = transfers.lineAboutWaiting() { transfers.display.note(line) }
         }
         transfers.show()
+        return nil
     }
 
     /// Ends what still runs before the command ends by an error or a signal, unless another signal comes. What the same
@@ -246,7 +252,6 @@ extension ClientCommandRunner {
             try attempt(orFail: !transfers.areMany) { try transfer.completion(result) }
         default:
             if let retry = snapshot["retry"], !options.isQuiet { transfers.display.note(Self.line(transfer, retry)) }
-            if !transfers.isEnding { try transfer.progress?(transfer.state.completed) }
         }
     }
 

@@ -9,11 +9,9 @@ package final class ScratchDirectory: Sendable {
     package let path: String
     private let lock: OpenFile
 
-    /// Its name begins with `prefix`. Blocks.
-    ///
-    /// - Parameter sweeps: removes abandoned ones first.
-    package init(in parent: String, named prefix: String, sweeps: Bool = true) throws(SystemError) {
-        if sweeps { Self.removeAbandoned(in: parent, named: prefix) }
+    /// Its name begins with `prefix`. Blocks, and removes abandoned ones first.
+    package init(in parent: String, named prefix: String) throws(SystemError) {
+        Self.removeAbandoned(in: parent, named: prefix)
         for _ in 0..<Self.attempts {
             let path = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)")
             if let lock = Self.lock(path) {

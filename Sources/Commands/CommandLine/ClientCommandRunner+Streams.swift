@@ -1,0 +1,166 @@
+import FoundationEssentials
+import HTTPText
+import JSONRPC
+import JSONText
+import Methods
+import Platform
+import Storage
+
+// What `storage-rpc put -`, `cat` and `get REFERENCE -` move: bytes that pass through this process, piece by piece, in the
+// streams of the protocol. A few pieces are on their way at the same time, and there is memory for no more of them.
+
+extension ClientCommandRunner {
+    private static let requestsAtOnce = 4
+    /// Of a piece.
+    private static let mostBytes = 768 << 10
+    /// How long a piece waits for more bytes while others are on their way.
+    private static let longestGathering = Duration.milliseconds(5)
+
+    /// Uploads standard input, which has no name of its own. Nothing of it stays when the command is interrupted.
+    func putInput(_ files: [String], to target: String) throws {
+        guard files.count == 1 else {
+            throw UsageError(message: "standard input (-) needs a REFERENCE of its own")
+        }
+        let object = try destination(target, of: .input).reference
+        if options.isDryRun { return try tellPlan("upload", "standard input", object.url) }
+        let transfer = RunningTransfers.Transfer(name: target, kind: .uploadTask) { metadata in
+            try self.show(metadata, "\(object.url)  \(Self.size(metadata))\(self.place)")
+        }
+        do {
+            let stream = try begin("reference/putStream", object, writeParams + metadataParams, transfer)
+            try send(to: stream)
+            try answer(to: client.say("uploadTask/finish", ["task": stream]))
+        } catch let failure as Client.Failure {
+            guard try isSkipped(failure, object) else { throw failure }
+        }
+        try endTransfers()
+    }
+
+    /// Returns when all pieces are taken.
+    private func send(to stream: JSON) throws {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceBytes, alignment: 1)
+        defer { buffer.deallocate() }
+        var (sent, hasSent, isAtEnd): ([JSON], Bool, Bool) = ([], false, false)
+        while !isAtEnd {
+            let count: Int
+            (count, isAtEnd) = try read(into: buffer, isFirst: !hasSent)
+            guard count > 0 else { continue }
+            if sent.count == Self.requestsAtOnce { try answer(to: sent.removeFirst()) }
+            let data = Data(buffer[..<count]).base64EncodedString()
+            sent.append(try client.say("uploadTask/append", ["task": stream, "data": .string(data)]))
+            hasSent = true
+        }
+        for id in sent { try answer(to: id) }
+    }
+
+    /// A service that this command starts may take short messages only.
+    private var pieceBytes: Int {
+        let message = options.service.limits.connection.messageBytes
+        return min(Self.mostBytes, max(1, (message - 512) / 4 * 3))
+    }
+
+    /// Reads standard input until the buffer is full, no more bytes come at once, or it ends.
+    private func read(
+        into buffer: UnsafeMutableRawBufferPointer, isFirst: Bool = false
+    ) throws -> (count: Int, isAtEnd: Bool) {
+        var count = 0
+        while count < buffer.count {
+            if count == 0 {
+                try client.waitForInput(tells: isFirst)
+            } else if !Descriptor.waitUntilReadable(.standardInput, nil, timeout: Self.longestGathering).first {
+                break
+            }
+            let read: Int
+            let room = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            do throws(SystemError) { read = try Descriptor.standardInput.readBlocking(into: room) } catch {
+                throw Client.Failure("standard input cannot be read: \(error.reason)")
+            }
+            guard read > 0 else { return (count, true) }
+            count += read
+        }
+        return (count, false)
+    }
+
+    /// All of standard input, as a text in memory.
+    func readInput(atMost limit: Int) throws -> String {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)
+        defer { buffer.deallocate() }
+        var (bytes, isAtEnd): ([UInt8], Bool) = ([], false)
+        while !isAtEnd {
+            let count: Int
+            (count, isAtEnd) = try read(into: buffer, isFirst: bytes.isEmpty)
+            guard bytes.count + count <= limit else {
+                throw Client.Failure("standard input has more than the \(ProgressReport.size(Int64(limit))) of PARAMS")
+            }
+            bytes += buffer[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Writes objects to stdout, or to another output, while they come.
+    func cat(_ texts: [String], to output: Output = .standard) throws {
+        guard !options.isRecursive else { throw UsageError(message: "-r needs a directory, not \(output.name)") }
+        // Progress is for those who ask: the bytes are what is seen.
+        transfers.display = ProgressDisplay(options.progress ?? ProgressMode.none, isQuiet: options.isQuiet)
+        for object in try allSources(texts).flatMap(\.items) {
+            try attempt(orFail: texts.count == 1) { try self.write(object, to: output) }
+        }
+    }
+
+    /// Returns when all of it is written, and is known to be the object.
+    private func write(_ object: Reference, to output: Output) throws {
+        let transfer = RunningTransfers.Transfer(name: object.url, kind: .downloadTask) { _ in }
+        let stream = try begin("reference/getStream", object, [], transfer)
+        var (asked, written, isAtEnd): ([JSON], Int64, Bool) = ([], 0, false)
+        do {
+            while !isAtEnd {
+                // Most objects are one piece.
+                while asked.count < (written == 0 ? 1 : Self.requestsAtOnce) {
+                    let params: JSON = ["task": stream, "length": JSON(Int64(Self.mostBytes))]
+                    asked.append(try client.say("downloadTask/read", params))
+                }
+                let piece = try answer(to: asked.removeFirst())
+                guard let bytes = piece["data"]?.string.flatMap({ [UInt8](base64: $0) }),
+                    piece["offset"]?.number?.int64 == written
+                else { throw Client.Failure("\(object.url): the service has sent a piece that does not follow") }
+                try bytes.withUnsafeBytes { try output.write($0) }
+                written += Int64(bytes.count)
+                isAtEnd = piece["isEnd"] == true
+            }
+        } catch let failure as Client.Failure where failure.isAnswer && written > 0 {
+            try passOver(asked)
+            throw failure.about("what was written is incomplete")
+        }
+        try passOver(asked)
+        while !transfers.running.isEmpty { try hearTransfers() }
+    }
+
+    /// Waits for the answers to reads behind the end.
+    private func passOver(_ requests: [JSON]) throws {
+        for id in requests { while try hearTransfers(orAnswerTo: id) == nil {} }
+    }
+
+    /// Begins a stream, which ends with this command. The requests for its pieces are answered with what it fails of.
+    ///
+    /// - Returns: the id of its task.
+    private func begin(
+        _ method: String, _ object: Reference, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer
+    ) throws -> JSON {
+        var transfer = transfer
+        transfer.failed = { _, _ in true }
+        let started = try client.call(
+            method,
+            .object(
+                [.init(key: "reference", value: object.json)] + members + [.init(key: "observe", value: Self.observed)])
+        )
+        guard let task = started["task"] else { throw Client.Failure("\(method) has begun no task") }
+        follow(task.string ?? "", transfer, started)
+        return task
+    }
+
+    /// Follows the transfer until the answer to a request is there.
+    @discardableResult
+    private func answer(to id: JSON) throws -> JSON {
+        while true { if let message = try hearTransfers(orAnswerTo: id) { return try Client.result(message).get() } }
+    }
+}

@@ -1,0 +1,85 @@
+// The man page: the same commands and flags as in the pages of help, and what is around them.
+
+extension Help {
+    static var manPage: String {
+        func line(_ text: String) -> String {
+            let text = text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+            return text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" + text : text
+        }
+        func flags(_ flags: [Flag]) -> [String] {
+            flags.flatMap { flag in
+                [
+                    ".TP", ".B " + line(flag.names.joined(separator: ", ") + (flag.value.map { " " + $0 } ?? "")),
+                    line(flag.text),
+                ]
+            }
+        }
+        var lines = [
+            ".TH STORAGE\\-RPC 1 \"\" \"storage\\-rpc \(version)\"", ".SH NAME",
+            "storage\\-rpc \\- Cloud Storage for Firebase, for every language", ".SH SYNOPSIS",
+        ]
+        for page in CommandPage.all {
+            lines += [".B " + line("storage-rpc \(page.name)"), line("\(page.synopsis) [FLAGS]"), ".br"]
+        }
+        lines += [".B storage\\-rpc help", "[COMMAND|TOPIC]", ".SH COMMANDS"]
+        for page in CommandPage.all {
+            lines += [".SS " + line("\(page.name) \(page.synopsis)"), line(page.text.joined(separator: " "))]
+            lines += flags(page.flags)
+        }
+        for (title, text) in [("COPYING", copying), ("PATTERNS", patterns)] {
+            lines += [".SH " + title, ".nf"]
+            lines += text.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }
+            lines.append(".fi")
+        }
+        for group in [FlagGroup.metadata] + FlagGroup.shared {
+            lines += [".SH " + group.name.uppercased(), line(group.title) + "."] + flags(group.flags)
+            lines += group.notes.isEmpty ? [] : [".PP", line(group.notes.joined(separator: " "))]
+        }
+        lines += [
+            ".SH EXAMPLES", ".nf",
+        ]
+        lines += CommandPage.all.flatMap(\.examples).map { line(command($0)) } + [".fi"]
+        for (title, entries) in [("ENVIRONMENT", environment), ("FILES", files), ("EXIT STATUS", exitStatus)] {
+            lines.append(".SH " + title)
+            for (name, text) in entries { lines += [".TP", ".B " + line(name), line(text)] }
+        }
+        lines += [
+            ".SH SEE ALSO", ".BR gsutil (1),", ".BR rclone (1);",
+            line("protocol/README.md and protocol/reference.md, which rpc.discover has, too."),
+        ]
+        return lines.joined(separator: "\n")
+    }
+
+    /// The variables that the program reads.
+    package static let environment = [
+        ("XDG_DATA_HOME", "Where the root is: storage-rpc below it, without --root. By default ~/.local/share."),
+        ("HOME", "The home directory; by default that of the user database."),
+        ("TMPDIR", "For plans of folders and for the harness, as long as they are used; /tmp by default."),
+        ("TERM", "With dumb, progress is shown in lines."),
+        ("NO_COLOR", "Traces have no colors."),
+        ("STORAGE_RPC_ID_TOKEN", "A token of Firebase Authentication."),
+        ("STORAGE_RPC_APP_CHECK_TOKEN", "A token of Firebase App Check."),
+        ("STORAGE_RPC_ACCESS_TOKEN", "An OAuth 2.0 token of Google Cloud."),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "A file with application default credentials."),
+        ("CLOUDSDK_CONFIG", "Where those of gcloud are; by default ~/.config/gcloud."),
+        ("GCE_METADATA_HOST", "The metadata server of a machine of Google Cloud."),
+        ("GOOGLE_CLOUD_QUOTA_PROJECT", "The project that pays, with application default credentials."),
+        ("FIREBASE_STORAGE_EMULATOR_HOST", "The server of the engine firebase, without --endpoint."),
+        ("STORAGE_EMULATOR_HOST", "The server of the engine gcs, without --endpoint."),
+        ("https_proxy, HTTPS_PROXY, http_proxy, all_proxy, ALL_PROXY", "The proxy for https, for http, and for both."),
+        ("no_proxy, NO_PROXY", "Hosts that are reached without a proxy."),
+        ("SSL_CERT_FILE, CURL_CA_BUNDLE, SSL_CERT_DIR", "Certificates to trust."),
+        ("LISTEN_PID, LISTEN_FDS, NOTIFY_SOCKET", "The protocol of service managers such as systemd."),
+    ]
+
+    private static let files = [
+        ("~/.local/share/storage-rpc", "The root: objects and state, unless --root names another directory."),
+        ("ROOT/socket", "Where the service of the root listens, while one runs."),
+        ("ROOT/service.log", "The log of a service that storage-rpc connect has started."),
+    ]
+
+    private static let exitStatus = [
+        ("0", "All is done."), ("1", "It failed, or a part of it."), ("64", "The command line is invalid."),
+        ("130", "It was interrupted by SIGINT; other signals give 128 and their number, too."),
+    ]
+}

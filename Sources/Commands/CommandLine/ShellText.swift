@@ -1,0 +1,65 @@
+/// The words of a line as bash reads them, up to the cursor, and how a candidate is written in the place of the last one.
+struct ShellText: Sendable {
+    private enum Quote: Sendable { case none, single, double }
+
+    private(set) var words: [String] = []
+    private var quote = Quote.none
+    /// How many bytes of the last word stand before the part that bash replaces.
+    private var kept = 0
+
+    /// - Parameters:
+    ///   - name: the program, as it is in the line.
+    ///   - breaks: `COMP_WORDBREAKS`: characters that begin another word for completion only.
+    init(_ line: String, name: String, breaks: String) {
+        var (word, isEscaped, isOpen) = ("", false, false)
+        func end() {
+            if isOpen { words.append(word) }
+            (word, isOpen, kept) = ("", false, 0)
+        }
+        for character in line.unicodeScalars {
+            if isEscaped {
+                // Between double quotes a backslash stands for itself before most characters.
+                if quote == .double, !"\"\\$`".unicodeScalars.contains(character) { word.unicodeScalars.append("\\") }
+                word.unicodeScalars.append(character)
+                isEscaped = false
+                continue
+            }
+            switch (quote, character) {
+            case (.none, "\\"), (.double, "\\"): (isEscaped, isOpen) = (true, true)
+            case (.none, "'"): (quote, isOpen, kept) = (.single, true, word.utf8.count)
+            case (.none, "\""): (quote, isOpen, kept) = (.double, true, word.utf8.count)
+            case (.single, "'"), (.double, "\""): quote = .none
+            case (.none, " "), (.none, "\t"): end()
+            case (.none, "|"), (.none, ";"), (.none, "&"), (.none, "("), (.none, "\n"):
+                end()
+                words = []
+            default:
+                isOpen = true
+                word.unicodeScalars.append(character)
+                if quote == .none, breaks.unicodeScalars.contains(character) { kept = word.utf8.count }
+            }
+        }
+        words.append(word)
+        // Variables and other programs may stand before it.
+        words.removeFirst(words.firstIndex(of: name).map { $0 + 1 } ?? 1)
+    }
+
+    /// What bash puts in the place of the last word. Nil where the quotes that are open cannot hold it.
+    func replacement(_ text: String) -> String? {
+        let rest = String(decoding: text.utf8.dropFirst(kept), as: UTF8.self)
+        switch quote {
+        case .single: return rest.contains("'") ? nil : rest
+        case .double: return rest.contains("!") ? nil : Self.escaped(rest, "\"\\$`")
+        case .none: return Self.escaped(rest, " \"'\\$`!*?[]{}()<>|&;#")
+        }
+    }
+
+    private static func escaped(_ text: String, _ special: String) -> String {
+        var result = ""
+        for character in text.unicodeScalars {
+            if special.unicodeScalars.contains(character) { result.unicodeScalars.append("\\") }
+            result.unicodeScalars.append(character)
+        }
+        return result
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Standard input and output, whose bytes pass through the process.
+@Suite(.watchdog) final class PipeTests {
+    private let place = Place()
+
+    private func sh(_ line: String, _ variables: [String: String] = [:]) async -> (status: Int32, text: String) {
+        await place.sh(line, variables)
+    }
+
+    @Test(arguments: [0, 1, 768 << 10, 5_000_000]) func `Bytes of any number pass, without a temporary file`(
+        count: Int
+    ) async {
+        let line =
+            "head -c \(count) /dev/urandom > in; cat in | $S put -q - x && $S cat x | cmp - in && $S get x - > out && cmp in out"
+        #expect(await sh(line, ["TMPDIR": "/nonexistent"]) == (0, ""))
+    }
+
+    @Test func `Pieces fit a service that takes short messages only`() async {
+        let line = "seq 5000 > in; $S put -q - x --max-message-bytes 2048 < in; $S cat x | cmp - in"
+        #expect(await sh(line) == (0, ""))
+    }
+
+    @Test func `An upload that a signal ends leaves no object and no task`() async {
+        let line = """
+            mkfifo in; $S put -q - x < in & exec 3> in; head -c 300000 /dev/zero >&3
+            await '[ "$($S tasks --json | grep -c running)" = 1 ]'; kill -TERM $!; wait $!; echo $?
+            $S ls; $S tasks -q
+            """
+        #expect(await sh(line) == (0, "143\n"))
+    }
+
+    @Test func `A failing read of standard input fails the command and stores nothing`() async {
+        let put = await sh("$S put -q - x < /")
+        #expect(put.status == 1 && put.text.contains("standard input cannot be read: Is a directory"), "\(put)")
+        #expect(await sh("$S ls; $S tasks").text == "")
+    }
+
+    @Test func `Preconditions and the flag that keeps what is there hold for standard input`() async {
+        #expect(
+            await sh("put x; echo 2 | $S put - x -n; $S cat x").text
+                == "would upload standard input to gs://default-bucket/x\nx")
+        let kept = await sh("echo 2 | $S put - x --no-clobber; $S cat x")
+        #expect(kept.status == 0 && kept.text.contains("is there already: skipped"), "\(kept)")
+        #expect(kept.text.hasSuffix("\nx"))
+        let refused = await sh("echo 2 | $S put -q - x --if-generation-match 1")
+        #expect(refused.status == 1 && refused.text.contains("preconditionFailed"), "\(refused)")
+    }
+
+    @Test func `An object that is replaced while it comes is an error`() async {
+        let line = """
+            $S serve --shared > log 2>&1 & await '[ -S $R/socket ]'
+            head -c 30000000 /dev/zero | $S put -q - x; mkfifo out
+            { $S cat x > out; echo $? > status; } 2> error & exec 3< out; head -c 10 <&3 > /dev/null
+            echo new | $S put -q - x; cat <&3 > /dev/null; await '[ -s status ]'
+            cat status; grep -c incomplete error; $S call service/stop > /dev/null
+            """
+        #expect(await sh(line) == (0, "1\n1\n"))
+    }
+
+    @Test func `A reader that goes away ends the command as a broken pipe`() async {
+        let line = "head -c 5000000 /dev/zero | $S put -q - x; $S cat x | head -c 1 > /dev/null; echo ${PIPESTATUS[0]}"
+        #expect(await sh(line) == (0, "141\n"))
+    }
+
+    @Test func `PARAMS that are too long for memory are refused`() async {
+        #expect(await sh("echo '{}' | $S call service/ping -") == (0, "\"pong\"\n"))
+        let refused = await sh("head -c 68000000 /dev/zero | $S call service/ping -")
+        #expect(refused.status == 1 && refused.text.contains("more than the 64.0 MiB of PARAMS"), "\(refused)")
+    }
+
+    @Test func `Objects, buckets and tasks are completed, and no root is made for it`() async {
+        #expect(await sh("$S complete zsh -- cat ''; ls") == (0, ""))
+        #expect(await sh("put 'a b/c d' 'a:b' z; $S complete zsh -- cat a") == (0, "a b/\na:b\n"))
+        #expect(
+            await sh(#"$S complete bash s 's cat gs://default-bucket/a' ' :'"#).text
+                == "//default-bucket/a\\ b/\n//default-bucket/a:b\n")
+        #expect(
+            await sh(#"$S complete bash s 's rm a\ b/' ' :'; $S complete bash s "s rm 'a b/" ' :'"#).text
+                == "a\\ b/c\\ d\na b/c d\n")
+        #expect(await sh("$S complete fish -- get z gs").text == "gs://\n")
+        #expect(await sh("$S complete fish -- ls --bucket d").text == "default-bucket\n")
+        #expect(await sh("$S complete fish -- tasks forget '' | grep -c success").text == "3\n")
+        let other = await sh(
+            "$S complete zsh -- cat --engine gcs --endpoint http://127.0.0.1:1 --access-token-command false ''")
+        #expect(other == (0, ""))
+    }
+}
