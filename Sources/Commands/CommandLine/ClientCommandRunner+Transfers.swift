@@ -83,7 +83,7 @@ extension ClientCommandRunner {
             method,
             .object(
                 members.filter { $0.key != "trustTimes" } + [
-                    //TEMP .init(key: "key", value: .string(Self.key(method, members))),
+                    .init(key: "key", value: .string(Self.key(method, members))),
                     .init(key: "observe", value: Self.observed)
                 ]), transfer)
     }

@@ -78,10 +78,10 @@ struct Started<Controlled: MethodTask>: JSONConvertible {
     @Loop func didReply(in context: ConnectionContext) {
         guard !hasBegun else { return }
         let task = requested.task
+        // Before its observers hear of its state, which was paused. One that is not paused needs nothing.
+        if requested.isContinued { _ = task.resume(tokens: context.tokens) }
         for (status, handle) in observers { task.observe(status, handle: handle, context.observers) }
-        guard requested.isContinued else { return task.start() }
-        // One that is not paused needs nothing.
-        _ = task.resume(tokens: context.tokens)
+        if !requested.isContinued { task.start() }
     }
 
     var json: JSON {
