@@ -52,9 +52,14 @@ struct BackgroundService {
     /// Its client leaves it.
     func leave() { errors.finish() }
 
-    /// Its client has no use for it.
+    /// Its client has no use for it. Returns when it has ended, so that it does not take the root later, or after two
+    /// seconds.
     func abandon() {
         process.terminate()
+        for _ in 0..<2000 {
+            if process.exitIfEnded() != nil { break }
+            blockThread(milliseconds: 1)
+        }
         errors.finish()
     }
 }
