@@ -84,7 +84,7 @@ extension ClientCommandRunner {
             .object(
                 members.filter { $0.key != "trustTimes" } + [
                     .init(key: "key", value: .string(Self.key(method, members))),
-                    .init(key: "observe", value: Self.observed)
+                    .init(key: "observe", value: Self.observed),
                 ]), transfer)
     }
 

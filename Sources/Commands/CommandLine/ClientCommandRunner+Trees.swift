@@ -88,17 +88,21 @@ extension ClientCommandRunner {
     private func transfer(_ tree: TreeTransfer) throws {
         if options.isDryRun { return try tellPlan(of: tree) }
         try transfer(
-            tree, isRest: tree.rest.count > tree.members.count && unfinishedKeys().contains(Self.key(tree.method, tree.rest)))
+            tree,
+            isRest: tree.rest.count > tree.members.count && unfinishedKeys().contains(Self.key(tree.method, tree.rest)))
     }
 
     /// A task that goes on transfers what was there when an earlier command began it. What was changed since then is the
     /// rest, for a second task.
-    private func transfer(_ tree: TreeTransfer, isRest: Bool) throws {
+    ///
+    /// - Parameter earlier: the number of files that tasks before this one have transferred.
+    private func transfer(_ tree: TreeTransfer, isRest: Bool, earlier: Int = 0) throws {
         var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
             if self.transfers.continued.remove(snapshot["task"]?.string ?? "") != nil {
-                self.transfers.next.append { try self.transfer(tree, isRest: true) }
+                let files = earlier + Self.count("completed", snapshot)
+                self.transfers.next.append { try self.transfer(tree, isRest: true, earlier: files) }
             } else {
-                try self.show(snapshot, self.line(tree, snapshot))
+                try self.show(snapshot, self.line(tree, snapshot, earlier))
             }
             try self.tellLeftOut(tree, snapshot)
         }
@@ -117,12 +121,15 @@ extension ClientCommandRunner {
         return Set(unfinished.compactMap { $0.snapshot["key"]?.string })
     }
 
-    private func line(_ tree: TreeTransfer, _ snapshot: JSON) -> String {
-        func count(_ name: String) -> Int { Int(clamping: snapshot["files"]?[name]?.number?.int64 ?? 0) }
+    private static func count(_ name: String, _ snapshot: JSON) -> Int {
+        Int(clamping: snapshot["files"]?[name]?.number?.int64 ?? 0)
+    }
+
+    private func line(_ tree: TreeTransfer, _ snapshot: JSON, _ earlier: Int) -> String {
+        let unchanged = max(0, Self.count("unchanged", snapshot) - earlier), deleted = Self.count("deleted", snapshot)
         let counts =
-            [ProgressReport.files(count("completed"))]
-            + (count("unchanged") > 0 ? ["\(count("unchanged")) unchanged"] : [])
-            + (count("deleted") > 0 ? ["\(count("deleted")) deleted"] : [])
+            [ProgressReport.files(earlier + Self.count("completed", snapshot))]
+            + (unchanged > 0 ? ["\(unchanged) unchanged"] : []) + (deleted > 0 ? ["\(deleted) deleted"] : [])
         let size = ProgressReport.size(snapshot["progress"]?["completedUnitCount"]?.number?.int64 ?? 0)
         return "\(tree.target)  \(counts.joined(separator: ", ")), \(size)"
             + (tree.isUpload && !transfers.areSeveral ? place : "")

@@ -55,7 +55,7 @@ struct RunningTransfers {
     private var moved: Int64 = 0
     private var meter = RateMeter()
     /// Those that were paused because the command ends.
-    private(set) var paused: [(id: String, state: State)] = []
+    private(set) var paused: [(id: String, done: String)] = []
     var isEnding = false
     /// The tasks that an earlier command has begun.
     var continued: Set<String> = []
@@ -88,7 +88,7 @@ struct RunningTransfers {
     }
 
     mutating func pause(_ task: String) {
-        if let state = running[task]?.state { paused.append((task, state)) }
+        if let transfer = running[task] { paused.append((task, transfer.state.done(transfer.kind))) }
         end(task)
     }
 
@@ -126,6 +126,12 @@ struct RunningTransfers {
 }
 
 extension RunningTransfers.State {
+    /// For people. A folder does not count the bytes of a file that is incomplete.
+    fileprivate func done(_ kind: RunningTransfers.Kind) -> String {
+        if kind == .folderTask { return "\(files) of \(ProgressReport.files(allFiles)) are done" }
+        return "\(ProgressReport.percent(completed, of: total))% of \(ProgressReport.size(total)) is done"
+    }
+
     init(_ snapshot: JSON) {
         let progress = snapshot["progress"], counts = snapshot["files"]
         completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
@@ -150,11 +156,8 @@ extension ClientCommandRunner {
             self.follow(task, transfer, started)
             guard started["continued"] == true else { return }
             self.transfers.continued.insert(task)
-            guard !self.options.isQuiet else { return }
-            let state = RunningTransfers.State(started)
-            let percent = ProgressReport.percent(state.completed, of: state.total)
-            self.transfers.display.note(
-                "\(transfer.name) goes on at \(percent)% of \(ProgressReport.size(state.total))")
+            let done = RunningTransfers.State(started).done(transfer.kind)
+            if !self.options.isQuiet { self.transfers.display.note("\(transfer.name) goes on: \(done)") }
         }
     }
 
@@ -229,13 +232,10 @@ extension ClientCommandRunner {
         guard !options.isQuiet, let first = transfers.paused.first else { return nil }
         let tasks = "storage-rpc tasks" + options.service.words.map { " " + $0 }.joined()
         guard transfers.paused.count == 1 else {
-            return "\(transfers.paused.count) transfers are paused: the same command goes on; \(tasks) lists them, and "
+            return "\(transfers.paused.count) transfers are paused. The same command goes on; \(tasks) lists them, and "
                 + "\(tasks) cancel ID ends one"
         }
-        let percent = ProgressReport.percent(first.state.completed, of: first.state.total)
-        let size = ProgressReport.size(first.state.total)
-        return
-            "paused at \(percent)% of \(size): the same command goes on; \(tasks) cancel \(first.id.prefix(8)) ends it"
+        return "paused: \(first.done). The same command goes on; \(tasks) cancel \(first.id.prefix(8)) ends it"
     }
 
     private func take(_ task: String, _ snapshot: JSON) throws {
