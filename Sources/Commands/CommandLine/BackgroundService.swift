@@ -49,14 +49,19 @@ struct BackgroundService {
     /// Its client has found it.
     func isFound() { errors.isFound() }
 
-    /// Its client leaves it.
-    func leave() { errors.finish() }
+    /// Its client leaves it, and has seen the end of its connection. A service that ends for this reason releases its root
+    /// in the same moment, and ends right after it; one that goes on for others is not waited for.
+    func leave() { awaitEnd(milliseconds: 20) }
 
     /// Its client has no use for it. Returns when it has ended, so that it does not take the root later, or after two
     /// seconds.
     func abandon() {
         process.terminate()
-        for _ in 0..<2000 {
+        awaitEnd(milliseconds: 2000)
+    }
+
+    private func awaitEnd(milliseconds: Int) {
+        for _ in 0..<milliseconds {
             if process.exitIfEnded() != nil { break }
             blockThread(milliseconds: 1)
         }
