@@ -207,7 +207,7 @@ import Testing
         #expect(await sh("$S help --completions bash > c && bash -n c && . ./c && complete -p storage-rpc").status == 0)
         #expect(await sh("$S help --completions fish | grep -c '^complete -c storage-rpc'").text == "1\n")
         #expect(await sh("$S help --completions zsh | head -n 1").text == "#compdef storage-rpc\n")
-        #expect(await sh("$S help --man | grep -c '^.SS'").text == "17\n")
+        #expect(await sh("$S help --man | grep -c '^.SS'").text == "19\n")
     }
 
     @Test func `Progress bars fit the width of the terminal`() async throws {
