@@ -35,7 +35,7 @@ import Testing
     @Test func `A failing read of standard input fails the command and stores nothing`() async {
         let put = await sh("$S put -q - x < /")
         #expect(put.status == 1 && put.text.contains("standard input cannot be read: Is a directory"), "\(put)")
-        #expect(await sh("$S ls; $S tasks").text == "")
+        #expect(await sh("$S ls; $S tasks -q").text == "")
     }
 
     @Test func `Preconditions and the flag that keeps what is there hold for standard input`() async {

@@ -45,12 +45,12 @@ extension ClientCommandRunner {
             let count: Int
             (count, isAtEnd) = try read(into: buffer, isFirst: !hasSent)
             guard count > 0 else { continue }
-            if sent.count == Self.requestsAtOnce { try answer(to: sent.removeFirst()) }
+            if sent.count == Self.requestsAtOnce { try answer(to: sent.removeFirst(), before: sent) }
             let data = Data(buffer[..<count]).base64EncodedString()
             sent.append(try client.say("uploadTask/append", ["task": stream, "data": .string(data)]))
             hasSent = true
         }
-        for id in sent { try answer(to: id) }
+        while !sent.isEmpty { try answer(to: sent.removeFirst(), before: sent) }
     }
 
     /// A service that this command starts may take short messages only.
@@ -119,7 +119,7 @@ extension ClientCommandRunner {
                     let params: JSON = ["task": stream, "length": JSON(Int64(Self.mostBytes))]
                     asked.append(try client.say("downloadTask/read", params))
                 }
-                let piece = try answer(to: asked.removeFirst())
+                let piece = try answer(to: asked.removeFirst(), before: asked)
                 guard let bytes = piece["data"]?.string.flatMap({ [UInt8](base64: $0) }),
                     piece["offset"]?.number?.int64 == written
                 else { throw Client.Failure("\(object.url): the service has sent a piece that does not follow") }
@@ -137,7 +137,7 @@ extension ClientCommandRunner {
 
     /// Waits for the answers to reads behind the end.
     private func passOver(_ requests: [JSON]) throws {
-        for id in requests { while try hearTransfers(orAnswerTo: id) == nil {} }
+        for id in requests { _ = try message(answering: id, before: requests) }
     }
 
     /// Begins a stream, which ends with this command. The requests for its pieces are answered with what it fails of.
@@ -148,6 +148,7 @@ extension ClientCommandRunner {
     ) throws -> JSON {
         var transfer = transfer
         transfer.failed = { _, _ in true }
+        early = []
         let started = try client.call(
             method,
             .object(
@@ -160,7 +161,15 @@ extension ClientCommandRunner {
 
     /// Follows the transfer until the answer to a request is there.
     @discardableResult
-    private func answer(to id: JSON) throws -> JSON {
-        while true { if let message = try hearTransfers(orAnswerTo: id) { return try Client.result(message).get() } }
+    private func answer(to id: JSON, before others: [JSON] = []) throws -> JSON {
+        try Client.result(message(answering: id, before: others)).get()
+    }
+
+    /// Answers to others may come first: the service encodes several at the same time.
+    private func message(answering id: JSON, before others: [JSON]) throws -> JSON {
+        while true {
+            if let place = early.firstIndex(where: { $0["id"] == id }) { return early.remove(at: place) }
+            if let message = try hearTransfers(orAnswerTo: [id] + others) { early.append(message) }
+        }
     }
 }

@@ -15,6 +15,8 @@ package final class ClientCommandRunner {
     var failures = 0
     /// Lists have the metadata of their objects.
     var listsMetadata = false
+    /// Answers to requests of a stream that came before those to earlier ones.
+    var early: [JSON] = []
     /// The command has `-r`.
     let takesTrees: Bool
 

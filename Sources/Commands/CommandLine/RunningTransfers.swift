@@ -187,11 +187,11 @@ extension ClientCommandRunner {
         transfers.display.clear()
     }
 
-    /// Says what it waits for, where nothing is reported for a second. Returns a message that answers this request.
+    /// Says what it waits for, where nothing is reported for a second. Returns a message that answers one of these requests.
     @discardableResult
-    func hearTransfers(orAnswerTo request: JSON? = nil) throws -> JSON? {
+    func hearTransfers(orAnswerTo requests: [JSON] = []) throws -> JSON? {
         switch try client.hear(within: .seconds(1)) {
-        case .message(let message) where request != nil && message["id"] == request: return message
+        case .message(let message) where message["id"].map(requests.contains) == true: return message
         case .message(let message):
             if let snapshot = message["params"]?["snapshot"], let task = snapshot["task"]?.string {
                 try take(task, snapshot)
