@@ -87,4 +87,18 @@ import Testing
             "$S complete zsh -- cat --engine gcs --endpoint http://127.0.0.1:1 --access-token-command false ''")
         #expect(other == (0, ""))
     }
+
+    @Test func `The reads of a stream are answered in their order`() async throws {
+        #expect(await sh("head -c 20000000 /dev/zero | $S put -q - x").status == 0)
+        let (service, caller) = try place.service()
+        defer { withExtendedLifetime(service) {} }
+        let stream = try caller.call("reference/getStream", #"{"reference":"gs://default-bucket/x"}"#)["task"]?.string
+        let first = caller.lastID + 1
+        for number in 0..<40 {
+            let length = number % 2 == 0 ? 1_000_000 : 10
+            caller.say("downloadTask/read", #"{"task":"\#(stream ?? "")","length":\#(length)}"#)
+        }
+        let answers = try (0..<40).map { _ in try caller.wire.next()?["id"]?.number?.int64 }
+        #expect(answers == (first..<first + 40).map { Int64($0) })
+    }
 }

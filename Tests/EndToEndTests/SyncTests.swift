@@ -43,8 +43,9 @@ import Testing
         #expect(
             await sh("$S sync -q --exclude sub/ --exclude '*.jpg' gs://b some && find some -type f").text
                 == "some/a.txt\n")
-        #expect(
-            await sh("$S sync -q --include '*.jpg' --delete --exclude a.txt gs://b out && diff -r d out").status == 1)
+        let included = await sh(
+            "rm out/a.txt out/b.jpg; $S sync -q --include '*.jpg' --delete gs://b out; find out -type f | sort")
+        #expect(included.text == "out/b.jpg\nout/sub/c.txt\n")
     }
 
     @Test(arguments: [
@@ -53,7 +54,7 @@ import Testing
         ("sync --delete d 'gs://b//'", "the whole bucket is gs://b"), ("sync none gs://b", "none is no directory"),
         ("sync gs://none d", "there is no bucket gs://none"), ("sync gs://b/none d", "there is nothing at gs://b/none"),
         ("sync --delete gs://b/f /", "the whole machine"), ("sync d gs://b/f//", "ends with an empty name"),
-        ("sync d gs://b/f --include '[z-a]'", "is no pattern"), ("sync d", "sync takes SOURCE DEST"),
+        ("sync d gs://b/f --include '[z-a]'", "which stands for no character"), ("sync d", "sync takes SOURCE DEST"),
     ])
     func `What cannot be meant is refused`(words: String, message: String) async {
         await made()

@@ -109,9 +109,10 @@ extension ClientCommandRunner {
                 throw Client.Failure("\(object.url) is no path of a file; get it alone, and name a FILE")
             }
             let path = place == nil ? LocalTree.directory(target) : LocalTree.path(target, place)
-            return LocalFile(path: path, key: locations.key(of: path))
+            return LocalFile(path: path, key: locations.key(of: path), treeKey: locations.treeKey(of: path))
         }
-        try plan.checkDirectories(&locations)
+        // With --allow-write no message reveals what is outside; the service refuses each target by itself.
+        if options.service.writable.isEmpty { try plan.checkDirectories(&locations) }
         transfers.areSeveral = plan.copies.count > 1
         transfers.waiting = (plan.copies.count { !$0.isTree }, nil)
         for copy in plan.copies {

@@ -26,10 +26,12 @@ struct LocalFile: CopyEnd {
     let path: String
     let key: String
     var title: String { path }
-    var treeKey: String { key }
+    let treeKey: String
 
     /// - Parameter key: where the file is; nil for its path.
-    init(path: String, key: String? = nil) { (self.path, self.key) = (path, key ?? path) }
+    init(path: String, key: String? = nil, treeKey: String? = nil) {
+        (self.path, self.key, self.treeKey) = (path, key ?? path, treeKey ?? path)
+    }
 }
 
 /// All copies that a command makes. Throws what would lose bytes, with both names.
@@ -94,12 +96,30 @@ extension CopyPlan where Target == LocalFile {
     /// Each target can be created: it is a file or nothing yet, and what leads to it are directories or nothing yet, also
     /// after all other targets are there.
     func checkDirectories(_ locations: inout FileLocations) throws(CopyRefusal) {
+        try checkTrees(&locations)
         var checked = ByteKeyedDictionary<Bool>()
         for copy in copies {
             try checkKind(copy)
             for parent in LocalTree.parents(of: copy.target.path) where checked[parent] == nil {
                 checked[parent] = true
                 try checkParent(parent, of: copy.source, &locations)
+            }
+        }
+    }
+
+    /// No target is in the directory of another tree, by whatever links: one file could come from both.
+    private func checkTrees(_ locations: inout FileLocations) throws(CopyRefusal) {
+        guard copies.count > 1 else { return }
+        for copy in copies {
+            var path = locations.resolved(copy.isTree ? copy.target.path : copy.target.path.parentPath)
+            if copy.isTree { path = path.parentPath }
+            while true {
+                if let writer = writers[locations.treeKey(of: path)] {
+                    throw CopyRefusal(
+                        "\(writer) would become \(path), and \(copy.source.title) would be in that directory", purpose)
+                }
+                guard path != path.parentPath else { break }
+                path = path.parentPath
             }
         }
     }
@@ -141,6 +161,22 @@ struct FileLocations {
         while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
         let path = String(decoding: trimmed, as: UTF8.self)
         return directory(path.parentPath) + "/" + path.fileName
+    }
+
+    /// Where a directory is: a link at the path itself is followed.
+    mutating func treeKey(of path: String) -> String { directory(path.isEmpty ? "." : path) }
+
+    /// The absolute path of a directory without links, as far as it is there.
+    func resolved(_ path: String) -> String {
+        var (deepest, missing): (String, [String]) = (path.isEmpty ? "." : path, [])
+        while true {
+            if let location = try? OpenFile(deepest, .directory).location {
+                return ([location == "/" ? "" : location] + missing.reversed()).joined(separator: "/")
+            }
+            guard deepest != deepest.parentPath else { return path }
+            if !deepest.fileName.isEmpty { missing.append(deepest.fileName) }
+            deepest = deepest.parentPath
+        }
     }
 
     private mutating func directory(_ path: String) -> String {

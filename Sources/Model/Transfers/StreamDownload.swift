@@ -47,6 +47,9 @@ import Storage
     private var reads: [Read] = []
     private let asked = Waiters()
     private let answered = Waiters()
+    /// All bytes before it are on their way to the client.
+    private var told: Int64
+    private let turns = Waiters()
     /// The step in flight.
     private var step: Task<DownloadAnswer, Never>?
     private var isStopped = false
@@ -54,7 +57,7 @@ import Storage
 
     init(_ reference: Reference, from offset: Int64, task: String, for caller: Caller, in transfers: Transfers) {
         (self.reference, id, self.transfers, self.caller) = (reference, task, transfers, caller)
-        (first, self.offset) = (offset, offset)
+        (first, self.offset, told) = (offset, offset, offset)
     }
 
     var isAsked: Bool { !reads.isEmpty }
@@ -81,6 +84,15 @@ import Storage
         // The client finds the task ended.
         if piece?.isVerified != nil { _ = try await task?.result() }
         return piece ?? Piece(bytes: [], offset: offset, isVerified: isVerified)
+    }
+
+    /// Returns when the pieces before this one are on their way. A cancelled request waits for nothing.
+    public func waitForTurn(of piece: Piece) async {
+        while told < piece.offset {
+            do { try await turns.wait() } catch { break }
+        }
+        told = max(told, piece.offset + Int64(piece.bytes.count))
+        turns.wakeAll()
     }
 
     private func answer(_ read: Read, _ outcome: Result<Piece, any Error>) {

@@ -115,7 +115,10 @@ struct ReadPiece: RPCMethod {
         if request.mayWait() { request.beginWaiting() }
         let most = request.context.service.configuration.maxDataBytes
         let piece = try await stream.read(max(1, min(length, most))) { try await request.roomToAnswer() }
-        return await piece.encoded()
+        // Several are encoded at the same time.
+        let encoded = await piece.encoded()
+        await stream.waitForTurn(of: piece)
+        return encoded
     }
 }
 
