@@ -89,10 +89,10 @@ check("an option that is misspelled or elsewhere is told what is meant", async (
   const meant = (call, message) => assert.throws(call, refusal(message));
   meant(() => place.putData("x", { ifGenerationmatch: 0 }), "putData has no option ifGenerationmatch; did you mean ifGenerationMatch?");
   meant(() => place.putData("x", { on_progress: () => {} }), "putData has no option on_progress; did you mean onProgress?");
-  meant(() => place.putFile("x", { meta: {} }), "putFile has no option meta; it has metadata, ifGenerationMatch, ifMetagenerationMatch, observe, onProgress, signal.");
+  meant(() => place.putFile("x", { meta: {} }), "putFile has no option meta; it has metadata, ifGenerationMatch, ifMetagenerationMatch, key, observe, onProgress, signal.");
   meant(() => place.putData("x", { contentType: "a/b" }), "putData has no option contentType; metadata: { contentType } has it.");
   meant(() => place.putData("x", { observe: { sucess: () => {} } }), "observe has no option sucess; did you mean success?");
-  meant(() => place.writeToFile("x", { ifGenerationMatch: 0 }), "writeToFile has no option ifGenerationMatch; it has observe, onProgress, signal.");
+  meant(() => place.writeToFile("x", { ifGenerationMatch: 0 }), "writeToFile has no option ifGenerationMatch; it has key, observe, onProgress, signal.");
   const root = 'spawn has no option root; a flag of the service goes into args, as in args: ["--root", "objects"].';
   await assert.rejects(Storage.spawn({ root: room.root }), refusal(root));
   await assert.rejects(place.list({ maxResult: 1 }), refusal("list has no option maxResult; did you mean maxResults?"));
