@@ -853,6 +853,7 @@ export interface Methods {
       include?: string[];
       exclude?: string[];
       changed?: boolean;
+      trustTimes?: boolean;
       delete?: boolean;
       dryRun?: boolean;
       metadata?: MetadataWrite;
@@ -871,6 +872,7 @@ export interface Methods {
       include?: string[];
       exclude?: string[];
       changed?: boolean;
+      trustTimes?: boolean;
       delete?: boolean;
       dryRun?: boolean;
       ifGenerationMatch?: Precondition;
