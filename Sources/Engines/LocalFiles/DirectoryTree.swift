@@ -195,7 +195,8 @@ private struct TreeFile {
             let found =
                 object.md5 == nil ? KnownChecksums(crc32c: checksum.crc32c) : KnownChecksums(md5: checksum.md5)
             let stamp = FileStamp(before)
-            let mayBeKept = try now.map { stamp.isSettled(at: $0) } == true && FileStamp(file.status()) == stamp
+            let isUnchanged = try FileStamp(file.status()) == stamp
+            let mayBeKept = isUnchanged && now.map { stamp.isSettled(at: $0) } == true
             return (found.match(object) ?? false, mayBeKept ? (stamp, found) : nil)
         } catch {
             if error == .notFound || error == .link { return (false, nil) }
@@ -230,9 +231,9 @@ extension TreeDirectories {
     }
 
     /// Finds files one after the other; nil where there is none, or its directory cannot be read.
-    fileprivate func forEach(
-        _ paths: [String], _ body: (_ number: Int, TreeFile?) throws(StorageError) -> Void
-    ) throws(StorageError) {
+    fileprivate func forEach<Failure: Error>(
+        _ paths: [String], _ body: (_ number: Int, TreeFile?) throws(Failure) -> Void
+    ) throws(Failure) {
         var last: TreeFile?
         for (number, path) in paths.enumerated() {
             // Most are in the directory of the one before, which is the same for this moment.

@@ -1,3 +1,5 @@
+import Platform
+
 /// What the file system says of a local file. While that is the same, so are its bytes: a write changes `changed`, which
 /// no program can put back.
 public struct FileStamp: Hashable, Sendable {
