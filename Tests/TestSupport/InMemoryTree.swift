@@ -74,7 +74,9 @@ private struct NamedTree: LocalTree {
 
     func entry(_ path: String) async throws(StorageError) -> LocalEntry? { tree.entry(path) }
 
-    func haveBytes(_ files: [(path: String, object: FolderObject)]) async throws(StorageError) -> [Bool] {
+    func haveBytes(
+        _ files: [(path: String, object: FolderObject)], knownTo index: (any FileChecksums)?
+    ) async throws(StorageError) -> [Bool] {
         files.map { path, object in
             guard let bytes = tree[path], bytes.count == object.size else { return false }
             let checksum = Checksum(of: bytes)

@@ -193,6 +193,8 @@ export interface DeleteAllOptions extends TaskOptions<FolderSnapshot> {
 export interface FolderOptions extends Omit<DeleteAllOptions, "everything">, KeyOptions {
   /** Skips a file whose target has the same size and checksum. */
   changed?: boolean;
+  /** With `changed`: a file that has the times and the size that it had when it was read last is not read again. */
+  trustTimes?: boolean;
   /** Deletes what the target has and the source has not, after everything else has succeeded. */
   delete?: boolean;
   /** 0 is the only value: nothing that is there is replaced. */

@@ -82,7 +82,7 @@ extension ClientCommandRunner {
         try start(
             method,
             .object(
-                members.filter { $0.key != "trustTimes" } + [
+                members + [
                     .init(key: "key", value: .string(Self.key(method, members))),
                     .init(key: "observe", value: Self.observed),
                 ]), transfer)

@@ -45,19 +45,40 @@ package final class DirectoryTree: LocalTree {
     }
 
     /// False as well where there is no regular file.
-    package func haveBytes(_ files: [(path: String, object: FolderObject)]) async throws(StorageError) -> [Bool] {
-        try await comparing { [directories] isCancelled throws(StorageError) in
-            var answers: [Bool] = [], last: TreeFile?
-            for (path, object) in files {
+    package func haveBytes(
+        _ files: [(path: String, object: FolderObject)], knownTo index: (any FileChecksums)?
+    ) async throws(StorageError) -> [Bool] {
+        guard let index else { return try await compare(files, clock: nil).answers }
+        let stamps = try await comparing { [directories] _ in directories.stamps(of: files.map(\.path)) }
+        let known = await index.known(stamps.compactMap(\.self))
+        var answers = zip(files, stamps).map { file, stamp in
+            stamp.flatMap { $0.size == file.object.size ? known[$0]?.match(file.object) : nil }
+        }
+        let rest = answers.indices.filter { answers[$0] == nil }
+        let (found, read) = try await compare(rest.map { files[$0] }) { index.now }
+        for (position, answer) in zip(rest, found) { answers[position] = answer }
+        index.note(read)
+        return answers.map { $0 ?? false }
+    }
+
+    /// Reads the files. With a clock it returns the checksums that may be remembered, too.
+    private func compare(
+        _ files: [(path: String, object: FolderObject)], clock: (@Sendable () -> Timestamp)?
+    ) async throws(StorageError) -> (answers: [Bool], read: [FileStamp: KnownChecksums]) {
+        guard !files.isEmpty else { return ([], [:]) }
+        return try await comparing { [directories] isCancelled throws(StorageError) in
+            var answers: [Bool] = [], read: [FileStamp: KnownChecksums] = [:]
+            try directories.forEach(files.map(\.path)) { number, file throws(StorageError) in
                 do throws(StorageError) {
-                    // Most are in the directory of the one before, which is the same for this moment.
-                    last = if let sibling = last?.sibling(path) { sibling } else { try directories.find(path) }
-                    answers.append(try last?.hasBytes(of: object, isCancelled: isCancelled) ?? false)
+                    let object = files[number].object
+                    let answer = try file?.compare(with: object, at: clock?(), isCancelled: isCancelled)
+                    if let (stamp, checksums) = answer?.read { read[stamp] = checksums }
+                    answers.append(answer?.isSame ?? false)
                 } catch  where error.code != .cancelled {
                     answers.append(false)
                 }
             }
-            return answers
+            return (answers, read)
         }
     }
 
@@ -149,32 +170,78 @@ private struct TreeFile {
         }
     }
 
-    /// The size is compared before the file is opened.
-    func hasBytes(of object: FolderObject, isCancelled: () -> Bool) throws(StorageError) -> Bool {
-        guard let status = try status(), status.kind == .regular, status.size == object.size else { return false }
-        guard object.md5 != nil || object.crc32c != nil else { return false }
+    /// Whether its bytes are those of the object, and their checksums, where these may be remembered: where it has the
+    /// bytes that were read since some time before `now`. The size is compared before the file is opened.
+    func compare(
+        with object: FolderObject, at now: Timestamp?, isCancelled: () -> Bool
+    ) throws(StorageError) -> (isSame: Bool, read: (FileStamp, KnownChecksums)?) {
+        guard let status = try status(), status.kind == .regular, status.size == object.size else {
+            return (false, nil)
+        }
+        guard object.md5 != nil || object.crc32c != nil else { return (false, nil) }
         do throws(SystemError) {
             let file = try OpenFile(name, [.noLink, .noWaiting], in: directory)
-            guard try file.status().kind == .regular else { return false }
+            let before = try file.status()
+            guard before.kind == .regular else { return (false, nil) }
             file.expectReading()
             var checksum = Checksum()
             let isWhole = try file.pass(object.size, while: { !isCancelled() }) { bytes in
                 if object.md5 != nil { checksum.updateMD5(bytes) } else { checksum.updateCRC(bytes) }
             }
             guard isWhole else {
-                guard isCancelled() else { return false }
+                guard isCancelled() else { return (false, nil) }
                 throw .interrupted
             }
-            return object.md5.map { $0 == checksum.md5 } ?? (object.crc32c == checksum.crc32c)
+            let found =
+                object.md5 == nil ? KnownChecksums(crc32c: checksum.crc32c) : KnownChecksums(md5: checksum.md5)
+            let stamp = FileStamp(before)
+            let isUnchanged = try FileStamp(file.status()) == stamp
+            let mayBeKept = isUnchanged && now.map { stamp.isSettled(at: $0) } == true
+            return (found.match(object) ?? false, mayBeKept ? (stamp, found) : nil)
         } catch {
-            if error == .notFound || error == .link { return false }
+            if error == .notFound || error == .link { return (false, nil) }
             if error == .interrupted { throw StorageError(.cancelled, "The comparison of \(path) was cancelled.") }
             throw .file(path, "cannot be read: \(error.reason)")
         }
     }
 }
 
+extension FileStamp {
+    fileprivate init(_ status: FileStatus) {
+        self.init(
+            device: status.device, inode: status.inode, size: status.size, modified: status.modified.sinceEpoch,
+            changed: status.changed.sinceEpoch)
+    }
+}
+
+extension FileStatus.Time {
+    /// In nanoseconds.
+    fileprivate var sinceEpoch: Int64 { seconds &* 1_000_000_000 &+ nanoseconds }
+}
+
 extension TreeDirectories {
+    /// Of regular files; nil for anything else, and for what cannot be inspected.
+    fileprivate func stamps(of paths: [String]) -> [FileStamp?] {
+        var stamps: [FileStamp?] = []
+        forEach(paths) { _, file in
+            let status = try? file?.status()
+            stamps.append(status.flatMap { $0.kind == .regular ? FileStamp($0) : nil })
+        }
+        return stamps
+    }
+
+    /// Finds files one after the other; nil where there is none, or its directory cannot be read.
+    fileprivate func forEach<Failure: Error>(
+        _ paths: [String], _ body: (_ number: Int, TreeFile?) throws(Failure) -> Void
+    ) throws(Failure) {
+        var last: TreeFile?
+        for (number, path) in paths.enumerated() {
+            // Most are in the directory of the one before, which is the same for this moment.
+            last = if let sibling = last?.sibling(path) { sibling } else { try? find(path) }
+            try body(number, last)
+        }
+    }
+
     /// Nil where its directory is missing.
     fileprivate func find(_ path: String) throws(StorageError) -> TreeFile? {
         let (parent, name) = path.inTree
@@ -277,8 +344,7 @@ extension LocalEntry {
 
 extension LocalVersion {
     fileprivate init(_ status: FileStatus) {
-        let (seconds, nanoseconds) = (status.changed.seconds, status.changed.nanoseconds)
-        self.init(inode: status.inode, changed: seconds &* 1_000_000_000 &+ nanoseconds)
+        self.init(inode: status.inode, changed: status.changed.sinceEpoch)
     }
 }
 

@@ -13,6 +13,7 @@ import Synchronization
 ///     spool/TASK        the bytes of uploads that came in a message, until those have ended
 ///     tombstones        how tasks ended that the database had no room for
 ///     folders/TASK      the plans of tasks over folders, a database each
+///     files.sqlite3     the checksums of local files that tasks over folders have read
 ///
 /// Its files are created private, and opened relative to its descriptor without following links.
 package final class StorageRoot: Sendable {

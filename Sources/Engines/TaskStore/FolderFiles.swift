@@ -16,6 +16,7 @@ package final class FolderFiles: FolderStore {
     let ends: TaskFiles?
     /// The engine or endpoint that the tasks belong to.
     private let place: String
+    private let index: FileIndex?
     let threads = WorkerThreads("folders", limit: 2)
     /// The plans that may have an open file, the one that was used last at the end.
     private let inUse = Mutex<[Weak]>([])
@@ -23,18 +24,22 @@ package final class FolderFiles: FolderStore {
     /// In the directory `folders` of a root. Tasks of other places can only be listed, ended and forgotten.
     package init(_ files: TaskFiles, place: String) {
         (directory, ends, self.place) = (FolderDirectory(in: files.root), files, place)
+        index = FileIndex(in: files.root, on: WorkerThreads("index", limit: 1))
     }
 
     /// In a new directory that is removed with the process.
     package init(temporaryIn parent: String) {
-        (directory, ends, place) = (FolderDirectory(temporaryIn: parent), nil, "")
+        (directory, ends, place, index) = (FolderDirectory(temporaryIn: parent), nil, "", nil)
     }
 
     /// Closes all files; later uses fail.
     package func close() async {
+        await index?.close()
         await threads.run { [directory] in directory.close() }
         for used in inUse.withLock({ exchange(&$0, with: []) }) { await used.plan?.close() }
     }
+
+    package var checksums: (any FileChecksums)? { index }
 
     func used(_ plan: FolderPlanFile) {
         let oldest: FolderPlanFile? = inUse.withLock { inUse in

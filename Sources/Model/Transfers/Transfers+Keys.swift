@@ -135,7 +135,9 @@ extension FolderRequest {
             ("directory", (directory ?? "").hasSameBytes(as: other.directory ?? "")),
             ("include", include.elementsEqual(other.include) { $0.hasSameBytes(as: $1) }),
             ("exclude", exclude.elementsEqual(other.exclude) { $0.hasSameBytes(as: $1) }),
-            ("changed", onlyChanged == other.onlyChanged), ("delete", deletesOthers == other.deletesOthers),
+            ("changed", onlyChanged == other.onlyChanged),
+            ("trustTimes", (trustsTimes ?? false) == (other.trustsTimes ?? false)),
+            ("delete", deletesOthers == other.deletesOthers),
             ("dryRun", isDryRun == other.isDryRun), ("ifGenerationMatch", keepsExisting == other.keepsExisting),
             ("metadata", metadata == other.metadata), ("atOnce", atOnce == other.atOnce),
         ]

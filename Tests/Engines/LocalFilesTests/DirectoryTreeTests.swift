@@ -2,6 +2,7 @@ import Checksums
 import Glibc
 import Platform
 import Storage
+import Synchronization
 import TestSupport
 import Testing
 
@@ -129,9 +130,40 @@ import Testing
         let files = ["file", "sub/other", "sub/none", "sub/link", "sub/../file", "sub/deep/none", "sub/other", "file"]
         let tree = tree(isWritten: false), object = object([1, 2, 3])
         #expect(
-            try await tree.haveBytes(files.map { ($0, object) }) == [
+            try await tree.haveBytes(files.map { ($0, object) }, knownTo: nil) == [
                 true, true, false, false, false, false, true, true,
             ])
+    }
+
+    /// Says that every file has the same checksums, and remembers what it is told.
+    private final class Index: FileChecksums {
+        let said: KnownChecksums?
+        private let notes = Mutex<[FileStamp: KnownChecksums]>([:])
+        var told: [KnownChecksums] { notes.withLock { Array($0.values) } }
+        let now: Timestamp
+
+        init(_ said: KnownChecksums?, now: Timestamp = .init(microseconds: .max)) {
+            (self.said, self.now) = (said, now)
+        }
+
+        func known(_ files: [FileStamp]) async -> [FileStamp: KnownChecksums] {
+            said.map { said in Dictionary(files.map { ($0, said) }) { $1 } } ?? [:]
+        }
+
+        func note(_ files: [FileStamp: KnownChecksums]) { notes.withLock { $0.merge(files) { $1 } } }
+    }
+
+    @Test func `A file whose checksums are known is not read, and those of others are remembered`() async throws {
+        let tree = tree(isWritten: false), object = object([1, 2, 3])
+        let same = KnownChecksums(md5: object.md5, crc32c: object.crc32c), other = KnownChecksums(md5: [0], crc32c: 0)
+        #expect(try await tree.haveBytes([("file", object)], knownTo: Index(other)) == [false], "nothing is read")
+        #expect(try await tree.haveBytes([("none", object)], knownTo: Index(same)) == [false])
+        let new = Index(nil)
+        #expect(try await tree.haveBytes([("file", object)], knownTo: new) == [true])
+        #expect(new.told.map { $0.match(object) } == [true])
+        let young = Index(nil, now: .init(microseconds: 0))
+        #expect(try await tree.haveBytes([("file", object)], knownTo: young) == [true])
+        #expect(young.told.isEmpty, "a file may be written again within one tick of its clock")
     }
 
     @Test func `A comparison ends when its caller is cancelled`() async throws {
@@ -408,6 +440,6 @@ extension LocalEntry {
 
 extension DirectoryTree {
     fileprivate func hasBytes(_ path: String, of object: FolderObject) async throws -> Bool {
-        try await haveBytes([(path, object)]) == [true]
+        try await haveBytes([(path, object)], knownTo: nil) == [true]
     }
 }

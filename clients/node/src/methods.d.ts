@@ -854,6 +854,7 @@ export interface Methods {
       include?: string[];
       exclude?: string[];
       changed?: boolean;
+      trustTimes?: boolean;
       delete?: boolean;
       dryRun?: boolean;
       metadata?: MetadataWrite;
@@ -872,6 +873,7 @@ export interface Methods {
       include?: string[];
       exclude?: string[];
       changed?: boolean;
+      trustTimes?: boolean;
       delete?: boolean;
       dryRun?: boolean;
       ifGenerationMatch?: Precondition;

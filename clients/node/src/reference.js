@@ -12,7 +12,7 @@ const UPLOAD_OPTIONS = ["metadata", "ifGenerationMatch", "ifMetagenerationMatch"
 const PUT_FILE_OPTIONS = [...UPLOAD_OPTIONS, "key"];
 const COPY_OPTIONS = [...UPLOAD_OPTIONS, "ifSourceGenerationMatch", "ifSourceMetagenerationMatch"];
 const STREAM_OPTIONS = [...UPLOAD_OPTIONS, "size"];
-const FOLDER_OPTIONS = ["include", "exclude", "changed", "delete", "dryRun", "ifGenerationMatch", "atOnce", "key"];
+const FOLDER_OPTIONS = ["include", "exclude", "changed", "trustTimes", "delete", "dryRun", "ifGenerationMatch", "atOnce", "key"];
 const DELETE_OPTIONS = ["include", "exclude", "everything", "dryRun", "atOnce"];
 const NO_FILES = Object.fromEntries(COUNTS.map((name) => [name, 0]));
 const TASK_OPTIONS = ["observe", "onProgress", "signal"];

@@ -846,6 +846,7 @@ class ReferenceMethods(
         include: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
         changed: bool | None = None,
+        trust_times: bool | None = None,
         delete: bool | None = None,
         dry_run: bool | None = None,
         metadata: MetadataChange | None = None,
@@ -879,6 +880,9 @@ class ReferenceMethods(
         `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
         that.
 
+        `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
+        those that it had when a task with `trustTimes` read it last. Without `changed` -32602.
+
         `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
         everything else has succeeded, and no object that has changed since it was listed. What is below something
         refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
@@ -906,6 +910,7 @@ class ReferenceMethods(
                     include=several("include", include),
                     exclude=several("exclude", exclude),
                     changed=changed,
+                    trustTimes=trust_times,
                     delete=delete,
                     dryRun=dry_run,
                     metadata=metadata_to_wire(metadata),
@@ -926,6 +931,7 @@ class ReferenceMethods(
         include: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
         changed: bool | None = None,
+        trust_times: bool | None = None,
         delete: bool | None = None,
         dry_run: bool | None = None,
         if_generation_match: str | int | None = None,
@@ -956,6 +962,9 @@ class ReferenceMethods(
         `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
         that.
 
+        `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
+        those that it had when a task with `trustTimes` read it last. Without `changed` -32602.
+
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
         Nothing is removed before everything else has succeeded, and no file that has changed since it was listed.
 
@@ -979,6 +988,7 @@ class ReferenceMethods(
                     include=several("include", include),
                     exclude=several("exclude", exclude),
                     changed=changed,
+                    trustTimes=trust_times,
                     delete=delete,
                     dryRun=dry_run,
                     ifGenerationMatch=if_generation_match,
@@ -1744,6 +1754,7 @@ class AsyncReferenceMethods(
         include: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
         changed: bool | None = None,
+        trust_times: bool | None = None,
         delete: bool | None = None,
         dry_run: bool | None = None,
         metadata: MetadataChange | None = None,
@@ -1776,6 +1787,9 @@ class AsyncReferenceMethods(
         `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
         that.
 
+        `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
+        those that it had when a task with `trustTimes` read it last. Without `changed` -32602.
+
         `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
         everything else has succeeded, and no object that has changed since it was listed. What is below something
         refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
@@ -1803,6 +1817,7 @@ class AsyncReferenceMethods(
                     include=several("include", include),
                     exclude=several("exclude", exclude),
                     changed=changed,
+                    trustTimes=trust_times,
                     delete=delete,
                     dryRun=dry_run,
                     metadata=metadata_to_wire(metadata),
@@ -1822,6 +1837,7 @@ class AsyncReferenceMethods(
         include: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
         changed: bool | None = None,
+        trust_times: bool | None = None,
         delete: bool | None = None,
         dry_run: bool | None = None,
         if_generation_match: str | int | None = None,
@@ -1851,6 +1867,9 @@ class AsyncReferenceMethods(
         `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
         that.
 
+        `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
+        those that it had when a task with `trustTimes` read it last. Without `changed` -32602.
+
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
         Nothing is removed before everything else has succeeded, and no file that has changed since it was listed.
 
@@ -1874,6 +1893,7 @@ class AsyncReferenceMethods(
                     include=several("include", include),
                     exclude=several("exclude", exclude),
                     changed=changed,
+                    trustTimes=trust_times,
                     delete=delete,
                     dryRun=dry_run,
                     ifGenerationMatch=if_generation_match,

@@ -101,4 +101,10 @@ public protocol FolderStore: Sendable {
     ) async throws(StorageError) -> any FolderPlan
     /// All plans of earlier processes, those of other endpoints too; an unreadable one is the reason why, and is kept.
     func stored() async throws(StorageError) -> [Result<StoredFolder, StorageError>]
+    /// The checksums of local files that outlive the process; nil where there are none.
+    var checksums: (any FileChecksums)? { get }
+}
+
+extension FolderStore {
+    public var checksums: (any FileChecksums)? { nil }
 }

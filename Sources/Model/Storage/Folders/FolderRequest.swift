@@ -20,6 +20,9 @@ public struct FolderRequest: Codable, Equatable, Sendable {
     public var exclude: [String] = []
     /// Skips files whose target has the same size and checksum.
     public var onlyChanged = false
+    /// A file that has changed neither its times nor its size since its checksum was computed is not read for that. Nil in
+    /// requests of earlier versions.
+    public var trustsTimes: Bool?
     /// Removes from the target what the source does not have, after everything else has succeeded.
     public var deletesOthers = false
     /// Replaces nothing.

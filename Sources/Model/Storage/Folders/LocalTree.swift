@@ -7,7 +7,11 @@ public protocol LocalTree: Sendable {
     func entry(_ path: String) async throws(StorageError) -> LocalEntry?
     /// Whether the MD5 or the CRC32C of each file, the one that its object has, equals that of the object. False for another
     /// size, and for what cannot be read. Throws `cancelled` once its caller is cancelled.
-    func haveBytes(_ files: [(path: String, object: FolderObject)]) async throws(StorageError) -> [Bool]
+    ///
+    /// - Parameter index: files that it knows are not read, and it gets the checksums of the others. Nil where all are read.
+    func haveBytes(
+        _ files: [(path: String, object: FolderObject)], knownTo index: (any FileChecksums)?
+    ) async throws(StorageError) -> [Bool]
     /// Creates the directories that a file needs, the tree's own too. Throws where something else than a directory has
     /// the name of one. They are durable.
     func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError)

@@ -417,9 +417,11 @@ import Storage
         let parts = stride(from: 0, to: candidates.count, by: Self.comparedAtOnce).map { start in
             candidates[start..<min(start + Self.comparedAtOnce, candidates.count)]
         }
+        let index = request.trustsTimes == true ? transfers.folderStore?.checksums : nil
         let answers = parts.map { part in
             cancellable { () async throws(StorageError) in
-                try await tree.haveBytes(part.compactMap { item in item.object.map { (item.path, $0) } })
+                try await tree.haveBytes(
+                    part.compactMap { item in item.object.map { (item.path, $0) } }, knownTo: index)
             }
         }
         var same: Set<Int64> = []

@@ -38,6 +38,7 @@ struct FolderOptions: Sendable {
         request.isDryRun = try params.optionalBool("dryRun") ?? false
         if kind != .delete {
             request.onlyChanged = try params.optionalBool("changed") ?? false
+            request.trustsTimes = try params.trustTimes(ifSo: request.onlyChanged)
             request.deletesOthers = try params.optionalBool("delete") ?? false
             request.keepsExisting = try params.noClobber()
             request.key = try params.taskKey()
@@ -104,6 +105,14 @@ extension Params {
             patterns.append(text)
         }
         return patterns
+    }
+
+    fileprivate mutating func trustTimes(ifSo comparesFiles: Bool) throws(RPCError) -> Bool? {
+        guard let trusts = try optionalBool("trustTimes") else { return nil }
+        guard comparesFiles || !trusts else {
+            throw .invalidParam("trustTimes", "needs \"changed\": nothing is compared")
+        }
+        return trusts
     }
 
     fileprivate mutating func atOnce() throws(RPCError) -> Int? {

@@ -1,0 +1,153 @@
+import Database
+import Platform
+import Roots
+import Storage
+import Synchronization
+
+/// The checksums of local files, in a database of its own, `files.sqlite3` in the root. Whatever fails, files are read
+/// again: a damaged database is begun anew, and none is needed.
+///
+/// A commit does not wait for the disk. After a loss of power rows may be missing, but those that are there were true
+/// when they were written, and are compared with the file again.
+final class FileIndex: FileChecksums {
+    private struct State {
+        var database: Database?
+        /// It could not be opened.
+        var isBroken = false
+    }
+
+    static let name = "files.sqlite3"
+    /// About 100 bytes each.
+    static let mostFiles: Int64 = 1_000_000
+    private let root: StorageRoot
+    private let mostFiles: Int64
+    private let time: TimeSource
+    private let queue: SerialQueue<State>
+    /// What comes while a transaction runs goes into the next one.
+    private let waiting = Mutex<[FileStamp: KnownChecksums]>([:])
+
+    var now: Timestamp { time.now() }
+
+    init(in root: StorageRoot, on threads: WorkerThreads, mostFiles: Int64 = mostFiles, time: TimeSource = .system) {
+        (self.root, self.mostFiles, self.time) = (root, mostFiles, time)
+        queue = SerialQueue(on: threads, State())
+    }
+
+    func known(_ files: [FileStamp]) async -> [FileStamp: KnownChecksums] {
+        await queue.run { state in
+            var found: [FileStamp: KnownChecksums] = [:]
+            self.use(&state) { database in
+                for file in files { found[file] = try database.checksums(of: file) }
+            }
+            return found
+        }
+    }
+
+    func note(_ files: [FileStamp: KnownChecksums]) {
+        let isFirst = waiting.withLock { waiting in
+            defer { waiting.merge(files) { $1 } }
+            return waiting.isEmpty && !files.isEmpty
+        }
+        if isFirst { queue.submit { self.write(&$0) } }
+    }
+
+    /// Closes the file when what was noted is written. Later uses find nothing.
+    func close() async { await queue.run { ($0.database, $0.isBroken) = (nil, true) } }
+
+    private func write(_ state: inout State) {
+        let files = waiting.withLock { exchange(&$0, with: [:]) }
+        use(&state) { [mostFiles, root] database in
+            try database.transaction {
+                for (file, checksums) in files { try database.note(file, checksums) }
+                try database.dropOldest(keeping: mostFiles)
+                try root.check()
+            }
+        }
+    }
+
+    private func use(_ state: inout State, _ body: (Database) throws -> Void) {
+        guard !state.isBroken else { return }
+        do {
+            try root.check()
+            try body(opened(&state))
+        } catch {
+            state.database = nil
+            // A full disk has room again one day. Anything else may be a damaged file: one attempt is made with a new one.
+            if (error as? DatabaseError)?.isFull == true { return }
+            state.isBroken = !remove() || (try? opened(&state)) == nil
+        }
+    }
+
+    private func opened(_ state: inout State) throws -> Database {
+        if let database = state.database { return database }
+        let path = "\(root.path)/\(Self.name)"
+        let database = try Database(path: path, applicationID: StorageRoot.applicationID, isExclusive: true)
+        // KiB.
+        try database.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4096")
+        try database.migrate([.fileIndex])
+        state.database = database
+        return database
+    }
+
+    /// False where it cannot be.
+    private func remove() -> Bool {
+        guard (try? root.check()) != nil else { return false }
+        for ending in [""] + FolderPlanFile.companions { _ = try? root.directory.remove(Self.name + ending) }
+        return (try? root.directory.status(of: Self.name)) == nil
+    }
+}
+
+extension Schema {
+    /// The oldest rows have the smallest numbers.
+    fileprivate static let fileIndex = Schema(
+        name: "files",
+        migrations: [
+            Migration(
+                version: 1,
+                sql: """
+                    CREATE TABLE files (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, device INTEGER NOT NULL, inode INTEGER NOT NULL,
+                        size INTEGER NOT NULL, modified INTEGER NOT NULL, changed INTEGER NOT NULL, md5 BLOB,
+                        crc32c INTEGER, UNIQUE (device, inode));
+                    """)
+        ])
+}
+
+extension Database {
+    fileprivate func checksums(of file: FileStamp) throws -> KnownChecksums? {
+        let found = try first(
+            """
+            SELECT md5, crc32c FROM files WHERE device = :device AND inode = :inode AND size = :size
+                AND modified = :modified AND changed = :changed
+            """, file.values
+        ) { row in
+            KnownChecksums(
+                md5: try row.blobOrNil("md5"),
+                crc32c: try row.integerOrNil("crc32c").map(UInt32.init(truncatingIfNeeded:)))
+        }
+        return found
+    }
+
+    fileprivate func note(_ file: FileStamp, _ checksums: KnownChecksums) throws {
+        let values: Values = ["md5": .blob(checksums.md5), "crc32c": .integer(checksums.crc32c.map(Int64.init))]
+        try run(
+            """
+            INSERT OR REPLACE INTO files (device, inode, size, modified, changed, md5, crc32c)
+            VALUES (:device, :inode, :size, :modified, :changed, :md5, :crc32c)
+            """, file.values + values)
+    }
+
+    fileprivate func dropOldest(keeping most: Int64) throws {
+        try run(
+            "DELETE FROM files WHERE number <= (SELECT max(number) FROM files) - :most", ["most": .integer(most)])
+    }
+}
+
+extension FileStamp {
+    fileprivate var values: Values {
+        [
+            "device": .integer(Int64(bitPattern: device)), "inode": .integer(Int64(bitPattern: inode)),
+            "size": .integer(size), "modified": .integer(modified), "changed": .integer(changed),
+        ]
+    }
+}
