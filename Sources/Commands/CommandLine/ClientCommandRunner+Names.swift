@@ -371,6 +371,7 @@ extension Reference {
 
 extension Client.Failure {
     var isNotFound: Bool { code == -13010 }
+    var isCancellation: Bool { code == -13040 }
     var isPrecondition: Bool { code == -13412 }
     func isAbout(_ object: Reference) -> Bool {
         reference?["bucket"]?.string?.hasSameBytes(as: object.bucket) == true

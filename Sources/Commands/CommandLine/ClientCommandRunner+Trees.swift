@@ -97,16 +97,20 @@ extension ClientCommandRunner {
     ///
     /// - Parameter earlier: the number of files that tasks before this one have transferred.
     private func transfer(_ tree: TreeTransfer, isRest: Bool, earlier: Int = 0) throws {
+        // What fails or is left out is found by the second task, too.
+        func goOn(after snapshot: JSON) -> Bool {
+            guard transfers.continued.remove(snapshot["task"]?.string ?? "") != nil else { return false }
+            let files = earlier + Self.count("completed", snapshot)
+            transfers.next.append { try self.transfer(tree, isRest: true, earlier: files) }
+            return true
+        }
         var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
-            if self.transfers.continued.remove(snapshot["task"]?.string ?? "") != nil {
-                let files = earlier + Self.count("completed", snapshot)
-                self.transfers.next.append { try self.transfer(tree, isRest: true, earlier: files) }
-            } else {
-                try self.show(snapshot, self.line(tree, snapshot, earlier))
-            }
+            if goOn(after: snapshot) { return }
+            try self.show(snapshot, self.line(tree, snapshot, earlier))
             try self.tellLeftOut(tree, snapshot)
         }
         transfer.failed = { error, snapshot in
+            if !error.isCancellation, goOn(after: snapshot) { return true }
             guard snapshot["failures"] != nil else { return false }
             try self.tellLeftOut(tree, snapshot)
             self.fail("\(tree.source): \(error.message)")
