@@ -91,13 +91,12 @@ import Testing
 
     @Test func `Other bytes are found, whatever the size and the times of a file say`() async {
         await made()
-        // Files that were changed a moment ago are read in any case.
-        #expect(await sh("sleep 2.1; $S sync -q d gs://b && $S sync -q d gs://b").status == 0)
+        #expect(await sh("$S sync -q d gs://b && $S sync -q d gs://b").status == 0)
         #expect(
             await sh("touch -r d/a.txt old; echo 7 > d/a.txt; touch -r old d/a.txt; $S sync -q d gs://b").status == 0)
         #expect(await sh("$S cat gs://b/a.txt").text == "7\n")
-        #expect(await sh("sleep 2.1; $S sync -q d gs://b && $S sync -q d gs://b").status == 0)
-        let moved = "echo 8 > d/new; touch -r d/a.txt d/new; sleep 2.1; $S sync -q d gs://b; mv d/new d/a.txt"
+        #expect(await sh("$S sync -q d gs://b && $S sync -q d gs://b").status == 0)
+        let moved = "echo 8 > d/new; touch -r d/a.txt d/new; $S sync -q d gs://b; mv d/new d/a.txt"
         #expect(
             await sh("\(moved); $S sync -q --delete d gs://b; $S cat gs://b/a.txt; $S ls gs://b").text
                 == "8\na.txt\nb.jpg\nsub/\n")
