@@ -126,7 +126,7 @@ import Testing
     func `A dry run tells what would be done, and changes nothing`(words: String, told: String) async {
         #expect(await sh("put d/a d/b").status == 0)
         let before = await sh("$S stat 'd/*'").text
-        #expect(await sh("$S \(words) -n") == (0, told))
+        #expect(await sh("$S \(words) --dry-run") == (0, told))
         #expect(await sh("$S stat 'd/*'").text == before)
         #expect(await sh("$S ls -r").text == "d/a\nd/b\n")
     }
@@ -198,7 +198,8 @@ import Testing
         ("rename a b", "did you mean mv?"), ("rsync a b", "did you mean sync?"), ("size", "did you mean du?"),
         ("md5sum a", "did you mean hash?"), ("describe a", "did you mean stat?"), ("head a", "did you mean cat?"),
         ("version", "did you mean --version?"), ("mb gs://x", "exist while they have objects"),
-        ("login", "help credentials"), ("cp -m a b", "-p N says how many"), ("rm -R a", "did you mean -r?"),
+        ("login", "help credentials"), ("cp -m a b", "-p N says how many"),
+        ("cp -n a b", "--no-clobber of cp and gsutil"), ("rm -R a", "did you mean -r?"),
         ("put -P a b", "--progress HOW"), ("rm -f a", "did you mean -y?"), ("ls -m", "transfers run at once anyway"),
         ("ls --recursive=true", "--recursive takes no value"),
     ])

@@ -55,7 +55,7 @@ extension CommandPage {
     private static let exact = Flag("--exact", "names as they are, also folder/ and a//b", \.isExact)
     private static func recursive(_ text: String) -> Flag { Flag("--recursive", "-r", text, \.isRecursive) }
 
-    static let dryRun = Flag("--dry-run", "-n", "show what would be done, and change nothing", \.isDryRun)
+    static let dryRun = Flag("--dry-run", "show what would be done, and change nothing", \.isDryRun)
     static let noClobber = Flag("--no-clobber", "what is there stays", \.noClobber)
     static let verbose = Flag("--verbose", "-v", "print the metadata of results", \.isVerbose)
     static let filters = [

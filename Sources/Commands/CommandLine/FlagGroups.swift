@@ -11,7 +11,7 @@ extension FlagGroup {
     static let shared: [FlagGroup] = [storage, credentials, bounds]
 
     static let metadata = FlagGroup(
-        name: "metadata", title: "Metadata of new objects, and what must be there: for put and sync",
+        name: "metadata", title: "Metadata of new objects, and what must be there: for put, sync and set",
         flags: contents + preconditions,
         notes: ["A file has the content type of its name, unless one is given."])
 

@@ -38,7 +38,9 @@ extension UsageError {
             "progress is shown anyway; --progress HOW says how"
         case "-R" where names.contains("-r"): "did you mean -r?"
         case "-f" where names.contains("-y"), "--force" where names.contains("-y"): "did you mean -y?"
-        case "--dryrun" where names.contains("-n"): "did you mean --dry-run?"
+        case "--dryrun" where names.contains("--dry-run"): "did you mean --dry-run?"
+        case "-n" where names.contains("--dry-run"):
+            "-n is --dry-run of rclone and --no-clobber of cp and gsutil: say which one you mean"
         case "-i" where names.contains("-y"): "rm -r asks on a terminal; -y: it does not"
         default: nil
         }
