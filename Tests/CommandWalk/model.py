@@ -57,7 +57,7 @@ class World:
         self.buckets |= {bucket for bucket, _ in self.objects}
         flags, words = words[1:words.index("--")], words[words.index("--") + 1:]
         self.recursive, self.exact = "-r" in flags, "--exact" in flags
-        self.is_sure, self.keeps, self.is_dry = "-y" in flags, "--no-clobber" in flags, "-n" in flags
+        self.is_sure, self.keeps, self.is_dry = "-y" in flags, "--no-clobber" in flags, "--dry-run" in flags
         before = dict(self.objects)
         try:
             if "" in words:

@@ -41,7 +41,7 @@ import Testing
 
     @Test func `Preconditions and the flag that keeps what is there hold for standard input`() async {
         #expect(
-            await sh("put x; echo 2 | $S put - x -n; $S cat x").text
+            await sh("put x; echo 2 | $S put - x --dry-run; $S cat x").text
                 == "would upload standard input to gs://default-bucket/x\nx")
         let kept = await sh("echo 2 | $S put - x --no-clobber; $S cat x")
         #expect(kept.status == 0 && kept.text.contains("is there already: skipped"), "\(kept)")
