@@ -207,4 +207,12 @@ import Testing
         let refused = await sh("$S \(words)")
         #expect(refused.status == 64 && refused.text.contains(hint), "\(refused.text)")
     }
+
+    @Test(arguments: ["cp", "mv"]) func `With --no-clobber a source that is not there is an error`(command: String)
+        async
+    {
+        let place = Place()
+        let told = await place.sh("put x; $S \(command) --no-clobber none x; echo $?; $S cat x")
+        #expect(told.text.hasSuffix("\n1\nx") && told.text.contains("Object none does not exist"), "\(told.text)")
+    }
 }

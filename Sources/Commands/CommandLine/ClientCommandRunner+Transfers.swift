@@ -162,7 +162,15 @@ extension ClientCommandRunner {
             var transfer = RunningTransfers.Transfer(name: source.url, kind: .uploadTask) { metadata in
                 if showsEach { try self.show(metadata, "\(source.url) -> \(target.url)") }
             }
-            transfer.failed = { error, _ in try self.isSkipped(error, target) }
+            transfer.failed = { error, _ in
+                guard self.options.noClobber, error.isPrecondition, error.isAbout(target) else { return false }
+                // The service looks at the target first.
+                try self.attempt(orFail: !self.transfers.areMany) {
+                    _ = try self.client.call("reference/getMetadata", ["reference": source.json])
+                    try self.tellSkipped(target.url)
+                }
+                return true
+            }
             let members =
                 [.init(key: "reference", value: source.json), .init(key: "to", value: target.json)] + writeParams
             if isOneStep {
