@@ -274,7 +274,7 @@ class World:
 
     @staticmethod
     def check_name(source, sources):
-        if not source["name"] and len(sources) > 1:
+        if not source["name"] and len(sources) > 1 and not source.get("is_match"):
             raise Refused("no name of its own")
 
     # Commands
@@ -316,7 +316,8 @@ class World:
                 self.check_name(source, sources)
                 if source["itself"] is None and target in self.files:
                     raise Refused("a folder over a file")
-                self.add(files, trees, target, source["name"] if keeps and source["name"] else None, source, trees)
+                named = keeps and (source.get("is_match") or source["name"])
+                self.add(files, trees, target, source["name"] if named else None, source, trees)
         targets = {**files, **trees}
         for path in targets:
             parents = {path[:at] for at, c in enumerate(path) if c == "/"}
