@@ -64,6 +64,32 @@ import Testing
         #expect(await sh("$S ls -r gs://b; find d -type f | sort").text == "f/a.txt\nd/a.txt\nd/b.jpg\nd/sub/c.txt\n")
     }
 
+    @Test(arguments: [
+        ("put d/a.txt gs://b/x --include '*'", "--include is for -r"), ("get gs://b/f/a.txt --exclude a", "is for -r"),
+        ("sync gs://b d --content-type a/b", "--content-type is for uploads"),
+        ("sync gs://b d --custom k=v", "--custom is for uploads"),
+        ("sync gs://b d --if-metageneration-match 1", "--if-metageneration-match is for uploads"),
+        ("put d/a.txt gs://b/f/a.txt --no-clobber --if-generation-match 1", "contradict each other"),
+        ("sync d gs://b --no-clobber --if-generation-match 0", "contradict each other"),
+        ("get gs://b/f/a.txt - --no-clobber", "--no-clobber is for files"),
+        ("tasks forget 1 --all", "--all is for the list"),
+    ])
+    func `A flag that would mean nothing is refused by name`(words: String, message: String) async {
+        await made()
+        #expect(await sh("$S put -q d/a.txt gs://b/f/a.txt").status == 0)
+        let refused = await sh("$S \(words)")
+        #expect(refused.status == 64 && refused.text.contains(message), "\(refused)")
+    }
+
+    @Test func `trustTimes without changed is refused by name`() async {
+        let params = #"'{"reference":"gs://b","directory":"'$PWD'","trustTimes":true}'"#
+        for method in ["putDirectory", "writeToDirectory"] {
+            let refused = await sh("$S call reference/\(method) \(params)")
+            #expect(refused.status == 1 && refused.text.contains("trustTimes"), "\(refused)")
+            #expect(refused.text.contains("nothing is compared"), "\(refused)")
+        }
+    }
+
     @Test func `With --no-clobber what is there stays, and is named`() async {
         await made()
         #expect(await sh("$S put -q d/a.txt gs://b/a.txt && $S put -q d/b.jpg gs://b/c").status == 0)
@@ -84,6 +110,8 @@ import Testing
                 would upload d/sub/c.txt to gs://default-bucket/e/d/sub/c.txt
 
                 """, "\(put)")
+        let written = await sh("$S put -q d/a.txt y; $S get --dry-run y -")
+        #expect(written.text == "would download gs://default-bucket/y to stdout\n", "\(written)")
         let got = await sh("$S put -q -r d t; $S get --dry-run -r t out; $S get --dry-run t/a.txt; ls out a.txt")
         #expect(got.text.contains("would download gs://default-bucket/t/sub/c.txt to out/sub/c.txt\n"), "\(got)")
         #expect(got.text.contains("would download gs://default-bucket/t/a.txt to a.txt\n") && got.status != 0)

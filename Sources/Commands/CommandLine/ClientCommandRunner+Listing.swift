@@ -13,6 +13,8 @@ extension ClientCommandRunner {
             try list(reference(String?.none), isFolder: true, &shown)
             return try showTotal(shown)
         }
+        // They have no sizes to sum up.
+        if texts == ["gs://"] { return try listBuckets() }
         for text in texts {
             shown.heading = nil
             shown.isAnyOfWord = false
@@ -191,7 +193,7 @@ extension ClientCommandRunner {
     private func columns(_ metadata: JSON?) -> String {
         let size = metadata?["size"]?.number?.int64.map { options.isHuman ? ProgressReport.size($0) : "\($0)" } ?? "-"
         let time = metadata?["updated"]?.string.map { $0.prefix(19).replacing("T", with: " ") } ?? "-"
-        return Self.padded(size, 14) + "  " + time + String(repeating: " ", count: max(0, 19 - time.count)) + "  "
+        return Self.padded(size, 14) + "  " + String(time).padded(to: 19) + "  "
     }
 
     /// With spaces before it.

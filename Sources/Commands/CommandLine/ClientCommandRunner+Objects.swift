@@ -97,10 +97,7 @@ extension ClientCommandRunner {
         }
         for (kind, bytes) in known {
             guard let bytes else { continue }
-            func padded(_ text: String, _ width: Int) -> String {
-                text + String(repeating: " ", count: max(0, width - text.count))
-            }
-            let texts = [padded(kind, 6), padded(bytes.hexadecimal, 32), padded(bytes.base64, 24), name]
+            let texts = [kind.padded(to: 6), bytes.hexadecimal.padded(to: 32), bytes.base64.padded(to: 24), name]
             try Console.print(texts.joined(separator: "  "))
         }
     }

@@ -103,7 +103,10 @@ extension ClientCommandRunner {
         // Progress is for those who ask: the bytes are what is seen.
         transfers.display = ProgressDisplay(options.progress ?? ProgressMode.none, isQuiet: options.isQuiet)
         for object in try allSources(texts).flatMap(\.items) {
-            try attempt(orFail: texts.count == 1) { try self.write(object, to: output) }
+            try attempt(orFail: texts.count == 1) {
+                if self.options.isDryRun { return try self.tellPlan("download", object.url, output.name) }
+                try self.write(object, to: output)
+            }
         }
     }
 

@@ -62,12 +62,9 @@ extension ClientCommandRunner {
         let state = task.snapshot["state"]?.string ?? ""
         let isUpload = task.kind == .uploadTask || task.snapshot["kind"] == "put"
         let verb = task.snapshot["kind"] == "delete" ? "rm" : isUpload ? "put" : "get"
-        func padded(_ text: String, _ width: Int) -> String {
-            text + String(repeating: " ", count: max(0, width - text.count))
-        }
         let start =
-            "\(task.id.prefix(width))  \(padded(state, 9)) \(padded(percent, 4)) of "
-            + "\(padded(ProgressReport.size(total), 10)) \(verb)  "
+            "\(task.id.prefix(width))  \(state.padded(to: 9)) \(percent.padded(to: 4)) of "
+            + "\(ProgressReport.size(total).padded(to: 10)) \(verb)  "
         return start + (task.snapshot["reference"]?.title ?? "").elided(to: max(20, 80 - start.count))
     }
 

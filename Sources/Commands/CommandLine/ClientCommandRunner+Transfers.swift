@@ -1,4 +1,5 @@
 import Checksums
+import HTTPText
 import JSONText
 import Platform
 import Roots
@@ -61,9 +62,14 @@ extension ClientCommandRunner {
     private static let largestWhole: Int64 = 1 << 20
 
     /// With `--no-clobber`, what is there is no failure.
-    func isSkipped(_ error: Client.Failure, _ target: Reference) throws -> Bool {
+    ///
+    /// - Parameter source: an object that has to be there, too: the service looks at the target first.
+    func isSkipped(_ error: Client.Failure, _ target: Reference, from source: Reference? = nil) throws -> Bool {
         guard options.noClobber, error.isPrecondition, error.isAbout(target) else { return false }
-        try tellSkipped(target.url)
+        try attempt(orFail: !transfers.areMany) {
+            if let source { try self.checkThere(source) }
+            try self.tellSkipped(target.url)
+        }
         return true
     }
 
@@ -90,12 +96,12 @@ extension ClientCommandRunner {
 
     /// The same for the same request.
     static func key(_ method: String, _ members: [JSON.Member]) -> String {
-        let digest = Checksum(of: Array("\(method) \(JSON.object(members).text)".utf8)).md5
-        return "command " + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        "command " + Checksum(of: Array("\(method) \(JSON.object(members).text)".utf8)).md5.hexadecimal
     }
 
     func get(_ words: [String]) throws {
         if words.count > 1, let output = try output(words[words.count - 1]) {
+            if options.noClobber { throw UsageError(message: "--no-clobber is for files, not for \(output.name)") }
             return try cat(Array(words.dropLast()), to: output)
         }
         let (texts, target) = words.count == 1 ? (words, "") : (Array(words.dropLast()), words[words.count - 1])
@@ -153,8 +159,7 @@ extension ClientCommandRunner {
         if options.isDryRun { return try tellPlan(of: plan.copies, moves: moves) }
         transfers.areSeveral = plan.copies.count > 1
         // The engine embedded copies in one step, whatever the size.
-        let isOneStep = isEmbedded
-        if isOneStep { transfers.limit = atOnce }
+        if isEmbedded { transfers.limit = atOnce }
         let method = moves ? "reference/move" : "reference/copy"
         let showsEach = plan.copies.count <= Self.mostShown || options.isVerbose || options.json
         for copy in plan.copies {
@@ -162,18 +167,10 @@ extension ClientCommandRunner {
             var transfer = RunningTransfers.Transfer(name: source.url, kind: .uploadTask) { metadata in
                 if showsEach { try self.show(metadata, "\(source.url) -> \(target.url)") }
             }
-            transfer.failed = { error, _ in
-                guard self.options.noClobber, error.isPrecondition, error.isAbout(target) else { return false }
-                // The service looks at the target first.
-                try self.attempt(orFail: !self.transfers.areMany) {
-                    _ = try self.client.call("reference/getMetadata", ["reference": source.json])
-                    try self.tellSkipped(target.url)
-                }
-                return true
-            }
+            transfer.failed = { error, _ in try self.isSkipped(error, target, from: source) }
             let members =
                 [.init(key: "reference", value: source.json), .init(key: "to", value: target.json)] + writeParams
-            if isOneStep {
+            if isEmbedded {
                 try startWhole(method, members, transfer)
             } else {
                 try start(method, .object(members + [.init(key: "observe", value: Self.observed)]), transfer)
@@ -254,8 +251,7 @@ extension ClientCommandRunner {
         let members = metadata.object ?? []
         let width = members.map(\.key.count).max() ?? 0
         return members.map { member in
-            member.key + String(repeating: " ", count: width - member.key.count + 2)
-                + (member.value.string ?? member.value.text)
+            member.key.padded(to: width + 2) + (member.value.string ?? member.value.text)
         }
     }
 }

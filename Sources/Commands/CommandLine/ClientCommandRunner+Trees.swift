@@ -51,6 +51,7 @@ extension ClientCommandRunner {
         if isUpload {
             guard LocalTree.isDirectory(directory) else { throw Client.Failure("\(directory) is no directory") }
         } else {
+            try options.checkNoMetadata("sync downloads to \(directory)")
             guard try isFolder(folder, needsBucket: true) || folder.isRoot else { throw nothing(at: folder) }
             guard absolute(directory).utf8.contains(where: { $0 != UInt8(ascii: "/") }) else {
                 throw UsageError(message: "sync does not write to \"\(directory)\", which is the whole machine")
@@ -100,7 +101,7 @@ extension ClientCommandRunner {
         // What fails or is left out is found by the second task, too.
         func goOn(after snapshot: JSON) -> Bool {
             guard transfers.continued.remove(snapshot["task"]?.string ?? "") != nil else { return false }
-            let files = earlier + Self.count("completed", snapshot)
+            let files = earlier.addingSaturated(Self.count("completed", snapshot))
             transfers.next.append { try self.transfer(tree, isRest: true, earlier: files) }
             return true
         }
@@ -132,7 +133,7 @@ extension ClientCommandRunner {
     private func line(_ tree: TreeTransfer, _ snapshot: JSON, _ earlier: Int) -> String {
         let unchanged = max(0, Self.count("unchanged", snapshot) - earlier), deleted = Self.count("deleted", snapshot)
         let counts =
-            [ProgressReport.files(earlier + Self.count("completed", snapshot))]
+            [ProgressReport.files(earlier.addingSaturated(Self.count("completed", snapshot)))]
             + (unchanged > 0 ? ["\(unchanged) unchanged"] : []) + (deleted > 0 ? ["\(deleted) deleted"] : [])
         let size = ProgressReport.size(snapshot["progress"]?["completedUnitCount"]?.number?.int64 ?? 0)
         return "\(tree.target)  \(counts.joined(separator: ", ")), \(size)"

@@ -72,9 +72,7 @@ package final class ClientCommandRunner {
     }
 
     /// The params of a write.
-    func bound(_ params: [JSON.Member]) -> JSON {
-        .object(params + options.preconditions.map { .init(key: $0.key, value: JSON(Int64($0.value))) })
-    }
+    func bound(_ params: [JSON.Member]) -> JSON { .object(params + writeParams) }
 
     /// What the flags say of metadata; null where they say nothing.
     var metadata: JSON? {

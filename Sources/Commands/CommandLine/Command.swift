@@ -1,5 +1,6 @@
 import Credentials
 import JSONText
+import Methods
 import Storage
 import Tracing
 
@@ -46,12 +47,7 @@ package enum Command {
                 for flag in try page.flags(for: word) {
                     try flag.take(&options, &line)
                     if flag.value != nil, !flag.isRepeatable { try options.once.add(flag.names[0], line) }
-                    let isShared = FlagGroup.shared.contains { $0.has(word) }
-                    if isShared { options.given.append(word) }
-                    // Who starts a service waits for the root.
-                    if isShared || page.name == "connect", word != "--wait-for-root" {
-                        options.service.words += flag.value == nil ? [word] : [word, line.lastValue]
-                    }
+                    options.record(flag, word, line, ofService: page.name == "connect")
                 }
             case .word(""):
                 throw UsageError(message: "an argument of \(page.name) is empty; try: storage-rpc help \(page.name)")
@@ -202,6 +198,30 @@ package struct CommandOptions {
     package func checkFlags(ofServiceAt path: String) throws(UsageError) {
         guard let flag = given.first(where: { !Self.harmless.contains($0) }) else { return }
         throw UsageError(message: "\(flag) is for a new service, but one runs already at \(path)")
+    }
+
+    /// Remembers a flag that services have, for the one that is started. Who starts it waits for the root.
+    ///
+    /// - Parameter isOfService: all flags of the command are.
+    mutating func record(_ flag: Flag, _ word: String, _ line: ArgumentReader, ofService isOfService: Bool = false) {
+        let isShared = FlagGroup.shared.contains { $0.has(word) }
+        if isShared { given.append(word) }
+        guard isShared || isOfService, word != "--wait-for-root" else { return }
+        service.words += flag.value == nil ? [word] : [word, line.lastValue]
+    }
+
+    /// Throws where flags say what is to be stored, and nothing is.
+    func checkNoMetadata(_ reason: String) throws(UsageError) {
+        let preconditions = preconditions.keys.filter { $0 != "ifGenerationMatch" }
+        guard let flag = (metadata.keys + preconditions).min()?.asFlag ?? (customMetadata.isEmpty ? nil : "--custom")
+        else { return }
+        throw UsageError(message: "\(flag) is for uploads, and \(reason)")
+    }
+
+    /// Throws where both flags say what has to be there.
+    func checkNoClobber() throws(UsageError) {
+        guard noClobber, let flag = preconditions.keys.min()?.asFlag else { return }
+        throw UsageError(message: "--no-clobber and \(flag) contradict each other: give one of them")
     }
 
     /// Throws where a filter would have nothing to leave out.

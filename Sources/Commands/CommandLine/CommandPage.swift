@@ -101,8 +101,10 @@ extension CommandPage {
             ],
             [recursive("directories with all files in them")] + filters + transfer + [verbose, exact],
             ["put -r photos gs://my-bucket/", "tar c src | storage-rpc put - backup/src.tar"], takesMetadata: true
-        ) { _, words in
-            words.count > 1 ? .put(files: words.dropLast(), to: words[words.count - 1]) : nil
+        ) { options, words in
+            try options.checkFilter()
+            try options.checkNoClobber()
+            return words.count > 1 ? .put(files: words.dropLast(), to: words[words.count - 1]) : nil
         },
         client(
             "get", "REFERENCE... [FILE|DIRECTORY|-]", "download objects; -r: all below a folder",
@@ -111,7 +113,10 @@ extension CommandPage {
                 "keep their names: help copying. REFERENCE is gs://BUCKET/PATH, or a PATH.", patterns,
             ], [recursive("all objects below a folder")] + filters + transfer + [verbose, exact],
             ["get 'photos/*.jpg' pictures/", "get logs/today - | head"]
-        ) { _, words in words.isEmpty ? nil : .get(words) },
+        ) { options, words in
+            try options.checkFilter()
+            return words.isEmpty ? nil : .get(words)
+        },
         client(
             "sync", "SOURCE DEST", "make a folder and a directory the same; --delete",
             [
@@ -123,7 +128,10 @@ extension CommandPage {
                 Flag("--checksum", "read every file, whatever its times are", \.readsAll),
             ] + filters + transfer + [verbose, exact],
             ["sync photos gs://my-bucket/photos", "sync --delete gs://my-bucket/photos photos"], takesMetadata: true
-        ) { _, words in words.count == 2 ? .sync(words[0], to: words[1]) : nil },
+        ) { options, words in
+            try options.checkNoClobber()
+            return words.count == 2 ? .sync(words[0], to: words[1]) : nil
+        },
         client(
             "cat", "REFERENCE...", "write objects to standard output",
             ["Writes objects to standard output, as they come.", reference, patterns], [exact], ["cat docs/a.txt"]
@@ -232,8 +240,9 @@ extension CommandPage {
                 "may pass, or wait after a failure. cancel ends them; forget removes ended ones",
                 "from the list. The beginning of an ID will do.",
             ], [Flag("--all", "ended ones, too", \.showsAll), progress, verbose], ["tasks", "tasks resume 527e"]
-        ) { _, words in
+        ) { options, words in
             guard let verb = words.first else { return .tasks(nil, []) }
+            guard !options.showsAll else { throw UsageError(message: "--all is for the list of tasks") }
             guard let verb = TaskVerb(rawValue: verb) else {
                 throw UsageError(message: "tasks takes resume, retry, cancel or forget, not \"\(verb)\"")
             }

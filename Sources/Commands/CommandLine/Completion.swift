@@ -160,10 +160,7 @@ extension Completion {
                 case .flag(let name):
                     guard let flag = flag(name) else { continue }
                     try? flag.take(&options, &line)
-                    if FlagGroup.shared.contains(where: { $0.has(name) }) {
-                        options.given.append(name)
-                        options.service.words += flag.value == nil ? [name] : [name, line.lastValue]
-                    }
+                    options.record(flag, name, line)
                 }
             }
             guard !isValue else { return }

@@ -100,13 +100,13 @@ struct RunningTransfers {
     private var report: ProgressReport {
         var report = ProgressReport()
         let states = order.compactMap { running[$0]?.state }
-        report.files = count + states.reduce(0) { $0 + $1.files }
+        report.files = states.reduce(count) { $0.addingSaturated($1.files) }
         report.bytes = states.reduce(bytes) { $0.addingSaturated($1.completed) }
         if states.allSatisfy(\.isPlanned) {
-            report.allFiles = count + waiting.files + states.reduce(0) { $0 + $1.allFiles }
+            report.allFiles = states.reduce(count + waiting.files) { $0.addingSaturated($1.allFiles) }
             report.allBytes =
                 !states.allSatisfy(\.hasTotal)
-                ? nil : waiting.bytes.map { states.reduce($0 + bytes) { $0.addingSaturated($1.total) } }
+                ? nil : waiting.bytes.map { states.reduce($0.addingSaturated(bytes)) { $0.addingSaturated($1.total) } }
         }
         report.rate = meter.rate
         guard areMany else { return report }
@@ -140,7 +140,7 @@ extension RunningTransfers.State {
         hasTotal = snapshot["origin"] != "stream" || total > completed
         guard counts != nil else { return }
         func count(_ name: String) -> Int { Int(clamping: counts?[name]?.number?.int64 ?? 0) }
-        files = count("completed") + count("unchanged")
+        files = count("completed").addingSaturated(count("unchanged"))
         allFiles = count("total")
         isPlanned = snapshot["isPlanned"] == true
     }
@@ -245,7 +245,7 @@ extension ClientCommandRunner {
         case "failure", "pause": try fail(task, snapshot["error"], snapshot)
         case "success":
             transfers.end(task)
-            transfers.count += transfer.kind == .folderTask ? transfer.state.files : 1
+            transfers.count = transfers.count.addingSaturated(transfer.kind == .folderTask ? transfer.state.files : 1)
             transfers.bytes = transfers.bytes.addingSaturated(transfer.state.completed)
             guard !transfers.isEnding else { return }
             let result = transfer.kind == .folderTask ? snapshot : snapshot["metadata"] ?? .null

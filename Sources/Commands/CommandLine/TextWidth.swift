@@ -2,6 +2,9 @@ extension String {
     /// In columns of a terminal: combining marks have none, East Asian wide characters and emoji two.
     package var columns: Int { reduce(0) { $0 + $1.columns } }
 
+    /// With spaces behind it.
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+
     /// Its beginning and its end, where it is wider than `width` columns.
     package func elided(to width: Int) -> String {
         guard columns > width else { return self }

@@ -84,18 +84,7 @@ package struct SourceFile {
     }
 
     private func compare(_ now: FileIdentity) throws(StorageError) {
-        guard now.inode == identity.inode else { throw changed("another file took its place") }
-        guard now.size == identity.size else {
-            throw changed("its size went from \(identity.size) to \(now.size) bytes")
-        }
-        guard now.modifiedSeconds == identity.modifiedSeconds, now.modifiedNanoseconds == identity.modifiedNanoseconds
-        else { throw changed("it was written to") }
-        guard FileIdentity.isSame(now.generation, identity.generation) else {
-            throw changed("another file took its place")
-        }
-        guard FileIdentity.isSame(now.changedSeconds, identity.changedSeconds),
-            FileIdentity.isSame(now.changedNanoseconds, identity.changedNanoseconds)
-        else { throw changed("it was written to, or its name or permissions were changed") }
+        if let change = now.change(since: identity) { throw changed(change) }
     }
 
     private func changed(_ how: String) -> StorageError { .file(path, "changed while it was being uploaded: \(how)") }

@@ -194,15 +194,24 @@ public struct FileIdentity: Codable, Equatable, Sendable {
         (self.inode, self.ends) = (inode, ends)
     }
 
-    /// The same file with the same bytes, as far as both say. An unknown value equals any value.
-    public func isSame(as other: FileIdentity) -> Bool {
-        (size, inode, ends) == (other.size, other.inode, other.ends)
-            && (modifiedSeconds, modifiedNanoseconds) == (other.modifiedSeconds, other.modifiedNanoseconds)
-            && Self.isSame(generation, other.generation) && Self.isSame(changedSeconds, other.changedSeconds)
-            && Self.isSame(changedNanoseconds, other.changedNanoseconds)
+    /// The same file with the same bytes, as far as both say.
+    public func isSame(as other: FileIdentity) -> Bool { ends == other.ends && change(since: other) == nil }
+
+    /// What has changed, but for `ends`, as a sentence. Nil where nothing has; an unknown value equals any value.
+    package func change(since earlier: FileIdentity) -> String? {
+        if inode != earlier.inode { return "another file took its place" }
+        if size != earlier.size { return "its size went from \(earlier.size) to \(size) bytes" }
+        if (modifiedSeconds, modifiedNanoseconds) != (earlier.modifiedSeconds, earlier.modifiedNanoseconds) {
+            return "it was written to"
+        }
+        if !Self.isSame(generation, earlier.generation) { return "another file took its place" }
+        guard Self.isSame(changedSeconds, earlier.changedSeconds),
+            Self.isSame(changedNanoseconds, earlier.changedNanoseconds)
+        else { return "it was written to, or its name or permissions were changed" }
+        return nil
     }
 
-    package static func isSame<Value: Equatable>(_ a: Value?, _ b: Value?) -> Bool { a == nil || b == nil || a == b }
+    private static func isSame<Value: Equatable>(_ a: Value?, _ b: Value?) -> Bool { a == nil || b == nil || a == b }
 }
 
 /// The first and the largest size of chunks, in bytes. Sizes follow the speed of the network; a failure resets them.

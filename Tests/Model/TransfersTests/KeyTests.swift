@@ -23,14 +23,7 @@ import Testing
     /// A keyed upload of 20 bytes, 2 of them acknowledged.
     private func halfway() async throws -> UploadTask {
         let task = try await put().task
-        let session = try await stage.backend.nextSession()
-        task.start()
-        _ = try await session.nextStep()
-        session.mark = "opened"
-        session.answer(.opened())
-        _ = try await session.nextStep()
-        session.answer(.received(upTo: 2))
-        _ = try await session.nextStep()
+        _ = try await stage.acknowledge(task)
         return task
     }
 

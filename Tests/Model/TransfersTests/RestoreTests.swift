@@ -26,15 +26,7 @@ import Transfers
         change.custom = .merge(["k": "v"])
         change.md5Hash = "abc"
         let made = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), change)
-        let first = try await stage.backend.nextSession()
-        made.start()
-        _ = try await first.nextStep()
-        first.mark = "opened"
-        first.answer(.opened())
-        _ = try await first.nextStep()
-        first.mark = "two"
-        first.answer(.received(upTo: 2))
-        _ = try await first.nextStep()
+        let first = try await stage.acknowledge(made, mark: "two")
         try await until { stage.store?.bookmark(of: made.id) == "two" }
 
         let next = try await stage.afterCrash()

@@ -18,15 +18,7 @@ import Testing
         change.content = [.contentType: "x/y"]
         let task = try await stage.transfers.upload(
             file: "/f", to: TransfersFixture.reference(), change, if: Preconditions(generation: 7))
-        let session = try await stage.backend.nextSession()
-        task.start()
-        _ = try await session.nextStep()
-        session.mark = "opened"
-        session.answer(.opened())
-        _ = try await session.nextStep()
-        session.answer(.received(upTo: 2))
-        _ = try await session.nextStep()
-        session.answer(.failed(error))
+        try await stage.acknowledge(task).answer(.failed(error))
         await #expect(throws: StorageError.self) { try await task.result() }
         return task
     }

@@ -76,6 +76,22 @@ import Transfers
         return (task, session)
     }
 
+    /// Starts an upload of a file, and acknowledges its first 2 bytes; its session is asked for the next ones.
+    ///
+    /// - Parameter mark: the last one of the session's bookmarks.
+    func acknowledge(_ task: UploadTask, mark: String = "opened") async throws -> ScriptedSession {
+        let session = try await backend.nextSession()
+        task.start()
+        _ = try await session.nextStep()
+        session.mark = "opened"
+        session.answer(.opened())
+        _ = try await session.nextStep()
+        session.mark = mark
+        session.answer(.received(upTo: 2))
+        _ = try await session.nextStep()
+        return session
+    }
+
     /// The delay that has just begun, which must be between half of `seconds` and `seconds`.
     func rest(upTo seconds: Int) async throws -> Duration {
         let rest = try await clock.nextSleep()
