@@ -209,36 +209,48 @@ import Testing
             try await gateway.send(
                 "PUT", url, String(repeating: "x", count: count), ["Content-Range": "bytes \(range)"])
         }
-        for (count, range) in [(1, "0-9/10"), (20, "0-9/10"), (0, "0-9/10"), (3, "0-9/*"), (5, "*/*"), (5, "0-*/10")] {
+        let (first, all) = (256 << 10, 600_000)
+        for (count, range) in [
+            (1, "0-9/10"), (20, "0-9/10"), (0, "0-9/10"), (3, "0-9/*"), (5, "*/*"), (5, "0-*/10"), (4, "0-3/10"),
+            (4, "0-3/*"),
+        ] {
             let answer = try await put(count, range)
             #expect(answer.status == 400, "\(count) \(range)")
             #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)
         }
-        #expect(try await put(4, "0-3/10").headers["Range"] == "bytes=0-3")
-        #expect(try await put(7, "4-9/10").status == 400)
-        #expect(try await put(0, "*/10").headers["Range"] == "bytes=0-3")
-        #expect(try await put(6, "4-9/10")["size"] == "10")
+        let received = "bytes=0-\(first - 1)"
+        #expect(try await put(first, "0-\(first - 1)/\(all)").headers["Range"] == received)
+        #expect(try await put(7, "\(first)-\(all - 1)/\(all)").status == 400)
+        let short = try await put(500, "\(first)-\(first + 499)/\(all)")
+        #expect(short.status == 400 && short.text.contains("262144"))
+        #expect(try await put(0, "*/\(all)").headers["Range"] == received)
+        #expect(try await put(all - first, "\(first)-\(all - 1)/\(all)")["size"]?.string == "\(all)")
     }
 
     @Test func `A session keeps to the size that its start has announced`() async throws {
         let gateway = try GatewayClient.shared("announced")
-        let url = try await session(gateway, "{}", ["x-upload-content-length": "5"])
+        let (chunk, end) = (GatewayClient.chunk, GatewayClient.chunk.utf8.count)
+        let url = try await session(gateway, "{}", ["x-upload-content-length": "\(end)"])
         #expect(try await gateway.send("PUT", url, "abc", ["Content-Range": "bytes 0-2/3"]).status == 400)
         #expect(try await gateway.send("PUT", url, "abc").status == 400)
-        #expect(try await gateway.send("PUT", url, "abcdefg", ["Content-Range": "bytes 0-*/*"]).status == 400)
+        #expect(try await gateway.send("PUT", url, chunk + "ab", ["Content-Range": "bytes 0-*/*"]).status == 400)
         // All bytes are there, but their end was not told.
-        let all = try await gateway.send("PUT", url, "abcde", ["Content-Range": "bytes 0-4/*"])
-        #expect(all.status == 308 && all.headers["Range"] == "bytes=0-4")
+        let all = try await gateway.send("PUT", url, chunk, ["Content-Range": "bytes 0-\(end - 1)/*"])
+        #expect(all.status == 308 && all.headers["Range"] == "bytes=0-\(end - 1)")
         #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)
-        #expect(try await gateway.send("PUT", url, "", ["Content-Range": "bytes */5"])["size"] == "5")
+        let told = try await gateway.send("PUT", url, "", ["Content-Range": "bytes */\(end)"])
+        #expect(told["size"]?.string == "\(end)")
     }
 
     @Test func `The checksums that a session starts with are compared at its end`() async throws {
         let gateway = try GatewayClient.shared("session-checksums")
         for wrong in [#"{"crc32c":"AAAAAA=="}"#, #"{"md5Hash":"AAAAAAAAAAAAAAAAAAAAAA=="}"#] {
             let url = try await session(gateway, wrong)
-            #expect(try await gateway.send("PUT", url, "he", ["Content-Range": "bytes 0-1/*"]).status == 308)
-            #expect(try await gateway.send("PUT", url, "llo", ["Content-Range": "bytes 2-4/5"]).status == 400)
+            let (chunk, end) = (GatewayClient.chunk, GatewayClient.chunk.utf8.count)
+            let first = try await gateway.send("PUT", url, chunk, ["Content-Range": "bytes 0-\(end - 1)/*"])
+            #expect(first.status == 308)
+            let last = try await gateway.send("PUT", url, "o", ["Content-Range": "bytes \(end)-\(end)/\(end + 1)"])
+            #expect(last.status == 400)
             let other = try await gateway.start("x", wrong)
             #expect(try await gateway.command(other, "upload, finalize", "hello").status == 400)
             #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)

@@ -32,6 +32,7 @@ import Transfers
         path.first == "upload" || path.count == 3 && path[2] == "o" && request.http.method == .post
     }
 
+    var takesUploadHeaders: Bool { takesObject }
     var takesRange: Bool { takesObject && request["upload_id"] != nil }
 
     func answer() async throws -> HTTPServerResponse {
@@ -92,16 +93,18 @@ import Transfers
         let isMedia = request["alt"] == "media"
         try request.allow(QueryParams.object.union(["projection"]), ignoresUnknown: isMedia)
         do {
-            if isMedia { return try await service.media(of: object, for: request, if: request.preconditions()) }
+            if isMedia {
+                return try await service.media(
+                    of: object, for: request, if: request.preconditions(), hasResourceTag: true)
+            }
             let metadata = try await service.backend.metadata(of: object, for: service.caller)
             try request.preconditions().checkReading(metadata)
-            try request.checkTags("\(metadata.generation)/\(metadata.metageneration)")
-            return .json(metadata.cloud(request.base))
-        } catch let error as StorageError where error.code == .objectNotFound {
-            let message = "No such object: \(object.bucket)/\(object.object)"
-            guard isMedia else { throw GatewayError(404, message) }
+            try request.checkTags(metadata.resourceTag)
+            return .json(metadata.cloud(request.base), headers: ["ETag": "\"\(metadata.resourceTag)\""])
+        } catch let error as StorageError where error.code == .objectNotFound && isMedia {
             // Clients show the body as the message.
-            return HTTPServerResponse(404, headers: ["Content-Type": "text/plain"], body: .bytes(Array(message.utf8)))
+            let message = Array(GatewayError(error).message.utf8)
+            return HTTPServerResponse(404, headers: ["Content-Type": "text/plain"], body: .bytes(message))
         }
     }
 
@@ -109,6 +112,7 @@ import Transfers
 
     private func list(_ bucket: String) async throws -> HTTPServerResponse {
         try request.allow(QueryParams.list)
+        try request.refuseValidators()
         var query = ObjectQuery(bucket: bucket)
         (query.prefix, query.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
         (query.start, query.end) = (request["startOffset"] ?? "", request["endOffset"] ?? "")

@@ -6,7 +6,8 @@ import Platform
 import Storage
 import Transfers
 
-/// Uploads of Google Cloud Storage: in one request, raw or multipart, or resumable by `Content-Range`.
+/// Uploads of Google Cloud Storage: in one request, raw or multipart, or resumable by `Content-Range` or the protocol of
+/// `X-Goog-Upload`.
 @Loop struct CloudUploads {
     let service: GatewayService
     let request: GatewayRequest
@@ -19,7 +20,11 @@ import Transfers
         }
         try request.allow(QueryParams.upload)
         guard request.http.method == .post else { throw GatewayError(405, "Method Not Allowed") }
-        switch try type() {
+        let type = try type()
+        guard type == "resumable" || request.uploadCommands.isEmpty else {
+            throw GatewayError(501, "The header X-Goog-Upload-Command is not served here for an upload in one request.")
+        }
+        switch type {
         case "resumable": return try await start()
         case "multipart":
             try request.checkAnnounced("x-upload-content-length", isWhole: false)
@@ -42,8 +47,10 @@ import Transfers
         if let asked, let other = request["upload_protocol"], other != asked {
             throw .badRequest("The upload has two types: \(asked), \(other).")
         }
-        guard let named = request.header("X-Goog-Upload-Protocol")?.lowercased() else { return asked ?? "media" }
-        guard named == "raw" || named == "multipart" else {
+        guard let named = request.header("X-Goog-Upload-Protocol")?.lowercased() else {
+            return asked ?? (request.uploadCommands.isEmpty ? "media" : "resumable")
+        }
+        guard ["raw", "multipart", "resumable"].contains(named) else {
             throw GatewayError(501, "The header X-Goog-Upload-Protocol is not served here as \(named).")
         }
         guard let asked, asked != named, asked != "media" || named != "raw" else { return named }
@@ -84,18 +91,26 @@ import Transfers
             change.content[.contentEncoding] = encoding
         }
         change.makeNoDownloadToken()
+        let place = "/upload/storage/v1/b/\(bucket.escaped)/o?uploadType=resumable&name=\(object.object.escaped)"
+        if !request.uploadCommands.isEmpty {
+            return try await commanded.start(object, json, change, if: request.preconditions(), at: place)
+        }
         try change.take(.init(request.http.headers))
         let upload = try await service.transfers.upload(
             size: request.length("x-upload-content-length"), to: object, change, if: request.preconditions())
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
-        let place = "/upload/storage/v1/b/\(bucket.escaped)/o?uploadType=resumable&name=\(object.object.escaped)"
         return HTTPServerResponse(
             200, headers: ["Location": "\(request.base)\(place)&upload_id=\(id)", "X-GUploader-UploadID": id])
     }
 
     private func continueSession(with id: String) async throws -> HTTPServerResponse {
         let session = try await UploadSessionState(id, service.transfers, bucket: bucket, name: request["name"])
+        if !request.uploadCommands.isEmpty { return try await commanded.answer(about: session) }
         return try await session.used { try await answer(about: session) }
+    }
+
+    private var commanded: CommandedUpload {
+        CommandedUpload(service: service, request: request) { [base = request.base] in $0.cloud(base) }
     }
 
     private func answer(about session: UploadSessionState) async throws -> HTTPServerResponse {
@@ -137,6 +152,7 @@ import Transfers
         if range.start != nil { try request.checkHasLength() }
         try range.check(size: upload.announcedSize ?? upload.toldSize)
         try range.check(request.body.length)
+        try range.checkGranularity()
         upload.toldSize = range.total ?? upload.toldSize
         let expected = try IncomingBytes.Expected(request.http.headers)
         guard let start = range.start else { return try await status(of: upload, total: range.total, expected) }

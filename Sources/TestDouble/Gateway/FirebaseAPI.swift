@@ -37,14 +37,7 @@ import Transfers
         switch request.http.method {
         case .get, .head: return try await request["alt"] == "media" ? media(of: object) : metadata(of: object)
         case .patch: return try await update(object)
-        case .put, .post:
-            if let method = request.header("X-HTTP-Method-Override") {
-                guard method.uppercased() == "PATCH" else {
-                    throw GatewayError(501, "X-HTTP-Method-Override is not served here as \(method).")
-                }
-                return try await update(object)
-            }
-            return try await changeTokens(of: object)
+        case .put, .post: return try await changeTokens(of: object)
         case .delete:
             try request.allow([])
             try service.check(.delete, object.url, for: request)
@@ -56,14 +49,14 @@ import Transfers
 
     private var isUpload: Bool {
         !request.has("create_token") && !request.has("delete_token")
-            && request.header("X-HTTP-Method-Override") == nil
     }
 
     private func metadata(of object: Reference) async throws -> HTTPServerResponse {
         try request.allow(["token"])
-        try request.refuseValidators()
         try service.check(.get, object.url, for: request)
-        return .json(try await withToken(service.backend.metadata(of: object, for: service.caller)).firebase)
+        let metadata = try await withToken(service.backend.metadata(of: object, for: service.caller))
+        try request.checkTags(metadata.resourceTag)
+        return .json(metadata.firebase, headers: ["ETag": "\"\(metadata.resourceTag)\""])
     }
 
     private func media(of object: Reference) async throws -> HTTPServerResponse {

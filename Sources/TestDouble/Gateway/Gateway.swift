@@ -142,12 +142,14 @@ import Transfers
     ) async -> HTTPServerResponse {
         var isCloud = true
         do {
-            let request = try GatewayRequest(http, body)
-            try request.checkKeys()
+            let sent = try GatewayRequest(http, body)
+            isCloud = sent.path.first != "v0"
+            try sent.checkKeys()
+            if !sent.isRead { body.inspect = try BodyChecksums(sent).inspection() }
+            let request = try await sent.decoded()
             let api = try isInBatch ? apiOfBatch(for: request) : api(for: request)
             isCloud = api.isCloud
             try request.checkHeaders(api)
-            if !request.isRead { body.inspect = try BodyChecksums(request).inspection() }
             return try await api.answer()
         } catch let error as GatewayError {
             return error.response(isCloud: isCloud)
@@ -175,6 +177,10 @@ import Transfers
 
     /// The first segments of the paths of APIs. `/BUCKET/NAME` is not served for buckets of these names.
     private static let reserved: Set = ["b", "batch", "download", "internal", "resumable", "storage", "upload", "v0"]
+
+    static func isObjectURL(_ path: [String]) -> Bool {
+        CloudAPI.path(path) == nil && !(path.first.map(reserved.contains) ?? false)
+    }
 
     private func api(for request: GatewayRequest) throws(GatewayError) -> any GatewayAPI {
         switch request.path.first {
@@ -266,7 +272,7 @@ extension IncomingUpload.Answer {
     var takesObject: Bool { get }
     /// The request may belong to a session, whose bytes have a place: the header that says so.
     var takesRange: Bool { get }
-    /// `X-Goog-Upload-…` and `X-HTTP-Method-Override` have their meaning.
+    /// `X-Goog-Upload-…` have their meaning.
     var takesUploadHeaders: Bool { get }
     func answer() async throws -> HTTPServerResponse
 }

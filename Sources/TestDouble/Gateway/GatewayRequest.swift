@@ -71,8 +71,11 @@ struct GatewayRequest {
 
     func header(_ name: String) -> String? { http.headers[name] }
 
-    /// As in the URLs of answers.
-    var base: String { "http://\(header("Host") ?? "localhost")" }
+    /// As in the URLs of answers. A proxy says whether its clients use TLS.
+    var base: String {
+        let isSecure = http.headers.list("X-Forwarded-Proto").first?.lowercased() == "https"
+        return "\(isSecure ? "https" : "http")://\(header("Host") ?? "localhost")"
+    }
 
     /// A number of the query. Throws 400 for another text.
     func integer(_ name: String) throws(GatewayError) -> Int64? {
@@ -88,14 +91,20 @@ struct GatewayRequest {
         return value
     }
 
-    /// Compares `If-Match` and `If-None-Match` with the `etag` of a resource.
+    /// Compares `If-Match` and `If-None-Match` with the `etag` of a resource. Clients of Google leave out its quotation marks.
     func checkTags(_ tag: String) throws(GatewayError) {
-        func names(_ header: String) -> Bool? {
+        func names(_ header: String, isWeak: Bool) -> Bool? {
             guard self.header(header) != nil else { return nil }
-            return http.headers.list(header).contains { $0 == "*" || $0.filter { $0 != "\"" } == tag }
+            return http.headers.list(header).contains { text in
+                let other = isWeak && text.hasPrefix("W/") ? text.dropFirst(2) : text
+                return text == "*" || other == tag || other == "\"\(tag)\""
+            }
         }
-        if names("If-Match") == false { throw GatewayError(412, "The object has the etag \(tag).") }
-        if names("If-None-Match") == true { throw GatewayError(304, "Not Modified") }
+        if names("If-Match", isWeak: false) == false { throw GatewayError(412, "The object has the etag \(tag).") }
+        guard names("If-None-Match", isWeak: true) == true else { return }
+        var notModified = GatewayError(304, "Not Modified")
+        notModified.headers["ETag"] = "\"\(tag)\""
+        throw notModified
     }
 
     /// Those of the object that the request is about.
@@ -147,8 +156,16 @@ struct GatewayError: Error {
     }
 
     init(_ error: StorageError) {
-        self.init(error.httpStatus ?? Self.status(of: error), error.message)
+        self.init(error.httpStatus ?? Self.status(of: error), Self.message(of: error))
         dropsConnection = error.answerIsLost == true
+    }
+
+    /// As Google words it, for clients that compare it.
+    private static func message(of error: StorageError) -> String {
+        guard error.code == .objectNotFound, let bucket = error.bucket, let object = error.object else {
+            return error.message
+        }
+        return "No such object: \(bucket)/\(object)"
     }
 
     private static func status(of error: StorageError) -> Int {

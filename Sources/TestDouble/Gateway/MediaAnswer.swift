@@ -7,18 +7,26 @@ import Storage
 extension GatewayService {
     /// The bytes of an object. What is stored as gzip is unpacked for clients that cannot do it, as Google does: without a
     /// length, which HTTP/1.0 cannot, and without ranges. What is no gzip is sent as it is stored.
+    ///
+    /// - Parameter hasResourceTag: the entity tag is that of the object's resource, instead of its MD5.
     func media(
-        of object: Reference, for request: GatewayRequest, if conditions: Preconditions = Preconditions()
+        of object: Reference, for request: GatewayRequest, if conditions: Preconditions = Preconditions(),
+        hasResourceTag: Bool = false
     ) async throws -> HTTPServerResponse {
         try await admit(.getData, object)
-        let (metadata, resource) = try await engine.resource(of: object)
+        var (metadata, resource) = try await engine.resource(of: object)
         try conditions.checkReading(metadata)
-        let isPacked = metadata.settable.content[.contentEncoding]?.lowercased() == "gzip"
-        guard isPacked, !request.http.isHTTP10, !request.http.accepts("gzip") else {
-            return await respond(to: request.http, with: resource, at: now)
+        var http = request.http
+        if hasResourceTag {
+            try request.checkTags(metadata.resourceTag)
+            for name in ["If-Match", "If-None-Match"] { http.headers[name] = nil }
+            resource.etag = EntityTag(metadata.resourceTag)
         }
-        if let unpacked = await unpacked(resource, for: request.http) { return unpacked }
-        return await respond(to: request.http, with: resource, at: now)
+        let isPacked = metadata.settable.content[.contentEncoding]?.lowercased() == "gzip"
+        if isPacked, !http.isHTTP10, !http.accepts("gzip"), let unpacked = await unpacked(resource, for: http) {
+            return unpacked
+        }
+        return await respond(to: http, with: resource, at: now)
     }
 
     /// Nil where the bytes are no gzip, or there is no zlib.
@@ -26,6 +34,8 @@ extension GatewayService {
         var (resource, request) = (stored, request)
         resource.headers["Content-Encoding"] = nil
         resource.headers.add("Vary", "Accept-Encoding")
+        // Another representation has no strong tag in common with it.
+        resource.etag = resource.etag.flatMap { EntityTag($0.opaque, isWeak: true) }
         request.headers["Range"] = nil
         // A HEAD is about the same bytes.
         if request.method == .head { request.method = .get }

@@ -92,7 +92,7 @@ extension GatewayRequest {
             guard isCondition && !isObjectURL || !isRead && isUnserved(name, field.value, api) else { continue }
             throw GatewayError(501, "The header \(field.name) is not served here.")
         }
-        if !isRead { try checkCoding(isObjectURL: isObjectURL) }
+        if !isRead, isObjectURL { try checkCoding() }
     }
 
     /// Of a write.
@@ -102,7 +102,6 @@ extension GatewayRequest {
         case "x-goog-hash": !api.takesObject
         case "x-http-method-override":
             value.uppercased() != http.method.rawValue
-                && !(api.takesUploadHeaders && (http.method == .post || http.method == .put))
         // A part of the body that comes after its bytes is not read.
         case "trailer": http.headers.list("Trailer").contains { ObjectHeaders.isAboutBytes($0.lowercased()) }
         default:
@@ -120,12 +119,11 @@ extension GatewayRequest {
     }
 
     /// At its own URL an object is stored with the coding that the header names, as the bytes have it already.
-    private func checkCoding(isObjectURL: Bool) throws(GatewayError) {
-        let codings = http.headers.list("Content-Encoding").map { $0.lowercased() }
-        guard let coded = codings.first(where: { $0 == "aws-chunked" || !isObjectURL && $0 != "identity" }) else {
+    private func checkCoding() throws(GatewayError) {
+        guard http.headers.list("Content-Encoding").contains(where: { $0.lowercased() == "aws-chunked" }) else {
             return
         }
-        throw GatewayError(501, "A body with the Content-Encoding \(coded) is not served here.")
+        throw GatewayError(501, "A body with the Content-Encoding aws-chunked is not served here.")
     }
 
     /// Those of the object at its own URL.

@@ -48,6 +48,9 @@ extension ObjectMetadata {
                 ]))
     }
 
+    /// It changes with the bytes and with the metadata.
+    var resourceTag: String { "\(generation)/\(metageneration)" }
+
     private var common: [JSON.Member] {
         [
             .init(key: "name", value: .string(reference.object)),
@@ -63,7 +66,7 @@ extension ObjectMetadata {
             .init(key: "size", value: .string("\(size)")),
             .init(key: "md5Hash", value: .string((md5 ?? []).base64)),
             .init(key: "crc32c", value: .string((crc32c ?? 0).base64)),
-            .init(key: "etag", value: .string("\(generation)/\(metageneration)")),
+            .init(key: "etag", value: .string(resourceTag)),
         ]
     }
 

@@ -29,6 +29,16 @@ struct SentRange {
         throw .badRequest("The body has \(length) bytes, but its Content-Range says \(end - start).")
     }
 
+    /// In bytes, as Google's servers demand of all chunks but the last.
+    static let granularity: Int64 = 256 << 10
+
+    /// Throws 400 for a chunk that is not the last, and no multiple of the granularity.
+    func checkGranularity() throws(GatewayError) {
+        guard !isLast, let start, let end, (end - start) % Self.granularity != 0 else { return }
+        throw .badRequest(
+            "The chunk has \(end - start) bytes: all chunks but the last are multiples of \(Self.granularity) bytes.")
+    }
+
     /// Throws 400 where the upload has another size than this request says.
     func check(size: Int64?) throws(GatewayError) {
         guard let total, let size, total != size else { return }

@@ -15,7 +15,7 @@ package final class HTTPRequestBody {
         case malformed
         /// The body is larger than `readAll` allows.
         case tooLarge
-        /// The whole body has arrived, and `inspect` has found this.
+        /// `inspect` has found this when the whole body had arrived, or the body is not the gzip that it should be.
         case refused(String)
 
         /// A status for the answer. After any failure but `tooLarge` and `refused` the connection ends with it.
@@ -28,10 +28,12 @@ package final class HTTPRequestBody {
         }
     }
 
-    /// In bytes; nil for a chunked body.
+    /// In bytes; nil for a chunked or an unpacked body.
     package nonisolated let length: Int64?
     private let incoming: IncomingBody?
     private var bytes: ArraySlice<UInt8> = []
+    /// What this body unpacks.
+    private var packed: (body: HTTPRequestBody, inflater: Inflater)?
     /// Sees all bytes that are read, in their order, and none at the end; then it may say what is wrong with them.
     package var inspect: (([UInt8]) -> String?)?
 
@@ -45,6 +47,13 @@ package final class HTTPRequestBody {
 
     init(_ incoming: IncomingBody, length: Int64?) { (self.incoming, self.length) = (incoming, length) }
 
+    /// What a gzip body unpacks to, piece by piece. An empty one stays empty. Nil where there is no zlib.
+    package init?(unpacking body: HTTPRequestBody) {
+        guard let inflater = Inflater() else { return nil }
+        (length, incoming) = (nil, nil)
+        packed = (body, inflater)
+    }
+
     /// Waits for the next bytes: at least one, at most `limit`, and none at the end. `limit` is at least 1.
     ///
     /// Asks a client that sent `Expect: 100-continue` for the body. Throws the same failure again after a failure.
@@ -57,8 +66,30 @@ package final class HTTPRequestBody {
 
     private func next(atMost limit: Int) async throws(Failure) -> [UInt8] {
         if let incoming { return try await incoming.read(atMost: limit) }
+        if let packed { return try await Self.unpack(packed.body, packed.inflater, atMost: limit) }
         defer { bytes = bytes.dropFirst(limit) }
         return Array(bytes.prefix(limit))
+    }
+
+    private static func unpack(
+        _ body: HTTPRequestBody, _ inflater: Inflater, atMost limit: Int
+    ) async throws(Failure) -> [UInt8] {
+        while true {
+            if inflater.needsInput {
+                let more = try await body.read(atMost: 64 << 10)
+                if more.isEmpty {
+                    guard inflater.isComplete || !inflater.hasBegun else {
+                        throw .refused("The body is gzip without its end.")
+                    }
+                    return []
+                }
+                inflater.add(more)
+            }
+            guard let bytes = inflater.next(atMost: min(limit, 64 << 10)) else {
+                throw .refused("The body is no gzip, as its Content-Encoding says.")
+            }
+            if !bytes.isEmpty { return bytes }
+        }
     }
 
     /// Returns the rest of the body. Throws `tooLarge` if it has more than `limit` bytes; where the length is known,

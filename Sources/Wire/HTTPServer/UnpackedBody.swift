@@ -1,4 +1,3 @@
-import CZlib
 import Platform
 import Synchronization
 
@@ -8,17 +7,11 @@ package final class UnpackedBody: Sendable {
     private static let piece = 64 << 10
 
     private struct State {
-        let inflater: OpaquePointer
-        /// Read, but not unpacked.
-        var input: ArraySlice<UInt8> = []
+        let inflater: Inflater
         var read: Int64 = 0
         /// Unpacked, but not sent.
         var output: ArraySlice<UInt8> = []
         var sent: Int64 = 0
-        /// The last piece was full: there may be more without further input.
-        var isFull = false
-        /// A gzip member is complete.
-        var isComplete = false
         var isOver = false
     }
 
@@ -28,7 +21,7 @@ package final class UnpackedBody: Sendable {
 
     /// Nil where there is no zlib.
     @Loop package init?(_ packed: HTTPServerResponse.Body) {
-        guard let size = packed.count, let inflater = czlib_open() else { return nil }
+        guard let size = packed.count, let inflater = Inflater() else { return nil }
         (self.packed, self.size) = (packed, size)
         state = Mutex(State(inflater: inflater))
     }
@@ -40,8 +33,6 @@ package final class UnpackedBody: Sendable {
             return true
         }
     }
-
-    deinit { state.withLock { czlib_close($0.inflater) } }
 
     var sent: Int64 { state.withLock { $0.sent } }
 
@@ -68,26 +59,17 @@ package final class UnpackedBody: Sendable {
 
     /// Makes the next chunk. False where the body is no gzip, or cannot be read.
     private func unpack(_ state: inout State) -> Bool {
-        if state.input.isEmpty, !state.isFull {
+        if state.inflater.needsInput {
             guard let more = next(from: state.read) else { return false }
             state.read += Int64(more.count)
-            state.input = more[...]
             if more.isEmpty {
                 state.isOver = true
                 state.output = Array("0\r\n\r\n".utf8)[...]
-                return state.isComplete
+                return state.inflater.isComplete
             }
+            state.inflater.add(more)
         }
-        var (used, outcome) = (state.input.count, CZLIB_MORE)
-        let bytes = [UInt8](unsafeUninitializedCapacity: Self.piece) { buffer, filled in
-            filled = Self.piece
-            outcome = state.input.withUnsafeBytes { input in
-                czlib_inflate(state.inflater, input.baseAddress, &used, buffer.baseAddress, &filled)
-            }
-        }
-        state.input = state.input.dropFirst(used)
-        (state.isComplete, state.isFull) = (outcome == CZLIB_END, bytes.count == Self.piece && outcome == CZLIB_MORE)
-        guard outcome != CZLIB_MALFORMED else { return false }
+        guard let bytes = state.inflater.next(atMost: Self.piece) else { return false }
         if !bytes.isEmpty {
             state.output = (Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8))[...]
         }

@@ -1,0 +1,65 @@
+import EmbeddedEngine
+import HTTPServer
+import Platform
+import Storage
+import Transfers
+
+/// A resumable upload by the id of its task.
+@Loop enum UploadSessionState {
+    case active(IncomingUpload)
+    case completed(ObjectMetadata)
+    case cancelled
+    case failed(StorageError)
+
+    /// Throws 404 for an unknown id, and for one that is at another object's URL.
+    init(_ id: String, _ transfers: Transfers, bucket: String, name: String?) async throws {
+        let upload = try await transfers.incomingUpload(id)
+        guard let task = upload?.task ?? (try? transfers.uploads.task(id)) else { throw GatewayError.notFound }
+        let reference = task.snapshot().reference
+        guard reference.bucket == bucket, name ?? reference.object == reference.object else {
+            throw GatewayError.notFound
+        }
+        if let upload, !task.state.isFinished {
+            self = .active(upload)
+            return
+        }
+        guard task.state.isFinished else { throw GatewayError.notFound }
+        self.init(task)
+    }
+
+    /// Of a task that has ended.
+    private init(_ task: UploadTask) {
+        let snapshot = task.snapshot()
+        switch (snapshot.state, snapshot.metadata) {
+        case (.success, .stored(let metadata)?): self = .completed(metadata)
+        case (.cancelled, _): self = .cancelled
+        default: self = .failed(snapshot.error ?? StorageError(.unknown, "The upload has failed."))
+        }
+    }
+
+    /// Cancels the upload if it is active. Returns how the session has ended: the upload may be complete all the same.
+    func cancelled() async throws -> UploadSessionState {
+        guard case .active(let upload) = self, let task = upload.task else { return self }
+        return try await task.cancel() ? .cancelled : UploadSessionState(task)
+    }
+
+    /// The session is not idle while `body` answers a request about it.
+    func used(_ body: @Loop () async throws -> HTTPServerResponse) async throws -> HTTPServerResponse {
+        guard case .active(let upload) = self else { return try await body() }
+        return try await upload.used(body)
+    }
+}
+
+extension GatewayService {
+    /// What an upload has stored, with the download tokens that the record of an ended task does not have. Without them
+    /// where another object has the name by now.
+    func withTokens(_ stored: ObjectMetadata) async throws(StorageError) -> ObjectMetadata {
+        guard stored.downloadTokens == nil else { return stored }
+        do throws(StorageError) {
+            let now = try await engine.metadata(of: stored.reference, for: caller)
+            return now.generation == stored.generation ? now : stored
+        } catch  where error.code == .objectNotFound {
+            return stored
+        }
+    }
+}
