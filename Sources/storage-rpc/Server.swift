@@ -144,6 +144,9 @@ final class Server {
             context = nil
             self.connections[ObjectIdentifier(connection)] = nil
             if self.endsWithoutConnections { self.farewell = input }
+            if ownership == .own, let error = connection.writeError, !error.isBrokenPipe {
+                self.end(1, "answers were lost, since stdout cannot be written to: \(error.reason)", .error)
+            }
             if ownership == .own { self.stdioEnded() }
             if self.isWithoutStdio { self.stdioEnded() }
             self.exitIfAllAreGone()

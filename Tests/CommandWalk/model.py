@@ -83,7 +83,10 @@ class World:
         segments = [segment for segment in name.split("/") if segment]
         if not is_url and not segments or {".", ".."} & set(segments):
             raise Refused("no reference")
-        return bucket, "/".join(segments)
+        exact, found = (bucket, name.rstrip("/")), (bucket, "/".join(segments))
+        if exact != found and exact[1] and (self.is_there(exact) or self.below(exact)):
+            raise Refused("a name with an empty name in it, or one without")
+        return found
 
     def exact_reference(self, text):
         bucket, _, name = text[5:].partition("/") if text.startswith("gs://") else ("default-bucket", "", text)

@@ -373,4 +373,27 @@ import Testing
         let walk = await sh("PYTHONDONTWRITEBYTECODE=1 python3 \(program) --binary $S --steps 120")
         #expect(walk.status == 0, "\(walk.text)")
     }
+
+    @Test func `A marker of a folder is no file, and a failure neither; one with bytes is named`() async {
+        #expect(
+            await sh("printf '' | $S put -q --exact - m/; put m/x; printf '' | $S put -q --exact - m/empty/").status
+                == 0)
+        #expect(
+            await sh("$S get -q -r m out && $S sync -q gs://default-bucket/m two && ls out two").text
+                == "out:\nx\n\ntwo:\nx\n")
+        let named = await sh("printf 1 | $S put -q - --exact m/; $S get -r m out")
+        #expect(named.status == 1 && named.text.contains("An empty name is no path of a file"), "\(named)")
+    }
+
+    @Test func `A URL is no file of this machine`() async {
+        #expect(await sh("put a d/b").status == 0)
+        for words in ["get a gs://zz/", "get -r d gs://zz", "get a d/b gs://zz/", "put gs://default-bucket/a c"] {
+            let refused = await sh("$S \(words); ls")
+            #expect(
+                refused.text.contains("storage-rpc cp copies objects") && !refused.text.contains("gs:\n"), "\(refused)")
+        }
+        let both = await sh("put m m/x; $S get -r m")
+        #expect(both.text.contains("gs://default-bucket/m and gs://default-bucket/m/ would both become m"), "\(both)")
+    }
+
 }

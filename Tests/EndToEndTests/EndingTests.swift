@@ -83,12 +83,17 @@ import Testing
         }
     }
 
-    @Test func `The service ends when its stdout is full`() async throws {
+    @Test func `A service whose stdout is full ends with status 1, and says that answers were lost`() async throws {
         try await onThread {
             let (service, client) = try place.service(redirect: ">/dev/full")
             client.say("service/ping")
-            try #require(try service.waitForExit() == 0)
+            try service.waitForLog("answers were lost, since stdout cannot be written to: No space left on device")
+            try #require(try service.waitForExit() == 1)
         }
+        let ping = #"echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}'"#
+        let connected = await place.sh("\(ping) | $S connect > /dev/full; echo $? >&2")
+        #expect(
+            connected.text.hasSuffix("nothing can be written to stdout: No space left on device\n1\n"), "\(connected)")
     }
 
     @Test func `A file that reaches the size limit causes an error, and the service continues`() async throws {

@@ -215,4 +215,18 @@ import Testing
         let told = await place.sh("put x; $S \(command) --no-clobber none x; echo $?; $S cat x")
         #expect(told.text.hasSuffix("\n1\nx") && told.text.contains("Object none does not exist"), "\(told.text)")
     }
+
+    @Test func `A text with an empty name is refused where it may mean two objects`() async {
+        #expect(await sh("put a//b a/b /c c; $S ls -r").text == "/c\na//b\na/b\nc\n")
+        for words in ["rm a//b", "cat a//b", "rm /c", "mv gs://default-bucket//c d", "put /dev/null a//b", "rm -r a//"]
+        {
+            let refused = await sh("$S \(words)")
+            #expect(refused.status != 0 && refused.text.contains("--exact") || words == "rm -r a//", "\(refused)")
+        }
+        #expect(await sh("$S ls -r").text == "/c\na/b\nc\n")
+        #expect(await sh("put p//x p/y; $S ls p//; $S ls p; $S rm -q p/y").text == "p//x\ny\n")
+        let hinted = await sh("$S ls p")
+        #expect(hinted.text.contains("ls --exact gs://default-bucket/p/"), "\(hinted)")
+        #expect(await sh("$S rm -q -r p//; $S rm -q --exact /c; $S cat //c; $S rm /c; $S ls -r").text == "ca/b\n")
+    }
 }

@@ -159,4 +159,37 @@ import Testing
         let told = await sh("cat told").text
         #expect(again.text == "0\n22\n3\n1\n", "\(again) \(told)")
     }
+
+    @Test func `A task whose source has shrunk leaves nothing in the root when the same command has ended`() async {
+        let line = """
+            truncate -s 400M large; $S put large x -q & P=$!
+            await '$S tasks | grep -q "running *[1-9]"'; kill -INT $P; wait $P
+            echo 1 > large; $S put -q large x; $S cat x; $S tasks -q
+            """
+        #expect(await sh(line) == (0, "1\n"))
+    }
+
+    @Test func `What ends a transfer can be pasted, and failures are counted once`() async {
+        let line = #"""
+            truncate -s 400M large; mkdir "a root'"; cd "a root'"; $S put ../large x --root "$PWD" 2> told & P=$!
+            await '$S tasks --root "$PWD" | grep -q "running *[1-9]"'; kill -INT $P; wait $P
+            eval "$(sed -n 's/.*; storage-rpc \(.*\) ends it/$S \1/p' told) -q"; $S tasks -q --root "$PWD"
+            """#
+        #expect(await sh(line) == (0, ""))
+        let failed = await sh("mkdir d; mkfifo d/a d/b; echo 1 > d/c; $S put -r d t; $S ls t")
+        #expect(failed.text.contains("2 failed; the lines above") && failed.text.hasSuffix("\nc\n"), "\(failed)")
+    }
+
+    @Test func `An empty bucket does not empty a directory, and flags of metadata are for all files`() async {
+        await made()
+        let refused = await sh("$S sync --delete gs://default-bucket d; ls d")
+        #expect(
+            refused.text.contains("there is nothing in gs://default-bucket") && refused.text.contains("a.txt"),
+            "\(refused)")
+        #expect(
+            await sh("$S sync -q d gs://b && $S sync -q d gs://b --custom k=v && $S stat gs://b/a.txt | grep k").text
+                .contains("v"))
+        let plan = await sh("$S put d/a.txt gs://b/a.txt --no-clobber --dry-run")
+        #expect(plan == (0, "storage-rpc: gs://b/a.txt is there already: skipped\n"), "\(plan)")
+    }
 }

@@ -51,6 +51,9 @@ struct ArgumentReader {
 
     mutating func value(_ expected: String) throws(UsageError) -> String {
         defer { attached = nil }
+        if attached == nil, let next = words.first, next.hasPrefix("--") {
+            throw UsageError(message: "\(last) needs \(expected), and \(next) follows; if that is it: \(last)=\(next)")
+        }
         guard let value = attached ?? words.popFirst(), !value.isEmpty else {
             throw UsageError(message: "\(last) needs \(expected); try --help")
         }

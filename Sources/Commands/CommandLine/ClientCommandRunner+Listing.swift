@@ -10,7 +10,7 @@ extension ClientCommandRunner {
     func list(_ texts: [String]) throws {
         var shown = Shown()
         guard !texts.isEmpty else {
-            try list(reference(String?.none), isFolder: true, &shown)
+            try list(reference(String?.none), isFolder: true, isExact: options.isExact, &shown)
             return try showTotal(shown)
         }
         // They have no sizes to sum up.
@@ -22,7 +22,11 @@ extension ClientCommandRunner {
                 if text == "gs://" { return try self.listBuckets() }
                 if let pattern = try self.pattern(text) { return try self.list(pattern, text, &shown) }
                 if texts.count > 1 { shown.heading = text }
-                try self.list(self.reference(text), isFolder: self.namesFolder(text), &shown)
+                if let folder = try self.folder(text) {
+                    return try self.list(folder, isFolder: true, isExact: true, &shown)
+                }
+                try self.list(
+                    self.reference(text), isFolder: self.namesFolder(text), isExact: self.options.isExact, &shown)
             }
         }
         try showTotal(shown)
@@ -53,9 +57,8 @@ extension ClientCommandRunner {
     }
 
     /// - Parameter isFolder: an object of this name is not listed.
-    private func list(_ reference: Reference, isFolder: Bool, _ shown: inout Shown) throws {
+    private func list(_ reference: Reference, isFolder: Bool, isExact: Bool, _ shown: inout Shown) throws {
         listsMetadata = options.isLong || options.json
-        let isExact = options.isExact
         if options.isRecursive {
             try listAll(&shown) { tell in try walk(reference) { try tell($0, $1, false) } }
         } else {
@@ -75,7 +78,12 @@ extension ClientCommandRunner {
             }
             try show(([], [(reference.result, name)]), &shown)
         }
-        guard try shown.isAnyOfWord || hasFilter && isFolderOrObject(reference) else { throw nothing(at: reference) }
+        guard try shown.isAnyOfWord || hasFilter && isFolderOrObject(reference) else {
+            guard try self.isFolder(reference) else { throw nothing(at: reference) }
+            let hint = shellLine("ls", "--exact", reference.folderURL.quotedForShell)
+            throw Client.Failure(
+                message: "what is below \(reference.folderURL) has empty names in its names: \(hint)", isAnswer: true)
+        }
     }
 
     private func isFolderOrObject(_ reference: Reference) throws -> Bool {

@@ -10,8 +10,20 @@ extension ClientCommandRunner {
         guard let text else { return try reference(inBucket("path", "")) }
         try Self.check(text, isExact: options.isExact)
         if options.isExact { return try exactReference(text) }
-        if Self.isURL(text) { return try reference(["url": .string(text)]) }
-        return try reference(inBucket("path", text))
+        let isURL = Self.isURL(text)
+        let reference = try reference(isURL ? ["url": .string(text)] : inBucket("path", text))
+        if !isURL || text.utf8.starts(with: "gs://".utf8) { try checkEmptyNames(text, reference) }
+        return reference
+    }
+
+    /// `a//b` is another way to write `a/b`, unless there is an object, or a folder, of just that name: then a person may
+    /// mean either.
+    private func checkEmptyNames(_ text: String, _ reference: Reference) throws {
+        let end = text.utf8.reversed().prefix { $0 == UInt8(ascii: "/") }.count
+        let exact = try exactReference(String(decoding: text.utf8.dropLast(end), as: UTF8.self))
+        guard exact != reference, !exact.isRoot, try isThere(exact) || isFolder(exact) else { return }
+        throw UsageError(
+            message: "\"\(text)\" may be \(reference.url), and there is \(exact.url), too, which --exact names")
     }
 
     private func exactReference(_ text: String) throws -> Reference {
@@ -189,6 +201,9 @@ extension ClientCommandRunner {
             var source = CopySource(name: name, itself: object)
             source.isMatch = true
             sources.append(source)
+            if let size = item["metadata"]?["size"]?.number?.int64, size <= Self.largestWhole {
+                smallObjects.insert(object)
+            }
         }
         if sources.isEmpty {
             let what = leavesOut ? "only folders match" : "nothing matches"
@@ -242,7 +257,7 @@ extension ClientCommandRunner {
 
     private func contentsHint(_ text: String) -> String {
         let folder = text.utf8.last == UInt8(ascii: "/") ? text : text + "/"
-        let pattern = "'" + (folder + "*").replacing("'", with: "'\\''") + "'"
+        let pattern = (folder + "*").quotedForShell
         return takesTrees ? "-r takes all that is in it" : "\(pattern) is what is in it"
     }
 

@@ -50,7 +50,7 @@ extension ClientCommandRunner {
             if options.json { try Console.print(task.snapshot) } else { try Console.print(Self.line(task, width)) }
         }
         guard shown.count < all.count, !options.isQuiet, !options.json else { return }
-        Console.writeError("\(all.count - shown.count) have ended: storage-rpc tasks --all shows them\n")
+        Console.writeError("\(all.count - shown.count) have ended: \(shellLine("tasks", "--all")) shows them\n")
     }
 
     /// In 80 columns.

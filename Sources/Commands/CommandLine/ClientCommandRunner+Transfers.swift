@@ -11,9 +11,17 @@ extension ClientCommandRunner {
     func put(_ files: [String], to target: String) throws {
         transfers.areMany = files.count > 1 || options.isRecursive
         if files.contains(where: isInput) { return try putInput(files, to: target) }
+        for file in files where Self.isURL(file) {
+            throw UsageError(
+                message: "\(file) is no file: storage-rpc cp copies objects, and ./\(file) would be a file")
+        }
         let trees = files.map(LocalTree.init)
         for tree in trees where tree.isDirectory && !options.isRecursive {
             throw UsageError(message: "\(tree.path) is a directory; -r uploads all that is in it")
+        }
+        for file in files where (try? FileStatus(ofPath: file).kind) == .pipe {
+            throw UsageError(
+                message: "\(file) is a pipe: COMMAND | storage-rpc put - \(target.quotedForShell) uploads from one")
         }
         let sources = trees.map { tree in
             var source = CopySource(name: tree.name, itself: tree.isDirectory ? nil : LocalFile(path: tree.path))
@@ -44,7 +52,10 @@ extension ClientCommandRunner {
 
     /// - Parameter size: in bytes; nil where it is unknown.
     func put(_ file: String, _ reference: Reference, size: Int64?) throws {
-        if options.isDryRun { return try tellPlan("upload", file, reference.url) }
+        if options.isDryRun {
+            if options.noClobber, try isThere(reference) { return try tellSkipped(reference.url) }
+            return try tellPlan("upload", file, reference.url)
+        }
         let members = fileParams(reference, file) + writeParams + metadataParams
         var transfer = RunningTransfers.Transfer(name: file, kind: .uploadTask) { metadata in
             try self.show(
@@ -52,14 +63,15 @@ extension ClientCommandRunner {
         }
         transfer.failed = { error, _ in try self.isSkipped(error, reference) }
         if let size, size <= Self.largestWhole, isEmbedded {
-            try startWhole("reference/putFile", members, transfer)
+            // A task that has stopped within a larger file of the name ends by it.
+            try startWhole("reference/putFile", members + [keyMember("reference/putFile", members)], transfer)
         } else {
             try startKeyed("reference/putFile", members, transfer)
         }
     }
 
     /// In bytes: what the engine embedded stores in one step.
-    private static let largestWhole: Int64 = 1 << 20
+    static let largestWhole: Int64 = 1 << 20
 
     /// With `--no-clobber`, what is there is no failure.
     ///
@@ -88,10 +100,11 @@ extension ClientCommandRunner {
         try start(
             method,
             .object(
-                members + [
-                    .init(key: "key", value: .string(Self.key(method, members))),
-                    .init(key: "observe", value: Self.observed),
-                ]), transfer)
+                members + [keyMember(method, members), .init(key: "observe", value: Self.observed)]), transfer)
+    }
+
+    func keyMember(_ method: String, _ members: [JSON.Member]) -> JSON.Member {
+        .init(key: "key", value: .string(Self.key(method, members)))
     }
 
     /// The same for the same request.
@@ -105,7 +118,13 @@ extension ClientCommandRunner {
             return try cat(Array(words.dropLast()), to: output)
         }
         let (texts, target) = words.count == 1 ? (words, "") : (Array(words.dropLast()), words[words.count - 1])
+        if Self.isURL(target) {
+            throw UsageError(
+                message: "\(target) is no file: storage-rpc cp copies objects, and ./\(target) would be a file")
+        }
+        listsMetadata = isEmbedded
         let found = try allSources(texts, walks: false)
+        listsMetadata = false
         let origin = found.origin(of: texts)
         transfers.areMany = origin == .several || options.isRecursive
         let targets = try localTargets(target, of: origin)
@@ -145,6 +164,9 @@ extension ClientCommandRunner {
         }
         let transfer = RunningTransfers.Transfer(name: object.url, kind: .downloadTask) { metadata in
             try self.show(metadata, "\(path)  \(Self.size(metadata))")
+        }
+        if smallObjects.contains(object) {
+            return try startWhole("reference/writeToFile", fileParams(object, path), transfer)
         }
         try startKeyed("reference/writeToFile", fileParams(object, path), transfer)
     }

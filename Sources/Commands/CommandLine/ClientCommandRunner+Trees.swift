@@ -52,7 +52,14 @@ extension ClientCommandRunner {
             guard LocalTree.isDirectory(directory) else { throw Client.Failure("\(directory) is no directory") }
         } else {
             try options.checkNoMetadata("sync downloads to \(directory)")
-            guard try isFolder(folder, needsBucket: true) || folder.isRoot else { throw nothing(at: folder) }
+            let hasObjects = try isFolder(folder, needsBucket: true)
+            if options.deletes, folder.isRoot, !hasObjects {
+                throw Client.Failure("there is nothing in \(folder.url), and --delete would remove all in \(directory)")
+            }
+            guard hasObjects || folder.isRoot else {
+                guard try isThere(folder) else { throw nothing(at: folder) }
+                throw Client.Failure("\(folder.url) is an object, and sync takes a folder; get downloads it")
+            }
             guard absolute(directory).utf8.contains(where: { $0 != UInt8(ascii: "/") }) else {
                 throw UsageError(message: "sync does not write to \"\(directory)\", which is the whole machine")
             }
@@ -61,7 +68,8 @@ extension ClientCommandRunner {
         try transfer(
             TreeTransfer(
                 method: isUpload ? "reference/putDirectory" : "reference/writeToDirectory",
-                members: treeParams(folder, directory) + (isUpload ? metadataParams : []) + flags,
+                members: treeParams(folder, directory, skips: !isUpload || metadata == nil)
+                    + (isUpload ? metadataParams : []) + flags,
                 directory: directory, folder: folder))
         try endTransfers()
     }
@@ -113,8 +121,10 @@ extension ClientCommandRunner {
         transfer.failed = { error, snapshot in
             if !error.isCancellation, goOn(after: snapshot) { return true }
             guard snapshot["failures"] != nil else { return false }
+            let before = self.failures
             try self.tellLeftOut(tree, snapshot)
-            self.fail("\(tree.source): \(error.message)")
+            // Its files are counted already.
+            self.fail("\(tree.source): \(error.message)", counts: self.failures == before)
             return true
         }
         try startKeyed(tree.method, isRest ? tree.rest : tree.members, transfer)
@@ -160,7 +170,8 @@ extension ClientCommandRunner {
             self.fail("\(title)\(isRefused ? " is left out" : ""): \(item["error"]?["message"]?.string ?? "it failed")")
         }
         guard unnamed > 0 else { return }
-        transfers.display.note("and \(unnamed) more: storage-rpc call folderTask/items '{\"task\": \"\(task)\"}'")
+        let call = shellLine("call", "folderTask/items '{\"task\": \"\(task)\"}'")
+        transfers.display.note("and \(unnamed) more: \(call)")
     }
 
     /// Of failures of trees.

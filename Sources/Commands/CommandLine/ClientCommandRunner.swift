@@ -15,6 +15,8 @@ package final class ClientCommandRunner {
     var failures = 0
     /// Lists have the metadata of their objects.
     var listsMetadata = false
+    /// Those that lists with metadata have shown to need one step.
+    var smallObjects: Set<Reference> = []
     /// Answers to requests of a stream that came before those to earlier ones.
     var early: [JSON] = []
     /// The command has `-r`.
@@ -84,6 +86,12 @@ package final class ClientCommandRunner {
         return members.isEmpty ? nil : .object(members)
     }
 
+    /// A line of the shell that reaches the same service.
+    func shellLine(_ command: String, _ rest: String...) -> String {
+        let flags = options.service.words + (options.service.socket.map { ["--socket", $0] } ?? [])
+        return (["storage-rpc", command] + flags.map(\.quotedForShell) + rest).joined(separator: " ")
+    }
+
     /// The engine is known to be the one of this machine.
     var isEmbedded: Bool { options.service.engine == .embedded && options.service.socket == nil }
 
@@ -95,11 +103,12 @@ package final class ClientCommandRunner {
         do { try body() } catch let failure as Client.Failure where failure.isAnswer && !isLast { fail(failure) }
     }
 
-    func fail(_ message: String) { fail(Client.Failure(message)) }
+    func fail(_ message: String, counts: Bool = true) { fail(Client.Failure(message), counts: counts) }
 
-    func fail(_ failure: Client.Failure) {
+    /// - Parameter counts: it is none of those that were reported before.
+    func fail(_ failure: Client.Failure, counts: Bool = true) {
         transfers.display.clear()
         Console.report(failure, asJSON: options.json)
-        failures += 1
+        if counts { failures += 1 }
     }
 }

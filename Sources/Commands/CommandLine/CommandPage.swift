@@ -121,7 +121,7 @@ extension CommandPage {
             "sync", "SOURCE DEST", "make a folder and a directory the same; --delete",
             [
                 "Uploads a directory to gs://BUCKET/FOLDER, or downloads that to a directory:",
-                "what is new or has other bytes. A slash at the end means nothing.",
+                "what is new or has other bytes; with flags of metadata all. DIR/ is DIR.",
             ],
             [
                 Flag("--delete", "delete what SOURCE does not have, at last", \.deletes),

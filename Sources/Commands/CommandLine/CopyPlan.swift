@@ -57,13 +57,13 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
         _ source: Source, to target: Target, from folder: Reference? = nil, isTree: Bool = false
     ) throws(CopyRefusal) {
         let key = isTree ? target.treeKey : target.key
+        let title = isTree ? source.treeKey : source.title
         if let other = writers[key] {
             throw CopyRefusal(
-                other.hasSameBytes(as: source.title)
-                    ? "\(other) is named twice"
-                    : "\(other) and \(source.title) would both become \(target.title)", purpose)
+                other.hasSameBytes(as: title)
+                    ? "\(other) is named twice" : "\(other) and \(title) would both become \(target.title)", purpose)
         }
-        writers[key] = source.title
+        writers[key] = title
         copies.append(Copy(source: source, target: target, folder: folder, isTree: isTree))
     }
 }

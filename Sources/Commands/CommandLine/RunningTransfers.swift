@@ -55,7 +55,7 @@ struct RunningTransfers {
     private var moved: Int64 = 0
     private var meter = RateMeter()
     /// Those that were paused because the command ends.
-    private(set) var paused: [(id: String, done: String)] = []
+    private(set) var paused: [(id: String, done: String?)] = []
     var isEnding = false
     /// The tasks that an earlier command has begun.
     var continued: Set<String> = []
@@ -86,6 +86,9 @@ struct RunningTransfers {
         running[task] = nil
         if let place = order.firstIndex(of: task) { order.remove(at: place) }
     }
+
+    /// Without those that take one step.
+    var tasksRunning: Int { running.keys.count { !$0.hasPrefix("request ") } }
 
     mutating func pause(_ task: String) {
         if let transfer = running[task] { paused.append((task, transfer.state.done(transfer.kind))) }
@@ -126,10 +129,13 @@ struct RunningTransfers {
 }
 
 extension RunningTransfers.State {
-    /// For people. A folder does not count the bytes of a file that is incomplete.
-    fileprivate func done(_ kind: RunningTransfers.Kind) -> String {
-        if kind == .folderTask { return "\(files) of \(ProgressReport.files(allFiles)) are done" }
-        return "\(ProgressReport.percent(completed, of: total))% of \(ProgressReport.size(total)) is done"
+    /// For people; nil as long as the whole is not known. A folder does not count the bytes of a file that is incomplete.
+    fileprivate func done(_ kind: RunningTransfers.Kind) -> String? {
+        if kind == .folderTask {
+            return allFiles == 0 ? nil : "\(files) of \(ProgressReport.files(allFiles)) are done"
+        }
+        return total == 0
+            ? nil : "\(ProgressReport.percent(completed, of: total))% of \(ProgressReport.size(total)) is done"
     }
 
     init(_ snapshot: JSON) {
@@ -149,21 +155,23 @@ extension RunningTransfers.State {
 extension ClientCommandRunner {
     /// Starts a task as soon as there is room for it.
     func start(_ method: String, _ params: JSON, _ transfer: RunningTransfers.Transfer) throws {
-        while transfers.running.count >= transfers.limit { try hearTransfers() }
+        while transfers.tasksRunning >= transfers.limit { try hearTransfers() }
         try attempt(orFail: !transfers.areMany) {
             let started = try self.client.call(method, params)
             let task = started["task"]?.string ?? ""
             self.follow(task, transfer, started)
             guard started["continued"] == true else { return }
             self.transfers.continued.insert(task)
-            let done = RunningTransfers.State(started).done(transfer.kind)
-            if !self.options.isQuiet { self.transfers.display.note("\(transfer.name) goes on: \(done)") }
+            let done = RunningTransfers.State(started).done(transfer.kind).map { ": \($0)" } ?? ""
+            if !self.options.isQuiet { self.transfers.display.note("\(transfer.name) goes on\(done)") }
         }
     }
 
     /// Starts what takes one step, and needs neither reports nor a record: its end is the answer.
     func startWhole(_ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer) throws {
-        while transfers.running.count >= transfers.limit { try hearTransfers() }
+        while transfers.running.count >= max(transfers.limit, options.atOnce == nil ? atOnce : 0) {
+            try hearTransfers()
+        }
         let id = try client.say(method, .object(members + [.init(key: "wait", value: true)]))
         transfers.begin(Self.request(id), transfer, .null)
     }
@@ -225,17 +233,23 @@ extension ClientCommandRunner {
             }
             while !transfers.running.isEmpty { try hearTransfers() }
         } catch {}
-        if let line = lineAboutPaused() { Console.printError(line) }
+        guard !options.isQuiet else { return }
+        if transfers.running.values.contains(where: \.goesOn) {
+            Console.printError("The same command goes on with what has not ended")
+        } else if let line = lineAboutPaused() {
+            Console.printError(line)
+        }
     }
 
     private func lineAboutPaused() -> String? {
-        guard !options.isQuiet, let first = transfers.paused.first else { return nil }
-        let tasks = "storage-rpc tasks" + options.service.words.map { " " + $0 }.joined()
+        guard let first = transfers.paused.first else { return nil }
         guard transfers.paused.count == 1 else {
-            return "\(transfers.paused.count) transfers are paused. The same command goes on; \(tasks) lists them, and "
-                + "\(tasks) cancel ID ends one"
+            return
+                "\(transfers.paused.count) transfers are paused. The same command goes on; \(shellLine("tasks")) lists "
+                + "them, and \(shellLine("tasks", "cancel ID")) ends one"
         }
-        return "paused: \(first.done). The same command goes on; \(tasks) cancel \(first.id.prefix(8)) ends it"
+        let ending = shellLine("tasks", "cancel \(first.id.prefix(8))")
+        return "paused\(first.done.map { ": \($0)" } ?? ""). The same command goes on; \(ending) ends it"
     }
 
     private func take(_ task: String, _ snapshot: JSON) throws {

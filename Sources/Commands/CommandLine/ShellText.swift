@@ -63,3 +63,16 @@ struct ShellText: Sendable {
         return result
     }
 }
+
+extension String {
+    /// As a word of a shell's line that stands for this text.
+    var quotedForShell: String {
+        let isPlain = utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "-_./:=@,+%".utf8.contains(byte)
+            }
+        }
+        return isPlain && !isEmpty ? self : "'" + replacing("'", with: "'\\''") + "'"
+    }
+}

@@ -16,19 +16,25 @@ package enum StreamProxy {
     private static func run(through socket: Descriptor, _ input: Descriptor, _ output: Descriptor) throws -> Never {
         CurrentProcess.ignoreChildren()
         try startThread("relay") {
-            if copy(from: input, to: socket) { socket.endWriting() }
+            if copy(from: input, to: socket) == nil { socket.endWriting() }
         }
-        _ = copy(from: socket, to: output)
+        if let error = copy(from: socket, to: output), !error.isBrokenPipe {
+            throw OutputError(error: error)
+        }
         CurrentProcess.exit(0)
     }
 
-    /// Returns true at the end of `source`, false if `target` takes no more bytes.
-    private static func copy(from source: Descriptor, to target: Descriptor) -> Bool {
+    /// Returns nil at the end of `source`, and why `target` takes no more bytes.
+    private static func copy(from source: Descriptor, to target: Descriptor) -> SystemError? {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)
         defer { buffer.deallocate() }
         while let count = try? source.readBlocking(into: buffer), count > 0 {
-            do { try target.writeBlocking(UnsafeRawBufferPointer(rebasing: buffer[..<count])) } catch { return false }
+            do throws(SystemError) {
+                try target.writeBlocking(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            } catch {
+                return error
+            }
         }
-        return true
+        return nil
     }
 }

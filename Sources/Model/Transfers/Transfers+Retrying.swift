@@ -14,7 +14,7 @@ extension Transfers {
     ) async throws -> TransferTask<Strategy>? {
         if task.endRest() { return task }
         return try await exclusively(for: task.key, of: Strategy.kind.rawValue) { [self] in
-            if let key = task.key, let other = Strategy.tasks(of: self).unfinishedTask(withKey: key) {
+            if let key = task.key, let other = Strategy.tasks(of: self).unfinishedTask(withKey: key), other !== task {
                 throw StorageError.keyTaken(key, of: task.id, by: other.id)
             }
             return try await retryFailed(task, tokens)

@@ -33,21 +33,19 @@ final class ByteStream {
     }
 
     /// Returns 0 when there is no room now; `writable` follows.
-    func write(_ bytes: UnsafeRawBufferPointer) throws(Broken) -> Int {
+    func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         if output.kind == .blocking, !output.hasRoom() { return 0 }
         switch output.write(bytes) {
         case .bytes(let count):
             metrics.sent &+= count
             return count
         case .notNow, .end: return 0
-        case .broken(let code): throw Broken(code: code)
+        case .broken(let code): throw SystemError(code: code)
         }
     }
 
     /// A hang-up then ends both directions.
     var isOneDescriptor: Bool { output === input }
-
-    struct Broken: Error { var code: Int32 }
 
     func want(input: Bool, room: Bool) {
         guard isOpen, input != wantsInput || room != wantsRoom else { return }

@@ -71,6 +71,8 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     public var overrun: String? { outlet.overrun }
     /// The reason of the end, for the log.
     public private(set) var endReason: String?
+    /// Why answers were lost, though the client may still be there.
+    package internal(set) var writeError: SystemError?
     /// Woken when a request ends.
     let answered = Waiters()
     /// The error of a cancelled request.

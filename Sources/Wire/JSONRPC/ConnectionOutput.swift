@@ -81,7 +81,10 @@ extension Connection {
 
     func flush() {
         guard let stream else { return }
-        do { try outlet.flush(to: stream) } catch { return close("it cannot be written to") }
+        do { try outlet.flush(to: stream) } catch {
+            writeError = error as? SystemError
+            return close("it cannot be written to: \(error)")
+        }
         if !outlet.isEmpty, !outlet.isBlocked { resumeInNextIteration() }
         if phase == .flushing, outlet.isEmpty { return close() }
         outlet.noteFlush(intake.batch)

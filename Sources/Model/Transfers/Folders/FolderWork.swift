@@ -218,7 +218,9 @@ import Storage
         try await forEachPage { [self] page async throws(StorageError) in
             try await add(
                 page.compactMap { metadata in
-                    guard let path = request.path(of: metadata.reference), filter.takes(path) else { return nil }
+                    guard let path = request.path(of: metadata.reference), filter.takes(path),
+                        !(metadata.size == 0 && path.isFolderMarker)
+                    else { return nil }
                     let item = FolderItem(path, size: metadata.size, object: FolderObject(metadata))
                     return path.isFilePath ? item : item.refused("is no path of a file")
                 })
@@ -559,7 +561,14 @@ extension FolderItem {
     }
 
     fileprivate func refused(_ why: String) -> FolderItem {
-        with(.refused, StorageError(.invalidArgument, "\(path) \(why)."))
+        with(.refused, StorageError(.invalidArgument, "\(path.isEmpty ? "An empty name" : path) \(why)."))
+    }
+}
+
+extension String {
+    /// An object of this name that has no bytes stands for a folder: consoles and tools make it.
+    fileprivate var isFolderMarker: Bool {
+        isEmpty || utf8.last == UInt8(ascii: "/") && String(decoding: utf8.dropLast(), as: UTF8.self).isFilePath
     }
 }
 
