@@ -192,4 +192,19 @@ import Testing
         let plan = await sh("$S put d/a.txt gs://b/a.txt --no-clobber --dry-run")
         #expect(plan == (0, "storage-rpc: gs://b/a.txt is there already: skipped\n"), "\(plan)")
     }
+
+    @Test func `A file takes the place of a directory, and a directory that of a file, with --delete`() async {
+        #expect(await sh("mkdir -p one/d/e; echo 1 > one/f; echo 2 > one/d/e/x; echo 3 > one/d/y").status == 0)
+        #expect(await sh("$S sync -q one gs://b && $S sync -q gs://b two && diff -r one two").status == 0)
+        #expect(
+            await sh("rm -r one/f one/d; mkdir one/f; echo 4 > one/f/g; echo 5 > one/f/h; echo 6 > one/d").status == 0)
+        #expect(await sh("$S sync -q --delete one gs://b").status == 0)
+        let kept = await sh("$S sync gs://b two; cat two/f two/d/y")
+        #expect(kept.text.hasSuffix("1\n3\n") && kept.text.contains("is not a directory but a regular file"), "\(kept)")
+        #expect(await sh("mkdir two/d/empty; $S sync -q --delete gs://b two && diff -r one two") == (0, ""))
+        // What is left out stays, and so does its directory.
+        #expect(await sh("rm two/d; mkdir two/d; touch two/d/keep.txt").status == 0)
+        let refused = await sh("$S sync --delete --exclude keep.txt gs://b two; ls two/d")
+        #expect(refused.text.contains("failed; the lines above") && refused.text.hasSuffix("keep.txt\n"), "\(refused)")
+    }
 }

@@ -150,6 +150,15 @@ package final class InMemoryFolderPlan: FolderPlan {
         }
     }
 
+    package func isInTheWay(_ path: String) async throws(StorageError) -> Bool {
+        try use { state in
+            state.items.contains {
+                $0.action == .transfer && $0.state != .refused
+                    && ($0.path.utf8.starts(with: "\(path)/".utf8) || path.utf8.starts(with: "\($0.path)/".utf8))
+            }
+        }
+    }
+
     package func clear() async throws(StorageError) { try use { ($0.items, $0.directories) = ([], []) } }
 
     package func pending(

@@ -88,6 +88,9 @@ private struct NamedTree: LocalTree {
         try tree.makeParents(of: path, absolute)
     }
 
+    /// There are none without a file.
+    func removeEmptyDirectory(_ path: String) async throws(StorageError) {}
+
     func remove(_ path: String, _ version: LocalVersion?) async throws(StorageError) -> Bool {
         if let version, let now = tree.entry(path)?.version, now != version {
             throw .file(absolute(path), "was changed meanwhile")

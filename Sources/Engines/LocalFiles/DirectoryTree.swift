@@ -108,6 +108,11 @@ package final class DirectoryTree: LocalTree {
         }
     }
 
+    package func removeEmptyDirectory(_ path: String) async throws(StorageError) {
+        try checkWriting(path)
+        try await run { [directories] () throws(StorageError) in try directories.removeEmpty(path) }
+    }
+
     private func checkWriting(_ path: String) throws(StorageError) {
         guard isWritten else { throw StorageError(.internalError, "\(absolute(path)) is in a tree that is read.") }
     }
@@ -239,6 +244,32 @@ extension TreeDirectories {
             // Most are in the directory of the one before, which is the same for this moment.
             last = if let sibling = last?.sibling(path) { sibling } else { try? find(path) }
             try body(number, last)
+        }
+    }
+
+    /// Removes a directory if all that is below it are directories.
+    fileprivate func removeEmpty(_ path: String) throws(StorageError) {
+        var (unread, found): ([String], [TreeFile]) = ([path], [])
+        while let place = unread.popLast() {
+            guard let file = try find(place), case .directory(let directory) = try open(place) else { return }
+            found.append(file)
+            do throws(SystemError) {
+                let entries = try DirectoryEntries(of: directory)
+                while let entry = try entries.next() {
+                    guard entry.isUTF8, try directory.status(of: entry.name).kind == .directory else { return }
+                    unread.append("\(place)/\(entry.name)")
+                }
+            } catch {
+                throw .file(absolute(place), "cannot be read: \(error.reason)")
+            }
+        }
+        for file in found.reversed() {
+            do throws(SystemError) {
+                try file.directory.removeDirectory(file.name)
+                try DirectorySync.sync(file.directory)
+            } catch {
+                throw .file(file.path, "cannot be removed: \(error.reason)")
+            }
         }
     }
 

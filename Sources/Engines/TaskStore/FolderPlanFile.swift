@@ -190,6 +190,10 @@ extension FolderPlanFile {
         try await read { try $0.hasItems(below: path) }
     }
 
+    func isInTheWay(_ path: String) async throws(StorageError) -> Bool {
+        try await read { try $0.hasItems(below: path) || $0.hasItem(above: path) }
+    }
+
     func clear() async throws(StorageError) { try await write { try $0.clear() } }
 
     func pending(

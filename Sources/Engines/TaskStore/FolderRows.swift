@@ -153,8 +153,17 @@ extension Database {
     }
 
     private func isBelowUnknown(_ path: String) throws -> Bool {
+        try hasItem(above: path, where: "state IN ('refused', 'failed')")
+    }
+
+    /// A directory of the path is the target of a transfer. Refused ones do not count.
+    func hasItem(above path: String) throws -> Bool {
+        try hasItem(above: path, where: "action = 'transfer' AND state <> 'refused'")
+    }
+
+    private func hasItem(above path: String, where condition: String) throws -> Bool {
         let bytes = Array(path.utf8)
-        let sql = "SELECT number FROM items WHERE path = :path AND state IN ('refused', 'failed')"
+        let sql = "SELECT number FROM items WHERE path = :path AND \(condition)"
         for end in bytes.indices where bytes[end] == UInt8(ascii: "/") {
             if try first(sql, ["path": .blob(Array(bytes[..<end]))], map: { _ in true }) == true { return true }
         }

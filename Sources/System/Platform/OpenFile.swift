@@ -153,6 +153,11 @@ extension OpenFile {
         return false
     }
 
+    /// Removes an empty directory in this one.
+    package func removeDirectory(_ name: String) throws(SystemError) {
+        try check(unlinkat(raw, name, AT_REMOVEDIR))
+    }
+
     /// Returns false if the file was not removed.
     package static func remove(_ path: String) -> Bool { unlink(path) == 0 }
 

@@ -17,6 +17,8 @@ public protocol FolderPlan: AnyObject, Sendable {
     func note(_ objects: [(path: String, object: FolderObject)]) async throws(StorageError) -> Set<String>
     /// Whether something is transferred below this path: then the path is a folder.
     func hasItems(below path: String) async throws(StorageError) -> Bool
+    /// Whether a file of this path prevents a transfer: one below the path, or one to a directory of the path.
+    func isInTheWay(_ path: String) async throws(StorageError) -> Bool
     /// Removes all items and directories.
     func clear() async throws(StorageError)
 

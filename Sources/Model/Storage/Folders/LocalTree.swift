@@ -18,6 +18,8 @@ public protocol LocalTree: Sendable {
     /// Removes a file, durably, and returns false where there is none. Throws for a directory, and for a file that is
     /// not `version` any more.
     func remove(_ path: String, _ version: LocalVersion?) async throws(StorageError) -> Bool
+    /// Removes a directory, durably, if all that is below it are directories.
+    func removeEmptyDirectory(_ path: String) async throws(StorageError)
     /// The absolute path of a file.
     func absolute(_ path: String) -> String
 }

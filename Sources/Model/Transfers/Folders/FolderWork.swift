@@ -24,6 +24,8 @@ import Storage
     private var filter = FolderFilter()
     private let tree: (any LocalTree)?
     private var request: FolderRequest { task.request }
+    /// Files that were in the way of transfers are deleted; their directories may be left.
+    private var madeRoom = false
     private var plan: any FolderPlan { task.plan }
 
     /// Other tasks over folders come first.
@@ -88,6 +90,7 @@ import Storage
             case .completing: try await completePlan()
             case .working, .ended: break
             }
+            if !isStopping, task.counts.failed == 0, !request.isDryRun { try await makeRoom() }
             if !isStopping { try await transferAll() }
             if let fatal { throw fatal }
             if !isStopping, task.counts.failed == 0, !request.isDryRun { try await deleteAll() }
@@ -487,6 +490,9 @@ import Storage
         guard let tree else { throw StorageError(.internalError, "A transfer needs a directory.") }
         let object = try request.object(item.path), path = tree.absolute(item.path)
         if request.kind == .write {
+            if madeRoom, try await tree.entry(item.path)?.kind == .directory {
+                try await tree.removeEmptyDirectory(item.path)
+            }
             try await tree.makeParents(of: item.path, newFilesMask: request.client.newFilesMask)
         }
         return try await transfers.folderTransfer(task, object, path, tokens)
@@ -525,14 +531,29 @@ import Storage
     // MARK: - Deletions
 
     private func deleteAll() async throws(StorageError) {
+        try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in await deleted(item) }
+    }
+
+    /// Where a file takes the place of a directory, or a directory that of a file, what is there is deleted first.
+    private func makeRoom() async throws(StorageError) {
+        guard request.kind == .write, task.counts.toDelete > task.counts.deleted else { return }
+        madeRoom = true
         try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in
             do throws(StorageError) {
-                try await delete(item)
-                task.count { $0.deleted += 1 }
-                return item.with(.done)
+                return try await plan.isInTheWay(item.path) ? await deleted(item) : nil
             } catch {
                 return failed(item, error)
             }
+        }
+    }
+
+    private func deleted(_ item: FolderItem) async -> FolderItem? {
+        do throws(StorageError) {
+            try await delete(item)
+            task.count { $0.deleted += 1 }
+            return item.with(.done)
+        } catch {
+            return failed(item, error)
         }
     }
 
