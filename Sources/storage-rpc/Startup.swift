@@ -18,7 +18,7 @@ extension Server {
         let log = Log(wanted)
         log.takeOverStderr()
         ThreadShortage.report = { log.write(.warning, $0) }
-        var options = try (wanted.harness ? wanted.withHarness(log) : wanted).within(freeDescriptors)
+        var options = try wanted.withItsRoot(log).within(freeDescriptors)
         options.credentials.waits = { log.write(.info, $0) }
         if case let most = options.limits.connections, most < wanted.limits.connections {
             log.write(.warning, "the limit of open files (ulimit -n) leaves room for no more than \(most) connections")
@@ -93,7 +93,7 @@ extension Server {
         if options.stdio {
             return isTyped ? WaitNotice("waits for JSON-RPC on standard input; Ctrl-D ends it; try --help") : nil
         }
-        let place = (try? options.socket ?? options.rootSocket()) ?? ""
+        let place = (try? options.socket ?? options.gateway ?? options.rootSocket()) ?? ""
         return WaitNotice("serves \(place); Ctrl-C ends it")
     }
 
@@ -126,13 +126,15 @@ extension Server {
 }
 
 extension ServiceOptions {
-    /// With a root that goes with the process, where none is named.
-    fileprivate func withHarness(_ log: Log) throws -> ServiceOptions {
-        try checkHarness()
-        log.write(.warning, "--harness: clients may change faults, time and objects")
-        guard root == nil else { return self }
+    /// With a root that goes with the process, where none is named for tests.
+    fileprivate func withItsRoot(_ log: Log) throws -> ServiceOptions {
+        if harness {
+            try checkHarness()
+            log.write(.warning, "--harness: clients may change faults, time and objects")
+        }
+        guard root == nil, harness || announcement != nil else { return self }
         var options = self
-        let (parent, prefix) = (CurrentProcess.temporaryDirectory, "storage-rpc-harness-")
+        let (parent, prefix) = (CurrentProcess.temporaryDirectory, "storage-rpc-temporary-")
         options.temporaryRoot = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)")
         options.root = options.temporaryRoot
         WorkerThreads("clean").submit {

@@ -13,7 +13,25 @@ extension CommandPage {
         Flag("--tasks", nil, "WHAT", "unfinished ones: pause (default), resume, forget") { options, line in
             options.service.tasks = try line.choice()
         },
-        Flag("--trace", "FILE", "write every message and its time to FILE", \.service.trace),
+        record,
+    ]
+
+    private static let record = Flag("--trace", "FILE", "write every message and its time to FILE", \.service.trace)
+    private static let socket = Flag("--socket", "PATH", "serve many clients on a Unix socket", \.service.socket)
+
+    /// Of a double for tests.
+    private static let double = [
+        Flag("--allow-host", "NAME", "of requests to the gateway; repeatable", \.service.hosts),
+        Flag(
+            "--allow-origin", nil, "ORIGIN", "of web pages that use the gateway; repeatable", isRepeatable: true
+        ) { options, line in
+            let origin = try line.value("an origin")
+            guard AcceptedOrigins.isOrigin(origin) else {
+                throw UsageError(message: "--allow-origin needs https://HOST:PORT or *, not \"\(origin)\"")
+            }
+            options.service.origins.append(origin)
+        },
+        Flag("--harness", "tests may change faults and time; protocol/harness.md", \.service.harness),
     ]
 
     static let serve = CommandPage(
@@ -23,22 +41,11 @@ extension CommandPage {
             "storage-rpc serve. protocol/README.md begins with a session.",
         ],
         flags: [
-            Flag("--socket", "PATH", "serve many clients on a Unix socket", \.service.socket),
+            socket,
             Flag("--stdio", "stdin and stdout besides the socket", \.service.stdio),
             Flag("--shared", "the root's own socket, where connect looks", \.service.isShared),
             Flag("--gateway", "ADDRESS:PORT", "answer SDKs of Firebase and Google Cloud there", \.service.gateway),
-            Flag("--allow-host", "NAME", "of requests to the gateway; repeatable", \.service.hosts),
-            Flag(
-                "--allow-origin", nil, "ORIGIN", "of web pages that use the gateway; repeatable", isRepeatable: true
-            ) { options, line in
-                let origin = try line.value("an origin")
-                guard AcceptedOrigins.isOrigin(origin) else {
-                    throw UsageError(message: "--allow-origin needs https://HOST:PORT or *, not \"\(origin)\"")
-                }
-                options.service.origins.append(origin)
-            },
-            Flag("--harness", "tests may change faults and time; protocol/harness.md", \.service.harness),
-        ] + service,
+        ] + double + service,
         examples: [#"printf '{"jsonrpc":"2.0","id":1,"method":"service/ping"}\n' | storage-rpc"#]
     ) { options, words in
         var service = options.service
@@ -66,6 +73,38 @@ extension CommandPage {
         try options.checkService()
         return .connect(options.service)
     }
+
+    static let gateway = CommandPage(
+        name: "gateway", synopsis: "[ADDRESS:PORT]", summary: "answer SDKs of Firebase and Google Cloud, for tests",
+        text: [
+            "Answers SDKs of Firebase Storage and Google Cloud Storage until SIGTERM or",
+            "Ctrl-C, in the foreground or the background: clients/gateway.md. ADDRESS:PORT is",
+            "\(defaultGateway), unless another one is named; port 0 is a free one. Prints the",
+            "variables for SDKs when it serves; GET /healthz answers 200 then. Its objects",
+            "are gone at its end, unless --root names a directory for them.",
+        ],
+        flags: double + [
+            socket, record, Flag("--json", "print variables, process and root as an object", \.json),
+        ],
+        examples: [
+            "gateway 127.0.0.1:0", "gateway 0.0.0.0:9199 --allow-insecure --allow-host storage",
+        ]
+    ) { options, words in
+        guard words.count <= 1 else { return nil }
+        let address = words.first ?? defaultGateway
+        guard SocketAddress(address) != nil else {
+            throw UsageError(
+                message: "gateway takes ADDRESS:PORT, such as 127.0.0.1:0 or [::1]:9199, not \"\(address)\"")
+        }
+        var options = options
+        options.service.gateway = address
+        options.service.announcement = options.json ? .json : .lines
+        try options.checkService()
+        return .serve(options.service)
+    }
+
+    /// The port of Firebase's own emulator.
+    private static let defaultGateway = "127.0.0.1:9199"
 
     static let backup = CommandPage(
         name: "backup", synopsis: "DIR", summary: "copy the root, also while a service uses it",

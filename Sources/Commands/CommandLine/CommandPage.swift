@@ -257,6 +257,6 @@ extension CommandPage {
         ) { _, words in
             (1...2).contains(words.count) ? .call(method: words[0], params: words.count > 1 ? words[1] : "{}") : nil
         },
-        serve, connect, backup, trace,
+        serve, connect, gateway, backup, trace,
     ]
 }
