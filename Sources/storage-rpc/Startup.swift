@@ -93,7 +93,8 @@ extension Server {
         if options.stdio {
             return isTyped ? WaitNotice("waits for JSON-RPC on standard input; Ctrl-D ends it; try --help") : nil
         }
-        let place = (try? options.socket ?? options.gateway ?? options.rootSocket()) ?? ""
+        if options.announcement != nil { return WaitNotice("Ctrl-C ends it") }
+        let place = (try? options.socket ?? options.rootSocket()) ?? ""
         return WaitNotice("serves \(place); Ctrl-C ends it")
     }
 
@@ -135,7 +136,9 @@ extension ServiceOptions {
         guard root == nil, harness || announcement != nil else { return self }
         var options = self
         let (parent, prefix) = (CurrentProcess.temporaryDirectory, "storage-rpc-temporary-")
-        options.temporaryRoot = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)")
+        do { options.temporaryRoot = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)") } catch {
+            throw Client.Failure("no temporary root can be made in \(parent): \(error.reason); name one with --root")
+        }
         options.root = options.temporaryRoot
         WorkerThreads("clean").submit {
             for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []

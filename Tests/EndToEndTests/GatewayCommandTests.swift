@@ -87,6 +87,12 @@ import Testing
                 + #""FIREBASE_STORAGE_EMULATOR_HOST":"127.0.0.1:P"},"pid":PID,"root":"DIR/storage-rpc"}"# + "\n0\n")
     }
 
+    @Test func `Where no temporary root can be made, the error names the directory`() async {
+        let ran = await sh("TMPDIR=/proc/none \"$S\" gateway 127.0.0.1:0; echo $?")
+        let reason = "no temporary root can be made in /proc/none: No such file or directory; name one with --root"
+        #expect(ran.text == "storage-rpc: \(reason)\n1\n")
+    }
+
     @Test func `Where it listens on all addresses, its variables name the loopback`() async {
         let ran = await sh(
             """
