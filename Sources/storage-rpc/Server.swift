@@ -73,6 +73,7 @@ final class Server {
         listen()
         Task {
             await open()
+            await announce()
             ServiceManager.tell("READY=1")
         }
         accept()
@@ -201,7 +202,7 @@ final class Server {
     }
 
     private func fail(_ message: String) -> Never {
-        Console.printError(message)
+        Console.report(Client.Failure(message), asJSON: options.announcement == .json)
         leave(1)
     }
 
@@ -215,6 +216,19 @@ final class Server {
         do throws(StorageError) {
             if let spaces { try await spaces.main.open() } else { try await main.open() }
         } catch { fail(error.message) }
+    }
+
+    /// Prints where the gateway is, for the command `gateway`. Ends the process if that cannot be written, unless it was
+    /// started without stdout.
+    private func announce() async {
+        guard let form = options.announcement, let place = main.servers?.gatewayAddress else { return }
+        let text = GatewayAddress(place).text(form, root: options.root)
+        let printed = await WorkerThreads("stdout").run { Result { try Console.printUnescaped(text) } }
+        do { try printed.get() } catch let error as OutputError where error.isMissing {
+            log.write(.warning, error.message)
+        } catch {
+            fail(StorageError.described(error).message)
+        }
     }
 
     /// Ends the process when it loses the lock of its root, since two processes would overwrite each other's objects. The

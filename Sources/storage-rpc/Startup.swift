@@ -18,7 +18,7 @@ extension Server {
         let log = Log(wanted)
         log.takeOverStderr()
         ThreadShortage.report = { log.write(.warning, $0) }
-        var options = try (wanted.harness ? wanted.withHarness(log) : wanted).within(freeDescriptors)
+        var options = try wanted.withItsRoot(log).within(freeDescriptors)
         options.credentials.waits = { log.write(.info, $0) }
         if case let most = options.limits.connections, most < wanted.limits.connections {
             log.write(.warning, "the limit of open files (ulimit -n) leaves room for no more than \(most) connections")
@@ -93,6 +93,7 @@ extension Server {
         if options.stdio {
             return isTyped ? WaitNotice("waits for JSON-RPC on standard input; Ctrl-D ends it; try --help") : nil
         }
+        if options.announcement != nil { return WaitNotice("Ctrl-C ends it") }
         let place = (try? options.socket ?? options.rootSocket()) ?? ""
         return WaitNotice("serves \(place); Ctrl-C ends it")
     }
@@ -126,14 +127,18 @@ extension Server {
 }
 
 extension ServiceOptions {
-    /// With a root that goes with the process, where none is named.
-    fileprivate func withHarness(_ log: Log) throws -> ServiceOptions {
-        try checkHarness()
-        log.write(.warning, "--harness: clients may change faults, time and objects")
-        guard root == nil else { return self }
+    /// With a root that goes with the process, where none is named for tests.
+    fileprivate func withItsRoot(_ log: Log) throws -> ServiceOptions {
+        if harness {
+            try checkHarness()
+            log.write(.warning, "--harness: clients may change faults, time and objects")
+        }
+        guard root == nil, harness || announcement != nil else { return self }
         var options = self
-        let (parent, prefix) = (CurrentProcess.temporaryDirectory, "storage-rpc-harness-")
-        options.temporaryRoot = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)")
+        let (parent, prefix) = (CurrentProcess.temporaryDirectory, "storage-rpc-temporary-")
+        do { options.temporaryRoot = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)") } catch {
+            throw Client.Failure("no temporary root can be made in \(parent): \(error.reason); name one with --root")
+        }
         options.root = options.temporaryRoot
         WorkerThreads("clean").submit {
             for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []

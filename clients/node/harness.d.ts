@@ -31,11 +31,21 @@ export interface Harness {
     dropped: number;
   }>;
   /** Enters a space, whose objects, tasks, rules, clock and ids are its own. */
-  space(params?: { space?: string; seed?: number; buckets?: string[]; quota?: number; keep?: boolean }): Promise<{
+  space(params?: {
+    space?: string;
+    seed?: number;
+    buckets?: string[];
+    quota?: number;
+    keep?: boolean;
+    gateway?: boolean;
+  }): Promise<{
     space: string;
     socket: string;
     isNew: boolean;
+    gateway?: string;
   }>;
+  /** Says who may do what through the gateway of the space; the first rule that fits counts. */
+  authorize(params?: { rules?: Record<string, unknown>[]; default?: "allow" | "deny" }): Promise<Record<string, never>>;
   /** Stores objects without tasks, rules and events, all or none. */
   seed(params: {
     directory?: string;
@@ -64,7 +74,37 @@ export interface Harness {
  * A service of its own for one test of node:test; it is gone when the test ends. `socket` is the address for a program
  * under test. The test fails where a rule that it armed never struck.
  */
-export function withHarness(
-  t: { after(done: () => Promise<void>): void; diagnostic(message: string): void },
-  options?: SpawnOptions,
-): Promise<{ storage: Storage; harness: Harness; socket: string }>;
+export function withHarness(t: TestScope, options?: SpawnOptions): Promise<HarnessScene>;
+
+/**
+ * The same, with a gateway for SDKs of Firebase Storage and Google Cloud Storage. Until the end of the test
+ * `STORAGE_EMULATOR_HOST` and `FIREBASE_STORAGE_EMULATOR_HOST` lead there: make the client of the SDK within the test.
+ *
+ * They are variables of the process. A second test that runs at the same time in the same process is refused, unless
+ * `setsEnvironment` is false: give `environment` to its program then, or `url` to its client.
+ */
+export function withGateway(
+  t: TestScope,
+  options?: SpawnOptions & { setsEnvironment?: boolean },
+): Promise<GatewayScene>;
+
+/** What is needed of the context of a test. */
+export interface TestScope {
+  after(done: () => void | Promise<void>): void;
+  diagnostic(message: string): void;
+}
+
+export interface HarnessScene {
+  storage: Storage;
+  harness: Harness;
+  socket: string;
+}
+
+export interface GatewayScene extends HarnessScene {
+  /** `127.0.0.1:PORT`, for `connectStorageEmulator` and `useEmulator`. */
+  host: string;
+  /** `http://127.0.0.1:PORT`. */
+  url: string;
+  /** The variables that lead SDKs to the gateway. */
+  environment: { STORAGE_EMULATOR_HOST: string; FIREBASE_STORAGE_EMULATOR_HOST: string };
+}

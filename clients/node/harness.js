@@ -5,6 +5,8 @@
  *       const { storage, harness } = await withHarness(t);
  *       await harness.arm({ on: "send", at: 4 << 20, do: { hold: true } });
  *
+ * `withGateway` has an address for SDKs of Firebase and Google Cloud, too.
+ *
  * protocol/harness.md describes the params.
  */
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,7 +15,7 @@ import { join } from "node:path";
 import { ServiceGoneError, Storage } from "./index.js";
 import { isShort } from "./src/files.js";
 
-const METHODS = ["arm", "disarm", "release", "clock", "settled", "journal", "space", "seed", "save", "reset"];
+const METHODS = ["arm", "disarm", "release", "clock", "settled", "journal", "space", "authorize", "seed", "save", "reset"];
 const PREFIX = "storage-rpc-";
 const SHOWN = 20; // entries of the journal in the diagnostics of a test that has failed
 
@@ -34,6 +36,37 @@ export async function withHarness(t, options = {}) {
     }
   });
   return { storage, harness, socket };
+}
+
+/** Whether a test has set the variables for SDKs: they are those of the process. */
+let isTaken = false;
+
+export async function withGateway(t, { setsEnvironment = true, ...options } = {}) {
+  const { storage, harness, socket } = await withHarness(t, options);
+  const { gateway: host } = await harness.space({ space: "main", gateway: true });
+  const environment = { STORAGE_EMULATOR_HOST: `http://${host}`, FIREBASE_STORAGE_EMULATOR_HOST: host };
+  if (setsEnvironment) set(t, environment);
+  return { storage, harness, socket, host, url: `http://${host}`, environment };
+}
+
+/** Sets variables of the process until the end of the test. */
+function set(t, environment) {
+  if (isTaken) {
+    throw new Error(
+      "Another test of this process has a gateway in its variables: with setsEnvironment: false, give environment to " +
+        "the program under test, or let the tests run one after the other.",
+    );
+  }
+  isTaken = true;
+  const before = Object.keys(environment).map((name) => [name, process.env[name]]);
+  Object.assign(process.env, environment);
+  t.after(() => {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+    isTaken = false;
+  });
 }
 
 /** An object whose path fits the pattern, once there is one: `**` fits anything, `*` all but a slash. */

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -55,6 +56,32 @@ class Service:
         self._owner = None
 
 
+class Space(NamedTuple):
+    """The space of a test."""
+
+    session: Storage
+    socket: Path
+    name: str
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """Where the SDKs of Firebase Storage and Google Cloud Storage find the space of a test."""
+
+    host: str
+    """`127.0.0.1:PORT`, as `useEmulator` and `connectStorageEmulator` take it."""
+
+    @property
+    def url(self) -> str:
+        """`http://127.0.0.1:PORT`."""
+        return f"http://{self.host}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that lead SDKs here."""
+        return {"STORAGE_EMULATOR_HOST": self.url, "FIREBASE_STORAGE_EMULATOR_HOST": self.host}
+
+
 @pytest.fixture(scope="session")
 def storage_service(request: pytest.FixtureRequest) -> Iterator[Service]:
     """The service that the tests of this process share."""
@@ -69,11 +96,12 @@ def storage_service(request: pytest.FixtureRequest) -> Iterator[Service]:
 
 
 @pytest.fixture
-def storage_space(storage_service: Service) -> Iterator[tuple[Storage, Path]]:
+def storage_space(storage_service: Service) -> Iterator[Space]:
     """A session within a space of its own, and the socket of the space. Its objects are gone after the test."""
     session = storage_service.connect()
     try:
-        yield session, Path(session.harness.space()["socket"])
+        space = session.harness.space()
+        yield Space(session, Path(space["socket"]), space["space"])
         if storage_service.flags:
             session.harness.reset()  # a remote engine keeps its objects elsewhere
     finally:
@@ -81,15 +109,31 @@ def storage_space(storage_service: Service) -> Iterator[tuple[Storage, Path]]:
 
 
 @pytest.fixture
-def storage(storage_space: tuple[Storage, Path]) -> Storage:
+def storage(storage_space: Space) -> Storage:
     """A session with a space of its own, which has a harness."""
-    return storage_space[0]
+    return storage_space.session
 
 
 @pytest.fixture
-def storage_socket(storage_space: tuple[Storage, Path]) -> Path:
+def storage_socket(storage_space: Space) -> Path:
     """The socket of that space: the address for the program under test."""
-    return storage_space[1]
+    return storage_space.socket
+
+
+@pytest.fixture
+def storage_gateway(storage_space: Space, monkeypatch: pytest.MonkeyPatch) -> Gateway:
+    """The gateway of that space, for a program under test that uses an SDK of Firebase or Google Cloud.
+
+    Until the end of the test `STORAGE_EMULATOR_HOST` and `FIREBASE_STORAGE_EMULATOR_HOST` lead there: make the client
+    of the SDK within the test. They are variables of the process: tests that run in threads of one process at the same
+    time give a process of their own `environment` instead. Needs the engine embedded.
+    """
+    # A session that has begun tasks, as that of the test may, enters no space any more.
+    with Storage(socket=storage_space.socket, timeout=PATIENCE) as session:
+        gateway = Gateway(session.harness.space(storage_space.name, gateway=True)["gateway"])
+    for name, value in gateway.environment.items():
+        monkeypatch.setenv(name, value)
+    return gateway
 
 
 @pytest.fixture

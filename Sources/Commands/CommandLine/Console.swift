@@ -91,6 +91,8 @@ package struct OutputError: UserFacingError {
     var name = Output.standard.name
     /// Nobody reads the output any more.
     package var isClosed: Bool { error.isBrokenPipe }
+    /// The process was started without the output.
+    package var isMissing: Bool { error == .notOpen }
     package var message: String { "nothing can be written to \(name): \(error.reason)" }
 }
 

@@ -7,7 +7,10 @@ package enum Help {
     /// What `storage-rpc --help` prints.
     static var firstPage: String {
         // Two of a kind share a line.
-        let pairs = ["stat": ("set", "show or change metadata"), "cp": ("mv", "copy or move objects; -r: folders")]
+        let pairs = [
+            "ls": ("du", "list names (-l: sizes and times; -r: all below), sum up sizes"),
+            "stat": ("set", "show or change metadata"), "cp": ("mv", "copy or move objects; -r: folders"),
+        ]
         let commands = CommandPage.all.filter { page in !pairs.values.contains { $0.0 == page.name } }.map { page in
             let pair = pairs[page.name]
             return ("  " + page.name + (pair.map { ", " + $0.0 } ?? ""), pair?.1 ?? page.summary)

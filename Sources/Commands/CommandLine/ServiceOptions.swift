@@ -25,6 +25,9 @@ package struct ServiceOptions {
     package var http: String?
     /// Where the SDKs of Firebase and Google are answered, as `ADDRESS:PORT`.
     package var gateway: String?
+    /// How its address is printed to stdout: for the command `gateway`, whose root goes with the process unless one is
+    /// named. Nil: to stderr.
+    package var announcement: Announcement?
     /// Names that requests to it may have, besides those of the loopback.
     package var hosts: [String] = []
     /// Origins of web pages that may use it, besides those of the loopback.
@@ -96,8 +99,9 @@ package struct ServiceOptions {
         if engine != .embedded, http != nil {
             throw UsageError(message: "--http is for --engine embedded; try --help")
         }
+        let word = announcement == nil ? "--gateway" : "gateway"
         if engine != .embedded, gateway != nil {
-            throw UsageError(message: "--gateway is for --engine embedded; try --help")
+            throw UsageError(message: "\(word) is for --engine embedded; try --help")
         }
         for (flag, names) in [("--allow-host", hosts), ("--allow-origin", origins)]
         where !names.isEmpty && gateway == nil && !harness {
@@ -105,11 +109,14 @@ package struct ServiceOptions {
         }
         if let gateway, !allowInsecure, SocketAddress(gateway)?.isLoopback == false {
             throw UsageError(
-                message: "--gateway \(gateway) is not on the loopback: anybody could change objects; "
+                message: "\(word) \(gateway) is not on the loopback: anybody could change objects; "
                     + "--allow-insecure allows it")
         }
     }
 }
+
+/// Lines `NAME=VALUE`, or a JSON object.
+package enum Announcement { case lines, json }
 
 /// How lines of the log are written: for people, or as JSON objects.
 package enum LogFormat: String, CaseIterable { case text, json }

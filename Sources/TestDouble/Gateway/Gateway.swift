@@ -111,6 +111,7 @@ import Transfers
         // A stored service worker would control all URLs of this origin.
         guard http.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
         if let page = metricsPage?.answer(to: http) { return page }
+        if let answer = await health(http) { return answer }
         while isPaused { do { try await opened.wait() } catch { return .dropped } }
         requests += 1
         defer { requests -= 1 }
@@ -121,6 +122,22 @@ import Transfers
         response.headers["Access-Control-Allow-Origin"] = nil
         for field in cors.answerHeaders(http.headers).fields { response.headers.add(field.name, field.value) }
         return response
+    }
+
+    /// `GET /healthz`: 200 once the objects can be used; it hides the list of a bucket of this name. Nil for another path or
+    /// method.
+    private func health(_ http: HTTPServerRequest) async -> HTTPServerResponse? {
+        guard http.path == "/healthz", http.query == nil, http.method == .get || http.method == .head else {
+            return nil
+        }
+        let (status, text): (Int, String)
+        do throws(StorageError) {
+            try await service.engine.open()
+            (status, text) = (200, "ok")
+        } catch { (status, text) = (503, error.message) }
+        return HTTPServerResponse(
+            status, headers: ["Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"],
+            body: .bytes(Array("\(text)\n".utf8)))
     }
 
     /// A page of a foreign origin does not write, and gets no permission to: not even by requests that browsers send

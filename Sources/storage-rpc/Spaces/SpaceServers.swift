@@ -45,8 +45,7 @@ import Transfers
         if options.http != nil { try downloads.start() }
         guard let address = options.gateway else { return }
         let place = try startGateway(at: address, connections: options.servedConnections)
-        // As a shell takes them.
-        log.announce("STORAGE_EMULATOR_HOST=http://\(place)\nFIREBASE_STORAGE_EMULATOR_HOST=\(place)")
+        if options.announcement == nil { log.announce(GatewayAddress(place).lines) }
         log.write(.info, "the gateway listens on \(place)")
     }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { withHarness } from "../harness.js";
+import { withGateway, withHarness } from "../harness.js";
 import { Storage } from "../index.js";
 import { MIB, check, program } from "./support.js";
 
@@ -191,4 +191,46 @@ scene("a test waits for what the program under test stores", async ({ storage, h
   assert.equal((await waiting).fullPath, "uploads/a/b");
   assert.equal((await harness.waitFor(`gs://${storage.defaultBucket}/uploads/?/b`)).name, "b");
   await assert.rejects(harness.waitFor("gs://elsewhere/**", { signal: AbortSignal.timeout(20) }), { name: "TimeoutError" });
+});
+
+const VARIABLES = ["STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"];
+const set = () => VARIABLES.map((name) => process.env[name]);
+const upload = (url) => fetch(`${url}/upload/storage/v1/b/box/o?uploadType=media&name=a`, { method: "POST", body: "x" });
+
+check("the variables of a gateway lead an SDK to the objects of its test, until that ends", async (room, t) => {
+  process.env.STORAGE_EMULATOR_HOST = "http://before";
+  t.after(() => delete process.env.STORAGE_EMULATOR_HOST);
+  await t.test("the test", async (t) => {
+    const { storage, harness, host, url, environment } = await withGateway(t, { program });
+    assert.deepEqual(set(), [url, host]);
+    assert.deepEqual(environment, Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]])));
+    assert.equal((await upload(url)).status, 200);
+    assert.equal((await storage.reference("gs://box/a").getMetadata()).size, 1);
+    await harness.authorize({ default: "deny" });
+    assert.equal((await fetch(`${url}/v0/b/box/o/a?alt=media`)).status, 403);
+  });
+  assert.deepEqual(set(), ["http://before", undefined]);
+});
+
+check("rules and holds are about requests of SDKs, too", async (room, t) => {
+  const { storage, harness, url } = await withGateway(t, { program });
+  await harness.arm({ on: "whole", do: { fail: { httpStatus: 503 } } });
+  assert.equal((await upload(url)).status, 503);
+  await harness.arm({ on: "whole", do: { hold: true } });
+  const answer = upload(url);
+  while ((await harness.settled()).held.length === 0);
+  await refused(storage.reference("gs://box/a").getMetadata(), "objectNotFound");
+  await harness.release();
+  assert.equal((await answer).status, 200);
+});
+
+check("of tests at the same time in one process, one alone has the variables", async (room, t) => {
+  const first = await withGateway(t, { program });
+  await assert.rejects(withGateway(t, { program }), /setsEnvironment/);
+  const second = await withGateway(t, { program, setsEnvironment: false });
+  assert.deepEqual(set(), [first.url, first.host]);
+  assert.equal(second.environment.FIREBASE_STORAGE_EMULATOR_HOST, second.host);
+  await Promise.all([upload(first.url), upload(second.url)]);
+  await second.storage.reference("gs://box/a").delete();
+  assert.equal((await first.storage.reference("gs://box/a").getMetadata()).size, 1);
 });

@@ -88,7 +88,10 @@ const isNewer = spawnSync(deno, ["--version"]).status === 0;
 test("they compile with TypeScript 5, which deno has", without(deno)(isNewer), async () => {
   const directory = await mkdtemp(join(tmpdir(), "storage-rpc-"));
   const at = (path) => new URL(path, import.meta.url).href;
-  const names = { "storage-rpc-client": "../index", [at("../index.js")]: "../index", [at("../src/methods.js")]: "../src/methods" };
+  const names = {
+    "storage-rpc-client": "../index", "storage-rpc-client/harness": "../harness",
+    [at("../index.js")]: "../index", [at("../src/methods.js")]: "../src/methods",
+  };
   const imports = Object.fromEntries(Object.entries(names).map(([name, path]) => [name, at(`${path}.d.ts`)]));
   await writeFile(join(directory, "deno.json"), JSON.stringify({ imports, compilerOptions: { strict: true } }));
   const given = ["check", "--config", join(directory, "deno.json"), ...typing("bare", "use", "node")];

@@ -1,0 +1,151 @@
+import HTTPServer
+import Platform
+import Storage
+import Tracing
+
+// The commands that serve, and those about what a service leaves: no clients of the protocol.
+
+extension CommandPage {
+    private static let service = [
+        Flag("--idle-timeout", nil, "SECONDS", "end after so long without clients and tasks") { options, line in
+            options.service.idleTimeout = try line.number(in: 0...Int(Int32.max))
+        },
+        Flag("--tasks", nil, "WHAT", "unfinished ones: pause (default), resume, forget") { options, line in
+            options.service.tasks = try line.choice()
+        },
+        record,
+    ]
+
+    private static let record = Flag("--trace", "FILE", "write every message and its time to FILE", \.service.trace)
+    private static let socket = Flag("--socket", "PATH", "serve many clients on a Unix socket", \.service.socket)
+
+    /// Of a double for tests.
+    private static let double = [
+        Flag("--allow-host", "NAME", "of requests to the gateway; repeatable", \.service.hosts),
+        Flag(
+            "--allow-origin", nil, "ORIGIN", "of web pages that use the gateway; repeatable", isRepeatable: true
+        ) { options, line in
+            let origin = try line.value("an origin")
+            guard AcceptedOrigins.isOrigin(origin) else {
+                throw UsageError(message: "--allow-origin needs https://HOST:PORT or *, not \"\(origin)\"")
+            }
+            options.service.origins.append(origin)
+        },
+        Flag("--harness", "tests may change faults and time; protocol/harness.md", \.service.harness),
+    ]
+
+    static let serve = CommandPage(
+        name: "serve", synopsis: "", summary: "serve JSON-RPC on stdio (the default) or --socket",
+        text: [
+            "Serves clients on stdin and stdout, or on a Unix socket. storage-rpc alone is",
+            "storage-rpc serve. protocol/README.md begins with a session.",
+        ],
+        flags: [
+            socket,
+            Flag("--stdio", "stdin and stdout besides the socket", \.service.stdio),
+            Flag("--shared", "the root's own socket, where connect looks", \.service.isShared),
+            Flag("--gateway", "ADDRESS:PORT", "answer SDKs of Firebase and Google Cloud there", \.service.gateway),
+        ] + double + service,
+        examples: [#"printf '{"jsonrpc":"2.0","id":1,"method":"service/ping"}\n' | storage-rpc"#]
+    ) { options, words in
+        var service = options.service
+        guard words.isEmpty else { return nil }
+        try options.checkService()
+        service.takesSocket = ServiceManager.givesSocket
+        service.mayBeAnother = service.isPlain && options.hasOnlyHarmlessFlags
+        if !service.listens {
+            guard service.idleTimeout == nil else {
+                throw UsageError(message: "--idle-timeout is for --socket and --shared; try --help")
+            }
+            service.stdio = true
+        }
+        return .serve(service)
+    }
+
+    static let connect = CommandPage(
+        name: "connect", synopsis: "", summary: "serve stdio through the one service of the root",
+        text: [
+            "Serves one client on stdin and stdout, through the service that all clients of",
+            "the root share. Starts it where none runs; it ends 60 s after its last client.",
+        ], flags: service
+    ) { options, words in
+        guard words.isEmpty else { return nil }
+        try options.checkService()
+        return .connect(options.service)
+    }
+
+    static let gateway = CommandPage(
+        name: "gateway", synopsis: "[ADDRESS:PORT]", summary: "answer SDKs of Firebase and Google Cloud, for tests",
+        text: [
+            "Answers SDKs of Firebase Storage and Google Cloud Storage until SIGTERM or",
+            "Ctrl-C, in the foreground or the background: clients/gateway.md. ADDRESS:PORT is",
+            "\(defaultGateway), unless another one is named; port 0 is a free one. Prints the",
+            "variables for SDKs when it serves; GET /healthz answers 200 then. Its objects",
+            "are gone at its end, unless --root names a directory for them.",
+        ],
+        flags: double + [
+            socket, record, Flag("--json", "print variables, process and root as an object", \.json),
+        ],
+        examples: [
+            "gateway 127.0.0.1:0", "gateway 0.0.0.0:9199 --allow-insecure --allow-host storage",
+        ]
+    ) { options, words in
+        guard words.count <= 1 else { return nil }
+        let address = words.first ?? defaultGateway
+        guard SocketAddress(address) != nil else {
+            throw UsageError(
+                message: "gateway takes ADDRESS:PORT, such as 127.0.0.1:0 or [::1]:9199, not \"\(address)\"")
+        }
+        var options = options
+        options.service.gateway = address
+        options.service.announcement = options.json ? .json : .lines
+        try options.checkService()
+        return .serve(options.service)
+    }
+
+    /// The port of Firebase's own emulator.
+    private static let defaultGateway = "127.0.0.1:9199"
+
+    static let backup = CommandPage(
+        name: "backup", synopsis: "DIR", summary: "copy the root, also while a service uses it",
+        text: [
+            "Copies the root of the engine embedded, as it is at one moment, to a directory",
+            "that does not exist or is empty. serve --root DIR serves the copy. On the same",
+            "file system objects above 96 KiB take no further room. DIR is not in the root.",
+            "kill -9 leaves .storage-rpc-backup-* beside DIR, which the next one removes.",
+        ], examples: ["backup /mnt/backup/2026-01-01"]
+    ) { options, words in
+        guard options.service.engine == .embedded else {
+            throw UsageError(message: "backup is for --engine embedded: objects of others are not on this machine")
+        }
+        let used = ["--root", "--engine", "--log-level", "--log-format"]
+        if let flag = options.given.first(where: { !used.contains($0) }) {
+            throw UsageError(message: "\(flag) is for a service, and backup starts none")
+        }
+        return words.count == 1 ? .backup(options.service, directory: words[0]) : nil
+    }
+
+    static let trace = CommandPage(
+        name: "trace", synopsis: "FILE", summary: "show what serve --trace recorded",
+        text: ["Shows a trace as a timeline, or as a page for a browser."],
+        flags: [
+            Flag("--html", "OUT", "write the page to OUT; - is standard output", \.html),
+            Flag("--all", "each report of progress; else one line a transfer", \.timeline.showsAll),
+            Flag("--errors", "only what failed, was lost or has no answer", \.timeline.showsErrors),
+            Flag("--task", "ID", "only what is about a task; its beginning will do", \.timeline.task),
+            Flag("--follow", "-f", "go on while a service writes it, or until Ctrl-C", \.isFollowing),
+            Flag("--json", "an object a line, for programs", \.json),
+        ],
+        takesServiceFlags: false,
+        examples: ["trace session.trace --html session.html", "trace session.trace --follow --errors"]
+    ) { options, words in
+        let others = [
+            ("--follow", options.isFollowing), ("--json", options.json), ("--all", options.timeline.showsAll),
+            ("--errors", options.timeline.showsErrors), ("--task", options.timeline.task != nil),
+        ]
+        if options.html != nil, let (flag, _) = others.first(where: \.1) {
+            throw UsageError(message: "\(flag) is not for --html")
+        }
+        return words.count == 1 ? .trace(file: words[0], options) : nil
+    }
+}
