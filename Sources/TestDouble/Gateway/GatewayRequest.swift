@@ -132,6 +132,8 @@ struct GatewayError: Error {
     var status: Int
     var message: String
     var headers: HTTPHeaders = [:]
+    /// Its name in the XML API; nil for that of the status.
+    var code: String?
     /// The connection closes without an answer.
     var dropsConnection = false
 
@@ -148,6 +150,7 @@ struct GatewayError: Error {
 
     init(_ error: StorageError) {
         self.init(error.httpStatus ?? Self.status(of: error), error.message)
+        code = Self.xmlCode(of: error)
         dropsConnection = error.answerIsLost == true
     }
 
