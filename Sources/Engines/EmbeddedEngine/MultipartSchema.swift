@@ -5,9 +5,11 @@ enum MultipartSchema {
     static let schema = Schema(
         name: "multiparts",
         migrations: [
+            // A root without a table of versions has up to 4 as that of every schema.
+            //
             // The file of a part is stored (`ObjectSchema.FileState`), although it is no object's: the row of the part owns it.
             Migration(
-                version: 1,
+                version: 5,
                 sql: """
                     CREATE TABLE multiparts (
                         id TEXT PRIMARY KEY, bucket TEXT NOT NULL, name BLOB NOT NULL, metadata TEXT NOT NULL,
