@@ -121,6 +121,26 @@ import Testing
         #expect(code(try await gateway.send("POST", upload, body)) == "404 NoSuchUpload")
     }
 
+    @Test func `A part is copied from a range of an object`() async throws {
+        let gateway = try GatewayClient.shared("xml-part-copies")
+        try await gateway.put("from", "0123456789")
+        let upload = try await start(gateway, "o")
+        func copy(_ headers: HTTPHeaders, _ body: String = "") async throws -> GatewayClient.Answer {
+            var all = headers
+            all.add("x-amz-copy-source", "\(gateway.bucket)/from")
+            return try await gateway.send("PUT", "\(upload)&partNumber=1", body, all)
+        }
+        for range in ["bytes=3-10", "bytes=4-3", "bytes=-3", "3-4", "bytes=0-9223372036854775807"] {
+            #expect(code(try await copy(["x-amz-copy-source-range": range])) == "400 InvalidArgument", "\(range)")
+        }
+        #expect(code(try await copy([:], "bytes")) == "400 InvalidArgument")
+        #expect(code(try await copy(["x-amz-copy-source-if-match": "x"])) == "412 PreconditionFailed")
+        let copied = try await copy(["x-amz-copy-source-range": "bytes=3-6"])
+        let tag = try #require(all("ETag", copied.text).first)
+        #expect(try await gateway.send("POST", upload, list([(1, tag)])).status == 200)
+        #expect(try await gateway.get("/\(gateway.bucket)/o").text == "3456")
+    }
+
     @Test func `A list of parts that is wrong makes no object`() async throws {
         let gateway = try GatewayClient.shared("xml-wrong-parts")
         let upload = try await start(gateway, "o")

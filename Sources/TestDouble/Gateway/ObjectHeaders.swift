@@ -15,6 +15,8 @@ enum ObjectHeaders {
     ]
     /// Of a body with bytes, as clients of Amazon S3 send it.
     static let bytes = BodyChecksums.amazonHeaders.union(["x-amz-decoded-content-length", "x-amz-trailer"])
+    /// Of a part that is copied.
+    static let partCopy = copy.subtracting(["x-goog-metadata-directive"]).union(["x-amz-copy-source-range"])
     static let put: Set = conditions.union(copy).union(["x-goog-hash"])
     static let custom = "x-goog-meta-"
 

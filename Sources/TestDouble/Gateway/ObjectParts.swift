@@ -82,12 +82,20 @@ import Transfers
 
     private func put(_ upload: Multipart) async throws -> HTTPServerResponse {
         try request.refuseValidators()
-        try allow(["partNumber", "uploadId"], headers: ObjectHeaders.bytes.union(["x-goog-hash"]))
+        let copied = try request.copySource()
+        try allow(
+            ["partNumber", "uploadId"],
+            headers: copied == nil ? ObjectHeaders.bytes.union(["x-goog-hash"]) : ObjectHeaders.partCopy)
         guard let number = try request.integer("partNumber"), Self.numbers.contains(number) else {
             throw GatewayError.badRequest("partNumber is 1 to \(Self.numbers.upperBound).")
         }
-        try request.checkHasLength()
-        let source = try request.byteSource()
+        let source: any ByteSource
+        if let copied {
+            source = try await copiedBytes(of: copied)
+        } else {
+            try request.checkHasLength()
+            source = try request.byteSource()
+        }
         let expected = try IncomingBytes.Expected(request.http.headers)
         let answer = try await multiparts.using(upload) {
             try await service.admit(.send, object)
@@ -102,12 +110,14 @@ import Transfers
             guard let part = try await multiparts.store(file, as: Int(number), of: upload) else {
                 throw GatewayError.noSuchUpload
             }
-            return HTTPServerResponse(
-                200,
-                headers: [
-                    "ETag": part.entityTag,
-                    "x-goog-hash": "crc32c=\(part.crc32c.base64),md5=\(part.md5.base64)",
-                ])
+            let headers: HTTPHeaders = [
+                "ETag": part.entityTag, "x-goog-hash": "crc32c=\(part.crc32c.base64),md5=\(part.md5.base64)",
+            ]
+            guard copied != nil else { return HTTPServerResponse(200, headers: headers) }
+            let result = XMLElement(
+                "CopyPartResult",
+                [XMLElement("LastModified", part.stored.rfc3339), XMLElement("ETag", part.entityTag)])
+            return .xml(result.document(), headers: headers)
         }
         return try answer ?? busy()
     }
