@@ -6,13 +6,15 @@ import Testing
 
 /// A service with a gateway of a test's own, and a client of it.
 struct LiveGateway {
-    let place = Place()
+    let place: Place
+    private let flags: [String]
     let service: ServiceProcess
     /// Its standard input, which stays open.
     private let input: Caller
     let client: GatewayClient
 
-    init(_ flags: [String] = []) throws {
+    init(_ flags: [String] = [], at place: Place = Place()) throws {
+        (self.place, self.flags) = (place, flags)
         (service, input) = try place.service(["--gateway", "127.0.0.1:0", "--socket", place.socket] + flags)
         try service.waitForLog("the gateway listens")
         let address = try #require(service.logged.firstMatch(of: /STORAGE_EMULATOR_HOST=(http:\S+)/)?.1)
@@ -24,6 +26,13 @@ struct LiveGateway {
             }
             return result.withLock { $0 }
         }
+    }
+
+    /// The same root after a kill.
+    func afterKill() throws -> LiveGateway {
+        service.signal(SIGKILL)
+        #expect(try service.waitForExit() != 0)
+        return try LiveGateway(flags, at: place)
     }
 
     func end() throws {

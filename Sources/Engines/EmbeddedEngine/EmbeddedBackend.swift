@@ -32,6 +32,8 @@ package final class EmbeddedBackend: Backend {
     let blocks = BlockCache()
     package let reserved: ReservedFiles
     let background = BackgroundWork()
+    private let usedMultiparts = UsedUploads()
+    package var multiparts: Multiparts { Multiparts(self, usedMultiparts) }
     let time: TimeSource
     let random: RandomSource
     let complain: @Sendable (String) -> Void
@@ -89,7 +91,7 @@ package final class EmbeddedBackend: Backend {
                 }
             }
             try database.keepReserve()
-            try database.migrate([.tasks, ObjectSchema.schema])
+            try database.migrate([.tasks, ObjectSchema.schema, MultipartSchema.schema])
             try taskFiles.recover(in: database)
             try Sweep(files: objectFiles, database: database, complain: complain).run()
         }

@@ -120,7 +120,8 @@ extension Database {
         var scan = NameScan(prefix: Array(query.prefix.utf8), delimiter: Array(query.delimiter.utf8))
         (scan.start, scan.end) = (Array(query.start.utf8), Array(query.end.utf8))
         var last: [UInt8]?
-        try scan.run(in: self, bucket, after: token?.entry, columns: Self.metadataColumns) { row, name, isPrefix in
+        let entry = token?.entry ?? (query.after.isEmpty ? nil : Array(query.after.utf8))
+        try scan.run(in: self, bucket, after: entry, columns: Self.metadataColumns) { row, name, isPrefix in
             guard page.objects.count + page.prefixes.count < query.maxResults else {
                 page.pageToken = last.map { PageToken(after: $0).text(for: root, query.filter) }
                 return false

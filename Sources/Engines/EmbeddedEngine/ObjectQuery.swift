@@ -10,6 +10,8 @@ package struct ObjectQuery: Sendable {
     /// The first name, and the one behind the last; empty for none.
     package var start = ""
     package var end = ""
+    /// The entry before the first one, an object or a prefix; empty for none. A page token is used instead of it.
+    package var after = ""
     /// At least 1, objects and prefixes together.
     package var maxResults = 1000
     package var pageToken: String?
@@ -23,6 +25,8 @@ package struct ObjectQuery: Sendable {
         package var objects: [ObjectMetadata] = []
         package var prefixes: [String] = []
         package var pageToken: String?
+
+        package init() {}
     }
 }
 

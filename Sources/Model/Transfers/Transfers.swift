@@ -21,7 +21,7 @@ import Storage
     private(set) lazy var folderDownloads: TaskList<DownloadStrategy> = newFolderList(within: downloads)
     public let registry: ObserverRegistry
     private(set) lazy var objects = ObjectObservers(of: backend)
-    let limits: TransferLimits
+    package let limits: TransferLimits
     let keysInUse = KeysInUse()
     public let backend: any Backend
     let ends: OutcomeRecorder?

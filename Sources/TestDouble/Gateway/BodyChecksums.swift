@@ -3,23 +3,50 @@ import HTTPServer
 import HTTPText
 import Storage
 
-/// The checksums of its own body that a request declares: `Content-MD5`, and the SHA-256 that is signed with it. They are
-/// compared when the body has been read, before anything is stored that it says.
+/// The checksums of its own body that a request declares: `Content-MD5`, the SHA-256 that is signed with it, and those of
+/// `x-amz-checksum-…`. They are compared when the body has been read, before anything is stored that it says.
 struct BodyChecksums {
-    private var md5: [UInt8]?
+    enum Algorithm { case md5, crc32, crc32c, crc64NVMe, sha256 }
+
     /// By the names of their headers or params.
-    private var sha256: [String: [UInt8]] = [:]
+    private var expected: [String: (algorithm: Algorithm, sum: [UInt8])] = [:]
 
     private static let sha256Names = ["x-goog-content-sha256", "x-amz-content-sha256"]
+    private static let amazon: [String: (algorithm: Algorithm, size: Int)] = [
+        "x-amz-checksum-crc32": (.crc32, 4), "x-amz-checksum-crc32c": (.crc32c, 4),
+        "x-amz-checksum-crc64nvme": (.crc64NVMe, 8), "x-amz-checksum-sha256": (.sha256, 32),
+    ]
+    /// The headers at `/BUCKET/NAME` besides those of every API.
+    static let amazonHeaders = Set(amazon.keys)
 
-    /// Throws 400 for a malformed one, and 501 for a body in a coding of its own.
-    init(_ request: GatewayRequest) throws(GatewayError) {
-        if let text = request.header("Content-MD5") { md5 = try Self.md5(text) }
+    /// Throws 400 for a malformed one, and 501 for a body in a coding of its own, unless it `isChunked` and read as such.
+    init(_ request: GatewayRequest, isChunked: Bool = false) throws(GatewayError) {
+        if let text = request.header("Content-MD5") { expected["Content-MD5"] = (.md5, try Self.md5(text)) }
         for name in Self.sha256Names {
-            if let text = request.header(name) { sha256[name] = try Self.sha256(text, name) }
+            guard let text = request.header(name), !isChunked || !text.hasPrefix("STREAMING-") else { continue }
+            if let sum = try Self.sha256(text, name) { expected[name] = (.sha256, sum) }
         }
         let param = "X-Amz-Content-Sha256"
-        if let text = request[param] { sha256[param] = try Self.sha256(text, param) }
+        if let text = request[param], let sum = try Self.sha256(text, param) { expected[param] = (.sha256, sum) }
+        for field in request.http.headers.fields {
+            let name = field.name.lowercased()
+            if let known = Self.amazon[name] { try add(name, field.value, of: known.algorithm) }
+        }
+    }
+
+    var algorithms: Set<Algorithm> { Set(expected.values.map(\.algorithm)) }
+
+    /// Of a header or a trailer. Throws 501 where it is none, or cannot be computed.
+    static func algorithm(of name: String) throws(GatewayError) -> Algorithm {
+        guard let known = amazon[name] else { throw GatewayError(501, "The checksum \(name) is not served here.") }
+        return known.algorithm
+    }
+
+    mutating func add(_ name: String, _ text: String, of algorithm: Algorithm) throws(GatewayError) {
+        guard let sum = [UInt8](base64: text), sum.count == Self.amazon[name]?.size else {
+            throw .badRequest("\(name) is no such checksum: \(text.prefix(200))")
+        }
+        expected[name] = (algorithm, sum)
     }
 
     static func md5(_ text: String) throws(GatewayError) -> [UInt8] {
@@ -48,20 +75,57 @@ struct BodyChecksums {
     /// Sees the bytes of the body, and none at the end. Then it says which checksum is another. Nil without checksums.
     /// Throws 501 where there is no libcrypto.
     func inspection() throws(GatewayError) -> (([UInt8]) -> String?)? {
-        guard md5 != nil || !sha256.isEmpty else { return nil }
-        var sums = Checksum()
-        let hash = try sha256.isEmpty ? nil : Self.hash()
-        return { [md5, sha256] bytes in
-            bytes.withUnsafeBytes { bytes in
-                if md5 != nil { sums.updateMD5(bytes) }
-                hash?.update(bytes)
+        guard !expected.isEmpty else { return nil }
+        let sums = try RunningChecksums(algorithms)
+        return { [self] bytes in
+            sums.update(bytes)
+            return bytes.isEmpty ? flaw(sums) : nil
+        }
+    }
+
+    /// Which checksum is another than that of all bytes; nil for none.
+    func flaw(_ sums: RunningChecksums) -> String? {
+        let wrong = expected.filter { sums.sum($0.value.algorithm) != $0.value.sum }.keys.sorted()
+        return wrong.isEmpty
+            ? nil : "BadDigest: the body does not have the checksum of \(wrong.joined(separator: ", "))."
+    }
+}
+
+/// The checksums of bytes that arrive.
+final class RunningChecksums {
+    private let algorithms: Set<BodyChecksums.Algorithm>
+    private var sums = Checksum()
+    private var crc32 = ReflectedCRC(.crc32)
+    private var crc64 = ReflectedCRC(.crc64NVMe)
+    private let hash: SHA256?
+
+    /// Throws 501 where there is no libcrypto.
+    init(_ algorithms: Set<BodyChecksums.Algorithm>) throws(GatewayError) {
+        self.algorithms = algorithms
+        hash = algorithms.contains(.sha256) ? try Self.hash() : nil
+    }
+
+    func update(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { bytes in
+            for algorithm in algorithms {
+                switch algorithm {
+                case .md5: sums.updateMD5(bytes)
+                case .crc32c: sums.updateCRC(bytes)
+                case .crc32: crc32.update(bytes)
+                case .crc64NVMe: crc64.update(bytes)
+                case .sha256: hash?.update(bytes)
+                }
             }
-            guard bytes.isEmpty else { return nil }
-            let found = hash?.digest
-            let wrong = sha256.filter { $0.value != found }.keys.sorted()
-            let names = (md5.map { $0 == sums.md5 } ?? true ? [] : ["Content-MD5"]) + wrong
-            return names.isEmpty
-                ? nil : "BadDigest: the body does not have the checksum of \(names.joined(separator: ", "))."
+        }
+    }
+
+    func sum(_ algorithm: BodyChecksums.Algorithm) -> [UInt8]? {
+        switch algorithm {
+        case .md5: sums.md5
+        case .crc32c: withUnsafeBytes(of: sums.crc32c.bigEndian) { Array($0) }
+        case .crc32: crc32.bytes
+        case .crc64NVMe: crc64.bytes
+        case .sha256: hash?.digest
         }
     }
 

@@ -134,6 +134,13 @@ extension GatewayService {
         (change.md5Hash, change.crc32c) = (nil, nil)
         change.makeNoDownloadToken()
         if change.content[.contentType] == nil { change.content[.contentType] = source.content[.contentType] }
+        return try await store(piece, at: target, change, if: conditions)
+    }
+
+    /// As an upload like any other.
+    func store(
+        _ piece: IncomingBytes.Piece, at target: Reference, _ change: MetadataChange, if conditions: Preconditions
+    ) async throws -> ObjectMetadata {
         let upload = try await transfers.upload(
             size: Int64(piece.range.count), to: target, change, if: conditions, isSession: false)
         do {

@@ -12,11 +12,13 @@ import Transfers
     let service: GatewayService
     let request: GatewayRequest
     let bucket: String
+    /// The answer to a session that is complete; nil for that of the JSON API.
+    var form: ((ObjectMetadata) -> HTTPServerResponse)?
 
     func answer() async throws -> HTTPServerResponse {
         if let id = request["upload_id"] {
             try request.allow(QueryParams.session)
-            return try await continueSession(with: id)
+            return try await continueSession(with: id, of: request["name"])
         }
         try request.allow(QueryParams.upload)
         guard request.http.method == .post else { throw GatewayError(405, "Method Not Allowed") }
@@ -76,7 +78,9 @@ import Transfers
             try await service.store(source, to: object, change, if: request.preconditions(), expected))
     }
 
-    private func complete(_ stored: ObjectMetadata) -> HTTPServerResponse { .json(stored.cloud(request.base)) }
+    private func complete(_ stored: ObjectMetadata) -> HTTPServerResponse {
+        form?(stored) ?? .json(stored.cloud(request.base))
+    }
 
     // MARK: - Resumable
 
@@ -103,8 +107,9 @@ import Transfers
             200, headers: ["Location": "\(request.base)\(place)&upload_id=\(id)", "X-GUploader-UploadID": id])
     }
 
-    private func continueSession(with id: String) async throws -> HTTPServerResponse {
-        let session = try await UploadSessionState(id, service.transfers, bucket: bucket, name: request["name"])
+    /// - Parameter name: the object's, where the URL has it.
+    func continueSession(with id: String, of name: String?) async throws -> HTTPServerResponse {
+        let session = try await UploadSessionState(id, service.transfers, bucket: bucket, name: name)
         if !request.uploadCommands.isEmpty { return try await commanded.answer(about: session) }
         return try await session.used { try await answer(about: session) }
     }

@@ -87,6 +87,11 @@ import Transfers
     /// The address in URLs; nil before the start.
     package var listening: String? { server?.address }
 
+    /// Removes the uploads in parts that began too long ago.
+    package func expireParts() async throws {
+        try await service.engine.multiparts.expire(service.multipartBounds)
+    }
+
     package func close() {
         server?.close()
         server = nil
@@ -158,26 +163,38 @@ import Transfers
         to http: HTTPServerRequest, _ body: HTTPRequestBody, isInBatch: Bool = false
     ) async -> HTTPServerResponse {
         var isCloud = true
+        let isXML = !isInBatch && Self.isXML(http)
+        func refusal(_ error: GatewayError) -> HTTPServerResponse {
+            isXML ? error.xmlResponse : error.response(isCloud: isCloud)
+        }
         do {
-            let sent = try GatewayRequest(http, body)
+            let sent = try GatewayRequest(isXML ? http.withGoogleHeaders : http, body)
             isCloud = sent.path.first != "v0"
             try sent.checkKeys()
-            if !sent.isRead { body.inspect = try BodyChecksums(sent).inspection() }
-            let request = try await sent.decoded()
+            let request = isXML ? sent : try await decoded(sent)
             let api = try isInBatch ? apiOfBatch(for: request) : api(for: request)
             isCloud = api.isCloud
             try request.checkHeaders(api)
+            if isXML, !request.isRead, !(api.takesAmazonChunks && request.isChunkedByAmazon) {
+                body.inspect = try BodyChecksums(request).inspection()
+            }
             return try await api.answer()
         } catch let error as GatewayError {
-            return error.response(isCloud: isCloud)
+            return refusal(error)
         } catch let error as StorageError {
-            return GatewayError(error).response(isCloud: isCloud)
+            return refusal(GatewayError(error))
         } catch let error as HTTPRequestBody.Failure {
-            return error.gatewayError.response(isCloud: isCloud)
+            return refusal(error.gatewayError)
         } catch {
             complain("A request of the gateway was answered with 500: \(error)")
-            return GatewayError(500, "Internal Server Error").response(isCloud: isCloud)
+            return refusal(GatewayError(500, "Internal Server Error"))
         }
+    }
+
+    /// What the request means. The checksums of its body are those of the bytes that are sent.
+    private func decoded(_ sent: GatewayRequest) async throws -> GatewayRequest {
+        if !sent.isRead { sent.body.inspect = try BodyChecksums(sent).inspection() }
+        return try await sent.decoded()
     }
 
     /// As with Google, a batch is about metadata: it has no uploads, no bytes, and no other batches.
@@ -195,8 +212,10 @@ import Transfers
     /// The first segments of the paths of APIs. `/BUCKET/NAME` is not served for buckets of these names.
     private static let reserved: Set = ["b", "batch", "download", "internal", "resumable", "storage", "upload", "v0"]
 
-    static func isObjectURL(_ path: [String]) -> Bool {
-        CloudAPI.path(path) == nil && !(path.first.map(reserved.contains) ?? false)
+    /// The request is one of the XML API, whose errors are XML.
+    private static func isXML(_ http: HTTPServerRequest) -> Bool {
+        guard let first = http.path.split(separator: "/").first.map({ percentDecoded($0) }) else { return false }
+        return first.map { !reserved.contains($0) } ?? true
     }
 
     private func api(for request: GatewayRequest) throws(GatewayError) -> any GatewayAPI {
@@ -291,6 +310,8 @@ extension IncomingUpload.Answer {
     var takesRange: Bool { get }
     /// `X-Goog-Upload-…` have their meaning.
     var takesUploadHeaders: Bool { get }
+    /// The body may be in the coding `aws-chunked`.
+    var takesAmazonChunks: Bool { get }
     func answer() async throws -> HTTPServerResponse
 }
 
@@ -298,6 +319,7 @@ extension GatewayAPI {
     var takesObject: Bool { false }
     var takesRange: Bool { false }
     var takesUploadHeaders: Bool { false }
+    var takesAmazonChunks: Bool { false }
 }
 
 extension GatewayError {

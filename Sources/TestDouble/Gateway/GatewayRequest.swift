@@ -141,6 +141,8 @@ struct GatewayError: Error {
     var status: Int
     var message: String
     var headers: HTTPHeaders = [:]
+    /// Its name in the XML API; nil for that of the status.
+    var code: String?
     /// The connection closes without an answer.
     var dropsConnection = false
 
@@ -157,6 +159,7 @@ struct GatewayError: Error {
 
     init(_ error: StorageError) {
         self.init(error.httpStatus ?? Self.status(of: error), Self.message(of: error))
+        code = Self.xmlCode(of: error)
         dropsConnection = error.answerIsLost == true
     }
 

@@ -4,9 +4,11 @@ import HTTPText
 import JSONText
 import Platform
 import Storage
+import Transfers
 
-/// Objects at `/BUCKET/NAME`: public and signed URLs of Google Cloud Storage, whose signatures are not looked at, and forms
-/// (signed post policies) at `/BUCKET`. Params that name a part of an object, and headers that are not served, are refused.
+/// Google Cloud Storage's XML API: objects at `/BUCKET/NAME`, which public and signed URLs name, too, and lists, deletions
+/// and forms (signed post policies) at `/BUCKET`. Signatures are not looked at. Requests of Amazon S3 are understood as
+/// Google does. Params that name a part of an object, and headers that are not served, are refused.
 @Loop struct ObjectAPI: GatewayAPI {
     let isCloud = true
     let takesObject = true
@@ -27,19 +29,23 @@ import Storage
         (self.bucket, self.name) = (bucket, name)
     }
 
+    var takesRange: Bool { request["upload_id"] != nil }
+    var takesAmazonChunks: Bool { !name.isEmpty && request.http.method == .put && request["upload_id"] == nil }
+
     func answer() async throws -> HTTPServerResponse {
-        if name.isEmpty {
-            try request.allow([])
-            guard request.http.method == .post else { throw GatewayError.noRoute(request) }
-            try request.allow(headers: [])
-            return try await ObjectForm(service: service, request: request, bucket: bucket).answer()
-        }
+        if name.isEmpty { return try await answerAboutBucket() }
         let object = try Reference(bucket: bucket, object: name)
+        if request.has("uploads") || request.has("uploadId") {
+            return try await ObjectParts(service: service, request: request, object: object).answer()
+        }
+        if let id = request["upload_id"] { return try await continueSession(id) }
         switch request.http.method {
         case .get, .head: return try await get(object)
-        case .put:
+        case .put, .post:
+            if try request.startsSession() { return try await startSession(object) }
+            guard request.http.method == .put else { break }
             try request.allow(QueryParams.signature)
-            try request.allow(headers: ObjectHeaders.put.union([ObjectHeaders.custom]))
+            try request.allow(headers: ObjectHeaders.put.union(ObjectHeaders.bytes).union([ObjectHeaders.custom]))
             if let source = try request.copySource() { return try await copy(source, object) }
             if let field = request.http.headers.fields.first(where: { ObjectHeaders.isOfCopy($0.name) }) {
                 throw GatewayError.badRequest("\(field.name) needs x-goog-copy-source, which says what is copied.")
@@ -48,9 +54,26 @@ import Storage
         case .delete:
             try request.allow(QueryParams.signature.union(["generation"]))
             try request.allow(headers: ObjectHeaders.conditions)
-            try await service.backend.delete(object, if: request.objectPreconditions(), for: service.caller)
+            try await service.backend.delete(
+                object, if: service.writeConditions(request, of: object), for: service.caller)
             return HTTPServerResponse(204)
-        case .post, .patch, .options:
+        case .patch, .options: break
+        }
+        try request.allow(QueryParams.signature)
+        throw GatewayError(405, "Method Not Allowed")
+    }
+
+    private func answerAboutBucket() async throws -> HTTPServerResponse {
+        switch request.http.method {
+        case .get, .head: return try await ObjectLists(service: service, request: request, bucket: bucket).answer()
+        case .post where request.has("delete"):
+            return try await ObjectDeletions(service: service, request: request, bucket: bucket).answer()
+        case .post:
+            try request.allow([])
+            try request.refuseValidators()
+            try request.allow(headers: [])
+            return try await ObjectForm(service: service, request: request, bucket: bucket).answer()
+        case .put, .delete, .patch, .options:
             try request.allow(QueryParams.signature)
             throw GatewayError(405, "Method Not Allowed")
         }
@@ -61,6 +84,7 @@ import Storage
         try request.allow(QueryParams.signature.union(fields.keys).union(["generation"]), ignoresUnknown: true)
         try request.allow(headers: ObjectHeaders.conditions)
         var response = try await service.media(of: object, for: request, if: request.objectPreconditions())
+        if request.isOfAmazon { response.headers = response.headers.withAmazonNames }
         guard response.status == 200 || response.status == 206 else { return response }
         for (param, name) in fields { if let value = request[param] { response.headers[name] = value } }
         return response
@@ -71,23 +95,47 @@ import Storage
         var change = change
         change.makeNoDownloadToken()
         let stored = try await service.store(
-            request.body, to: object, change, if: request.objectPreconditions(),
+            request.byteSource(), to: object, change, if: service.writeConditions(request, of: object),
             .init(request.http.headers))
-        return HTTPServerResponse(200, headers: Self.headers(stored))
+        return HTTPServerResponse(200, headers: stored.objectHeaders)
     }
 
     private var change: MetadataChange {
         MetadataChange(fields: request.http.headers.fields.map { ($0.name, $0.value) })
     }
 
-    private static func headers(_ stored: ObjectMetadata) -> HTTPHeaders {
-        var headers: HTTPHeaders = [
-            "x-goog-generation": "\(stored.generation)", "x-goog-metageneration": "\(stored.metageneration)",
-            "x-goog-hash": stored.hashes,
-        ]
-        if let tag = stored.entityTag { headers.add("ETag", tag.description) }
-        return headers
+    // MARK: - Sessions
+
+    private func startSession(_ object: Reference) async throws -> HTTPServerResponse {
+        try request.refuseValidators()
+        try request.allow(QueryParams.signature)
+        try request.allow(
+            headers: ObjectHeaders.conditions.union(["x-goog-resumable", "x-goog-hash", ObjectHeaders.custom]))
+        guard try await request.body.read(atMost: 1).isEmpty else {
+            throw GatewayError.badRequest("x-goog-resumable starts an upload: the request has no body.")
+        }
+        var change = change
+        change.makeNoDownloadToken()
+        try change.take(.init(request.http.headers))
+        let upload = try await service.transfers.upload(
+            size: request.length("x-upload-content-length"), to: object, change, if: request.objectPreconditions())
+        guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
+        let place = "\(request.base)/\(bucket.escaped)/\(name.escaped)?upload_id=\(id)"
+        return HTTPServerResponse(201, headers: ["Location": place, "X-GUploader-UploadID": id])
     }
+
+    private func continueSession(_ id: String) async throws -> HTTPServerResponse {
+        try request.refuseValidators()
+        try request.allow(["upload_id"])
+        try request.allow(headers: ["x-goog-hash"])
+        let uploads = CloudUploads(service: service, request: request, bucket: bucket) { stored in
+            HTTPServerResponse(200, headers: stored.objectHeaders)
+        }
+        let response = try await uploads.continueSession(with: id, of: name)
+        return request.http.method == .delete && response.status == 499 ? HTTPServerResponse(204) : response
+    }
+
+    // MARK: - Copies
 
     /// The metadata goes along, or is replaced as a whole.
     private func copy(_ source: Reference, _ object: Reference) async throws -> HTTPServerResponse {
@@ -95,21 +143,32 @@ import Storage
         guard directive == "COPY" || directive == "REPLACE" else {
             throw GatewayError.badRequest("x-goog-metadata-directive is COPY or REPLACE, not \(directive).")
         }
-        if request.header("x-goog-hash") != nil {
-            throw GatewayError(501, "The header x-goog-hash is not served here.")
+        if let name = ObjectHeaders.bytes.union(["x-goog-hash"]).sorted().first(where: { request.header($0) != nil }) {
+            throw GatewayError(501, "The header \(name) is not served here.")
         }
         guard try await request.body.read(atMost: 1).isEmpty else {
             throw GatewayError.badRequest("A copy takes its bytes from its source; the body must be empty.")
         }
         let stored = try await service.copy(
-            source, if: request.copySourcePreconditions(), to: object, directive == "COPY" ? nil : change,
-            if: request.objectPreconditions())
-        let text = """
-            <?xml version='1.0' encoding='UTF-8'?><CopyObjectResult><LastModified>\(stored.updated.rfc3339)\
-            </LastModified><ETag>\(stored.entityTag?.description ?? "")</ETag></CopyObjectResult>
-            """
-        var headers = Self.headers(stored)
-        headers["Content-Type"] = "application/xml; charset=utf-8"
-        return HTTPServerResponse(200, headers: headers, body: .bytes(Array(text.utf8)))
+            source, if: service.sourceConditions(request, of: source), to: object,
+            directive == "COPY" ? nil : change, if: service.writeConditions(request, of: object))
+        let result = XMLElement(
+            "CopyObjectResult",
+            [
+                XMLElement("LastModified", stored.updated.rfc3339),
+                XMLElement("ETag", stored.entityTag?.description ?? ""),
+            ])
+        return .xml(result.document(), headers: stored.objectHeaders)
+    }
+}
+
+extension ObjectMetadata {
+    /// Of an answer to a write.
+    var objectHeaders: HTTPHeaders {
+        var headers: HTTPHeaders = [
+            "x-goog-generation": "\(generation)", "x-goog-metageneration": "\(metageneration)", "x-goog-hash": hashes,
+        ]
+        if let tag = entityTag { headers.add("ETag", tag.description) }
+        return headers
     }
 }

@@ -141,6 +141,12 @@ private struct FormFields {
 }
 
 extension MetadataChange {
+    /// Whether a header, or the field of a form, is about metadata.
+    static func takes(_ name: String) -> Bool {
+        let change = MetadataChange(fields: [(name, "x")])
+        return change != MetadataChange()
+    }
+
     /// The metadata that headers, or the fields of a form, name.
     init(fields: [(name: String, value: String)]) {
         self.init()
@@ -150,7 +156,10 @@ extension MetadataChange {
             case "content-type": content[.contentType] = value
             case "cache-control": content[.cacheControl] = value
             case "content-disposition": content[.contentDisposition] = value
-            case "content-encoding": content[.contentEncoding] = value
+            case "content-encoding":
+                // The bytes are stored without it.
+                let codings = value.split(separator: ",").map(trimmed).filter { !isSameName($0, "aws-chunked") }
+                if !codings.isEmpty || value.isEmpty { content[.contentEncoding] = codings.joined(separator: ",") }
             case "content-language": content[.contentLanguage] = value
             case let other where other.hasPrefix(ObjectHeaders.custom):
                 entries[String(other.dropFirst(ObjectHeaders.custom.count))] = .some(value)

@@ -9,8 +9,14 @@ enum ObjectHeaders {
     static let conditions: Set = ["x-goog-if-generation-match", "x-goog-if-metageneration-match"]
     static let copy: Set = [
         "x-goog-copy-source", "x-goog-copy-source-generation", "x-goog-copy-source-if-generation-match",
-        "x-goog-copy-source-if-metageneration-match", "x-goog-metadata-directive",
+        "x-goog-copy-source-if-metageneration-match", "x-goog-copy-source-if-match",
+        "x-goog-copy-source-if-none-match", "x-goog-copy-source-if-modified-since",
+        "x-goog-copy-source-if-unmodified-since", "x-goog-metadata-directive",
     ]
+    /// Of a body with bytes, as clients of Amazon S3 send it.
+    static let bytes = BodyChecksums.amazonHeaders.union(["x-amz-decoded-content-length", "x-amz-trailer"])
+    /// Of a part that is copied.
+    static let partCopy = copy.subtracting(["x-goog-metadata-directive"]).union(["x-amz-copy-source-range"])
     static let put: Set = conditions.union(copy).union(["x-goog-hash"])
     static let custom = "x-goog-meta-"
 
@@ -22,6 +28,8 @@ enum ObjectHeaders {
         "x-goog-project-id", "x-goog-request-params", "x-goog-request-reason", "x-goog-security-token",
         "x-goog-signature", "x-goog-user-project", "x-goog-visibilities", "x-amz-content-sha256", "x-amz-date",
         "x-amz-security-token", "x-amz-user-agent",
+        // They ask for checksums in answers, or say which one the request has.
+        "x-amz-checksum-mode", "x-amz-sdk-checksum-algorithm",
     ]
     /// Values that change nothing.
     fileprivate static let harmlessValues: [String: Set<String>] = [
@@ -29,7 +37,7 @@ enum ObjectHeaders {
         "x-goog-storage-class": ["standard"],
     ]
     /// Checksums that are not compared.
-    fileprivate static let checksums: Set = ["content-digest", "digest", "repr-digest", "x-amz-trailer"]
+    fileprivate static let checksums: Set = ["content-digest", "digest", "repr-digest"]
     /// Conditions that are about reading.
     fileprivate static let validators: Set = [
         "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
@@ -42,8 +50,10 @@ enum ObjectHeaders {
     ]
 
     /// Whether the header is a checksum that is not compared.
-    static func isAboutBytes(_ name: String) -> Bool {
-        checksums.contains(name) || name.hasPrefix("x-amz-checksum-")
+    static func isAboutBytes(_ name: String) -> Bool { checksums.contains(name) || isAmazonChecksum(name) }
+
+    fileprivate static func isAmazonChecksum(_ name: String) -> Bool {
+        name.hasPrefix("x-amz-checksum-") || name == "x-amz-trailer"
     }
 
     /// Whether the header would have a meaning for the part of a body.
@@ -68,7 +78,8 @@ enum ObjectHeaders {
         let lower = name.lowercased()
         guard lower.hasPrefix("x-goog-") || lower.hasPrefix("x-amz-"), !served.contains(lower) else { return }
         // The body would be in a coding of its own.
-        let isCoded = lower.hasSuffix("content-sha256") && value.hasPrefix("STREAMING-")
+        let isCoded =
+            lower.hasSuffix("content-sha256") && value.hasPrefix("STREAMING-") && !served.isSuperset(of: bytes)
         if harmless.contains(lower), !isCoded { return }
         if harmlessValues[lower]?.contains(value.lowercased()) == true { return }
         if lower.hasPrefix(custom), served.contains(custom) { return }
@@ -92,12 +103,14 @@ extension GatewayRequest {
             guard isCondition && !isObjectURL || !isRead && isUnserved(name, field.value, api) else { continue }
             throw GatewayError(501, "The header \(field.name) is not served here.")
         }
-        if !isRead, isObjectURL { try checkCoding() }
+        if !isRead, isObjectURL { try checkCoding(api) }
     }
 
     /// Of a write.
     @Loop private func isUnserved(_ name: String, _ value: String, _ api: any GatewayAPI) -> Bool {
-        switch name {
+        // It refuses by itself what a request does not take.
+        let isObjectURL = api is ObjectAPI
+        return switch name {
         case "content-range": !api.takesRange
         case "x-goog-hash": !api.takesObject
         case "x-http-method-override":
@@ -105,9 +118,10 @@ extension GatewayRequest {
         // A part of the body that comes after its bytes is not read.
         case "trailer": http.headers.list("Trailer").contains { ObjectHeaders.isAboutBytes($0.lowercased()) }
         default:
-            ObjectHeaders.isAboutBytes(name) || ObjectHeaders.validators.contains(name)
+            !isObjectURL && ObjectHeaders.isAmazonChecksum(name) || ObjectHeaders.checksums.contains(name)
+                || !isObjectURL && ObjectHeaders.validators.contains(name)
                 || name.hasPrefix("x-goog-upload-") && name != "x-goog-upload-protocol" && !api.takesUploadHeaders
-                || !(api is ObjectAPI) && ObjectHeaders.isProperty(name, value)
+                || !isObjectURL && ObjectHeaders.isProperty(name, value)
         }
     }
 
@@ -119,10 +133,10 @@ extension GatewayRequest {
     }
 
     /// At its own URL an object is stored with the coding that the header names, as the bytes have it already.
-    private func checkCoding() throws(GatewayError) {
-        guard http.headers.list("Content-Encoding").contains(where: { $0.lowercased() == "aws-chunked" }) else {
-            return
-        }
+    @Loop private func checkCoding(_ api: any GatewayAPI) throws(GatewayError) {
+        guard http.headers.list("Content-Encoding").contains(where: { $0.lowercased() == "aws-chunked" }),
+            !(api.takesAmazonChunks && isChunkedByAmazon)
+        else { return }
         throw GatewayError(501, "A body with the Content-Encoding aws-chunked is not served here.")
     }
 
@@ -131,6 +145,13 @@ extension GatewayRequest {
         Preconditions(
             generation: try length("x-goog-if-generation-match"),
             metageneration: try length("x-goog-if-metageneration-match"), named: try integer("generation"))
+    }
+
+    /// Whether the request begins a resumable upload.
+    func startsSession() throws(GatewayError) -> Bool {
+        guard let text = header("x-goog-resumable") else { return false }
+        guard text.lowercased() == "start" else { throw .badRequest("x-goog-resumable is start, not \(text).") }
+        return true
     }
 
     /// Those of the object that it is copied from.
@@ -147,6 +168,9 @@ extension GatewayRequest {
         let parts = text.drop { $0 == "/" }.split(separator: "/", maxSplits: 1).map { percentDecoded($0) }
         guard parts.count == 2, let bucket = parts[0], let name = parts[1] else {
             throw GatewayError.badRequest("x-goog-copy-source is no BUCKET/NAME: \(text)")
+        }
+        guard !text.contains("?") else {
+            throw GatewayError(501, "x-goog-copy-source is not served here with a version: \(text)")
         }
         return try Reference(bucket: bucket, object: name)
     }

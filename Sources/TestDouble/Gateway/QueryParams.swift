@@ -82,7 +82,7 @@ enum QueryParams {
     fileprivate static let known: Set = subresources.union(flags).union(object).union(source).union(list).union(upload)
         .union(copy).union(firebaseTokens).union(responseHeaders.keys).union([
             "callback", "destinationKmsKeyName", "filter", "kmsKeyName", "matchGlob", "restoreToken", "rewriteToken",
-            "project", "token",
+            "project", "token", "encoding-type", "fetch-owner",
         ])
 }
 

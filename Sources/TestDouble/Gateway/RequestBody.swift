@@ -52,7 +52,9 @@ extension GatewayRequest {
 
 extension HTTPRequestBody.Failure {
     var gatewayError: GatewayError {
-        if case .refused(let flaw) = self { return GatewayError(status, flaw) }
+        if case .refused(let flaw) = self {
+            return GatewayError(status, code: flaw.hasPrefix("BadDigest") ? "BadDigest" : "InvalidRequest", flaw)
+        }
         return GatewayError(status, "The body cannot be read: \(self).")
     }
 }

@@ -3,14 +3,13 @@ import HTTPText
 import Platform
 
 // Clients of Google compress the bodies of requests, and send methods that proxies might refuse, and long queries, as the
-// body of a POST. The APIs see what is meant. At an object's own URL a coding is that of the object.
+// body of a POST. The APIs see what is meant. Of the XML API a coding is that of the object.
 extension GatewayRequest {
     private static let mostFormBytes = 64 << 10
 
     /// Throws 501 for a method or a coding that is not served.
     @Loop func decoded() async throws -> GatewayRequest {
-        guard !Gateway.isObjectURL(path) else { return self }
-        return try await unpacked().overridden()
+        try await unpacked().overridden()
     }
 
     @Loop private func unpacked() throws(GatewayError) -> GatewayRequest {

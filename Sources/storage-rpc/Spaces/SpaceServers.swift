@@ -69,7 +69,10 @@ import Transfers
 
     /// Ends the upload sessions that have expired, now and at least every hour.
     private func expireSessions() {
-        Loop.task { [transfers] in try? await transfers.expireSessions() }
+        Loop.task { [transfers, gateway] in
+            try? await transfers.expireSessions()
+            try? await gateway?.expireParts()
+        }
         let period = min(options.limits.transfers.uploadSessionSeconds, 3600)
         expiry = TimeSource.system.after(.seconds(period)) { [weak self] in self?.expireSessions() }
     }

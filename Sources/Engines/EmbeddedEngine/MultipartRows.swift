@@ -1,0 +1,161 @@
+import Database
+import Storage
+import TaskStore
+
+/// An upload whose client sends numbered parts in any order, and then says which of them are the object.
+package struct Multipart: Sendable {
+    package let id: String
+    package let reference: Reference
+    /// What the client has said of the object, as its dialect writes it.
+    package let metadata: String
+    package let began: Timestamp
+}
+
+/// A part that is stored.
+package struct MultipartPart: Sendable {
+    package let number: Int
+    /// In bytes.
+    package let size: Int64
+    package let md5: [UInt8]
+    package let crc32c: UInt32
+    package let stored: Timestamp
+    let file: Int64
+}
+
+/// How many uploads in parts there may be, and for how long.
+package struct MultipartBounds: Sendable {
+    package var uploads: Int
+    /// In seconds, from the beginning of an upload.
+    package var seconds: Int
+
+    package init(uploads: Int, seconds: Int) { (self.uploads, self.seconds) = (uploads, seconds) }
+
+    /// Uploads that began at this time or before have expired.
+    func expiry(at now: Timestamp) -> Int64 {
+        let (age, overflow) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000)
+        let (expiry, underflow) = now.microseconds.subtractingReportingOverflow(age)
+        return overflow || underflow ? .min : expiry
+    }
+}
+
+// The caller opens the transaction.
+extension Database {
+    func insert(_ upload: Multipart) throws {
+        try run(
+            """
+            INSERT INTO multiparts (id, bucket, name, metadata, began, used)
+            VALUES (:id, :bucket, :name, :metadata, :now, :now)
+            """,
+            upload.reference.key + [
+                "id": .text(upload.id), "metadata": .text(upload.metadata), "now": .integer(upload.began.microseconds),
+            ])
+    }
+
+    /// Nil for an unknown one, and for one of another object.
+    func multipart(_ id: String, of reference: Reference) throws -> Multipart? {
+        try first(
+            "SELECT \(Self.multipartColumns) FROM multiparts WHERE id = :id AND bucket = :bucket AND name = :name",
+            reference.key + ["id": .text(id)]
+        ) { try $0.multipart }
+    }
+
+    /// The uploads of a bucket by name and id, behind an upload.
+    func multiparts(in bucket: String, _ prefix: String, after last: (name: String, id: String), most: Int) throws
+        -> [Multipart]
+    {
+        var found: [Multipart] = []
+        try rows(
+            """
+            SELECT \(Self.multipartColumns) FROM multiparts WHERE bucket = :bucket
+            AND substr(name, 1, length(:prefix)) = :prefix AND (name, id) > (:name, :id)
+            ORDER BY name, id LIMIT :most
+            """,
+            [
+                "bucket": .text(bucket), "prefix": .blob(Array(prefix.utf8)), "name": .blob(Array(last.name.utf8)),
+                "id": .text(last.id), "most": .integer(Int64(most)),
+            ]
+        ) { found.append(try $0.multipart) }
+        return found
+    }
+
+    /// The parts of an upload with greater numbers, in their order.
+    func parts(of id: String, after number: Int, most: Int) throws -> [MultipartPart] {
+        var found: [MultipartPart] = []
+        try rows(
+            """
+            SELECT number, size, md5, crc32c, stored, file FROM parts
+            WHERE multipart = :id AND number > :number ORDER BY number LIMIT :most
+            """, ["id": .text(id), "number": .integer(Int64(number)), "most": .integer(Int64(most))]
+        ) { found.append(try $0.part) }
+        return found
+    }
+
+    /// Stores a part, whose file is synced. Returns the file of the part that it replaces.
+    func put(_ part: MultipartPart, of upload: Multipart) throws -> Int64? {
+        let key: Values = ["id": .text(upload.id), "number": .integer(Int64(part.number))]
+        let old = try first("SELECT file FROM parts WHERE multipart = :id AND number = :number", key) {
+            try $0.integer("file")
+        }
+        try run(
+            """
+            INSERT OR REPLACE INTO parts (multipart, number, file, size, md5, crc32c, stored)
+            VALUES (:id, :number, :file, :size, :md5, :crc32c, :stored)
+            """,
+            key + [
+                "file": .integer(part.file), "size": .integer(part.size), "md5": .blob(part.md5),
+                "crc32c": .integer(Int64(part.crc32c)), "stored": .integer(part.stored.microseconds),
+            ])
+        try run(
+            "UPDATE multiparts SET used = :used WHERE id = :id",
+            ["used": .integer(part.stored.microseconds), "id": .text(upload.id)])
+        try setState(.stored, of: part.file)
+        if let old { try setState(.garbage, of: old) }
+        return old
+    }
+
+    /// Removes an upload. Returns its files, which must stay until the transaction is durable.
+    func removeMultipart(_ id: String) throws -> [Int64] {
+        var files: [Int64] = []
+        let values: Values = ["id": .text(id)]
+        try rows("SELECT file FROM parts WHERE multipart = :id", values) { files.append(try $0.integer("file")) }
+        for file in files { try setState(.garbage, of: file) }
+        try run("DELETE FROM parts WHERE multipart = :id", values)
+        try run("DELETE FROM multiparts WHERE id = :id", values)
+        return files
+    }
+
+    /// The uploads by their last use, the longest idle one first.
+    func multipartsByUse() throws -> [(id: String, began: Int64)] {
+        var found: [(String, Int64)] = []
+        try rows("SELECT id, began FROM multiparts ORDER BY used, id") {
+            found.append((try $0.text("id"), try $0.integer("began")))
+        }
+        return found
+    }
+
+    private static let multipartColumns = "id, bucket, name, metadata, began"
+
+    private func setState(_ state: ObjectSchema.FileState, of file: Int64) throws {
+        try run("UPDATE files SET state = :state WHERE id = :id", ["state": state.value, "id": .integer(file)])
+    }
+}
+
+extension Row {
+    fileprivate var multipart: Multipart {
+        get throws {
+            let name = String(decoding: try blob("name"), as: UTF8.self)
+            return Multipart(
+                id: try text("id"), reference: try Reference(bucket: text("bucket"), object: name),
+                metadata: try text("metadata"), began: Timestamp(microseconds: try integer("began")))
+        }
+    }
+
+    fileprivate var part: MultipartPart {
+        get throws {
+            MultipartPart(
+                number: Int(try integer("number")), size: try integer("size"), md5: try blob("md5"),
+                crc32c: UInt32(truncatingIfNeeded: try integer("crc32c")),
+                stored: Timestamp(microseconds: try integer("stored")), file: try integer("file"))
+        }
+    }
+}

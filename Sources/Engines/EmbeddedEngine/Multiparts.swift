@@ -1,0 +1,280 @@
+import Checksums
+import LocalFiles
+import Platform
+import Roots
+import Storage
+import Synchronization
+
+/// Uploads in parts.
+///
+/// A part is a file and a row, which are durable when it is acknowledged: it survives the process. Nothing but these
+/// functions sees it, and it belongs to the upload until that is complete, aborted or expired. The object is an upload like
+/// any other, whose bytes are those of the parts.
+package struct Multiparts: Sendable {
+    private let backend: EmbeddedBackend
+    private let uses: UsedUploads
+
+    init(_ backend: EmbeddedBackend, _ uses: UsedUploads) { (self.backend, self.uses) = (backend, uses) }
+
+    /// Begins an upload. Beyond the bounds the longest idle one goes; throws `quotaExceeded` where none is idle.
+    package func begin(
+        _ reference: Reference, metadata: String, within bounds: MultipartBounds
+    ) async throws(StorageError) -> Multipart {
+        let upload = Multipart(
+            id: backend.random.uuid(), reference: reference, metadata: metadata, began: backend.time.now())
+        let used = uses.ids
+        let garbage = try await backend.store.write { database in
+            let (expiry, all) = (bounds.expiry(at: upload.began), try database.multipartsByUse())
+            let expired = all.filter { $0.began <= expiry && !used.contains($0.id) }.map(\.id)
+            let idle = all.filter { $0.began > expiry && !used.contains($0.id) }.map(\.id)
+            let excess = max(0, all.count - expired.count + 1 - bounds.uploads)
+            guard excess <= idle.count else {
+                throw StorageError(
+                    .quotaExceeded, "There are \(bounds.uploads) uploads in parts (--max-upload-sessions)."
+                ).with(\.httpStatus, 503)
+            }
+            let files = try (expired + idle.prefix(excess)).flatMap { try database.removeMultipart($0) }
+            try database.insert(upload)
+            return files
+        }
+        remove(garbage)
+        return upload
+    }
+
+    /// Removes the uploads that began too long ago.
+    package func expire(_ bounds: MultipartBounds) async throws(StorageError) {
+        let (expiry, used) = (bounds.expiry(at: backend.time.now()), uses.ids)
+        let isExpired = { @Sendable (id: String, began: Int64) in began <= expiry && !used.contains(id) }
+        let isAny = try await backend.store.read { try $0.multipartsByUse().contains(where: isExpired) }
+        guard isAny else { return }
+        remove(
+            try await backend.store.write(mayUseReserve: true) { database in
+                try database.multipartsByUse().filter(isExpired).flatMap { try database.removeMultipart($0.id) }
+            })
+    }
+
+    /// Nil for an unknown one, one of another object, and one that has expired.
+    package func upload(
+        _ id: String, of reference: Reference, within bounds: MultipartBounds
+    ) async throws(StorageError) -> Multipart? {
+        let found = try await backend.store.read { try $0.multipart(id, of: reference) }
+        guard let found, found.began.microseconds > bounds.expiry(at: backend.time.now()) else { return nil }
+        return found
+    }
+
+    /// The uploads of a bucket whose objects have the prefix, by name and id, behind one of them.
+    package func list(
+        in bucket: String, _ prefix: String, after last: (name: String, id: String), most: Int
+    ) async throws(StorageError) -> [Multipart] {
+        try await backend.store.read { try $0.multiparts(in: bucket, prefix, after: last, most: most) }
+    }
+
+    /// The parts with greater numbers, in their order.
+    package func parts(
+        of upload: Multipart, after number: Int = 0, most: Int = .max
+    ) async throws(StorageError) -> [MultipartPart] {
+        try await backend.store.read { try $0.parts(of: upload.id, after: number, most: most) }
+    }
+
+    /// False where it is not there any more.
+    @discardableResult package func remove(_ upload: Multipart) async throws(StorageError) -> Bool {
+        let files = try await backend.store.write(mayUseReserve: true) { database -> [Int64]? in
+            guard try database.multipart(upload.id, of: upload.reference) != nil else { return nil }
+            return try database.removeMultipart(upload.id)
+        }
+        remove(files ?? [])
+        return files != nil
+    }
+
+    /// The upload stays while `body` runs, unless its client aborts it. Nil where another use is
+    /// `alone`, or this one must be and is not.
+    @Loop package func using<Answer>(
+        _ upload: Multipart, alone: Bool = false, _ body: @Loop () async throws -> Answer
+    ) async throws -> Answer? {
+        guard uses.begin(upload.id, alone: alone) else { return nil }
+        defer { uses.end(upload.id) }
+        return try await body()
+    }
+
+    /// A file for the bytes of a part.
+    package func makePart() async throws(StorageError) -> PartFile {
+        while true {
+            let number = try await withCheckedContinuation { waiter in
+                backend.reserved.take { waiter.resume(returning: $0) }
+            }.get()
+            if let file = await backend.files.run({ [backend] in backend.objectFiles.empty(number) }) {
+                return PartFile(number, file, backend)
+            }
+            // Somebody else has removed or replaced it.
+            backend.reserved.forget()
+        }
+    }
+
+    /// Makes a part of the bytes that the file has. Nil where the upload is not there any more; then the file is gone.
+    package func store(
+        _ file: PartFile, as number: Int, of upload: Multipart
+    ) async throws(StorageError) -> MultipartPart? {
+        let part = MultipartPart(
+            number: number, size: file.size, md5: file.checksum.md5, crc32c: file.checksum.crc32c,
+            stored: backend.time.now(), file: file.number)
+        let replaced: Int64??
+        do throws(StorageError) {
+            try await file.sync()
+            replaced = try await backend.store.write { database -> Int64?? in
+                guard try database.multipart(upload.id, of: upload.reference) != nil else { return nil }
+                return .some(try database.put(part, of: upload))
+            }
+        } catch {
+            file.discard()
+            throw error
+        }
+        guard let replaced else {
+            file.discard()
+            return nil
+        }
+        if let replaced { remove([replaced]) }
+        return part
+    }
+
+    /// The bytes of the parts, one after the other. Reading fails once a part is replaced or removed.
+    package func bytes(of parts: [MultipartPart]) throws(StorageError) -> IncomingBytes.Piece {
+        var starts: [Int64] = []
+        var size: Int64 = 0
+        for part in parts {
+            starts.append(size)
+            size = size.addingSaturated(part.size)
+        }
+        let reader = PartReader(parts, starts, backend.objectFiles)
+        return IncomingBytes.Piece(0..<size) { buffer, offset throws(StorageError) in
+            try reader.fill(buffer, at: offset)
+        }
+    }
+
+    private func remove(_ files: [Int64]) { for file in files { backend.remove(file) } }
+}
+
+/// The uploads that answer their clients right now: they do not expire, and do not go for others.
+final class UsedUploads: Sendable {
+    private let counts = Mutex<[String: Int]>([:])
+    private static let alone = Int.max
+
+    var ids: Set<String> { counts.withLock { Set($0.keys) } }
+
+    func begin(_ id: String, alone: Bool) -> Bool {
+        counts.withLock { counts in
+            let count = counts[id] ?? 0
+            guard count != Self.alone, !alone || count == 0 else { return false }
+            counts[id] = alone ? Self.alone : count + 1
+            return true
+        }
+    }
+
+    func end(_ id: String) {
+        counts.withLock { counts in
+            guard let count = counts[id], count > 1, count != Self.alone else { return counts[id] = nil }
+            counts[id] = count - 1
+        }
+    }
+}
+
+/// The file of a part whose bytes arrive. One write at a time.
+package final class PartFile: Sendable {
+    let number: Int64
+    private let file: OpenFile
+    private let backend: EmbeddedBackend
+    private let state = Mutex(State())
+
+    private struct State {
+        var size: Int64 = 0
+        var checksum = Checksum()
+    }
+
+    init(_ number: Int64, _ file: OpenFile, _ backend: EmbeddedBackend) {
+        (self.number, self.file, self.backend) = (number, file, backend)
+    }
+
+    /// In bytes.
+    package var size: Int64 { state.withLock { $0.size } }
+    var checksum: Checksum { state.withLock { $0.checksum } }
+    package var md5: [UInt8] { checksum.md5 }
+    package var crc32c: UInt32 { checksum.crc32c }
+
+    /// Writes the next bytes.
+    package func append(_ bytes: [UInt8]) async throws(StorageError) {
+        try await writing { [self] () throws(SystemError) in
+            try file.write(bytes, at: state.withLock { $0.size })
+            state.withLock { state in
+                bytes.withUnsafeBytes { bytes in
+                    state.checksum.updateCRC(bytes)
+                    state.checksum.updateMD5(bytes)
+                }
+                state.size += Int64(bytes.count)
+            }
+        }
+    }
+
+    /// Removes the file.
+    package func discard() { backend.remove(number) }
+
+    fileprivate func sync() async throws(StorageError) {
+        try await writing { [file] () throws(SystemError) in try file.sync() }
+    }
+
+    private func writing(_ body: @escaping @Sendable () throws(SystemError) -> Void) async throws(StorageError) {
+        let path = backend.objectFiles.path(of: number)
+        try await backend.files.run { Result { () throws(StorageError) in try storing(path, body) } }.get()
+    }
+}
+
+/// Reads the files of parts one after the other, of which one is open.
+private final class PartReader: Sendable {
+    private let parts: [MultipartPart]
+    private let starts: [Int64]
+    private let files: ObjectFiles
+    private let open = Mutex<Open?>(nil)
+
+    private struct Open {
+        let index: Int
+        let file: OpenFile
+    }
+
+    init(_ parts: [MultipartPart], _ starts: [Int64], _ files: ObjectFiles) {
+        (self.parts, self.starts, self.files) = (parts, starts, files)
+    }
+
+    func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
+        var filled = 0
+        var index = index(at: offset)
+        while filled < buffer.count {
+            guard index < parts.count else { throw Self.gone }
+            let place = offset + Int64(filled) - starts[index]
+            let count = Int(min(Int64(buffer.count - filled), parts[index].size - place))
+            if count > 0 {
+                let target = UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<filled + count])
+                guard (try? file(at: index).read(into: target, at: place)) == count else { throw Self.gone }
+                filled += count
+            }
+            index += 1
+        }
+    }
+
+    /// The last part that begins there or before.
+    private func index(at offset: Int64) -> Int {
+        var (low, high) = (0, starts.count)
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if starts[middle] <= offset { low = middle } else { high = middle }
+        }
+        return low
+    }
+
+    private func file(at index: Int) throws(SystemError) -> OpenFile {
+        if let open = open.withLock({ $0 }), open.index == index { return open.file }
+        let file = try files.open(parts[index].file, [])
+        open.withLock { $0 = Open(index: index, file: file) }
+        return file
+    }
+
+    private static let gone = StorageError(.unknown, "A part of the upload is not there any more, or is damaged.")
+        .with(\.httpStatus, 503)
+}

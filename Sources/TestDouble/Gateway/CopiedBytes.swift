@@ -1,0 +1,59 @@
+import EmbeddedEngine
+import HTTPServer
+import HTTPText
+import Platform
+import Storage
+
+/// Bytes of an object that become a part of another.
+@Loop final class CopiedBytes: ByteSource {
+    private let piece: IncomingBytes.Piece
+    private let engine: EmbeddedBackend
+    private var rest: Range<Int64>
+
+    /// - Parameter range: within the piece.
+    init(_ piece: IncomingBytes.Piece, _ range: Range<Int64>, _ engine: EmbeddedBackend) {
+        (self.piece, self.engine) = (piece, engine)
+        rest = range
+    }
+
+    func read(atMost limit: Int) async throws -> [UInt8] {
+        let (offset, count) = (rest.lowerBound, Int(min(Int64(limit), Int64(rest.count))))
+        guard count > 0 else { return [] }
+        rest = offset + Int64(count)..<rest.upperBound
+        return try await engine.files.run { [piece] in
+            Result { () throws(StorageError) in
+                var bytes = [UInt8](repeating: 0, count: count)
+                let filled = bytes.withUnsafeMutableBytes { buffer in
+                    Result { () throws(StorageError) in try piece.fill(buffer, at: offset) }
+                }
+                try filled.get()
+                return bytes
+            }
+        }.get()
+    }
+}
+
+extension ObjectParts {
+    /// Of the object that a part is copied from, or those of its range that the request names.
+    func copiedBytes(of source: Reference) async throws -> CopiedBytes {
+        guard try await request.body.read(atMost: 1).isEmpty else {
+            throw GatewayError.badRequest("A copy takes its bytes from its source; the body must be empty.")
+        }
+        let conditions = try await service.sourceConditions(request, of: source)
+        try await service.admit(.getData, source)
+        let (piece, objects) = try await service.engine.bytes(of: [source])
+        try conditions.check(objects[0].version, at: source)
+        return CopiedBytes(piece, try range(within: piece.range), service.engine)
+    }
+
+    /// Such as `bytes=0-99`. Throws 400 for one that is not within the object.
+    private func range(within all: Range<Int64>) throws(GatewayError) -> Range<Int64> {
+        guard let text = request.header("x-amz-copy-source-range") else { return all }
+        let ends =
+            text.hasPrefix("bytes=") ? text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false) : []
+        guard ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]), first <= last,
+            last < all.upperBound
+        else { throw .badRequest("x-amz-copy-source-range is no range of the source: \(text)") }
+        return first..<last + 1
+    }
+}

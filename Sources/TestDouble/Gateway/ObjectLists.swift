@@ -1,0 +1,168 @@
+import EmbeddedEngine
+import HTTPServer
+import HTTPText
+import Platform
+import Storage
+
+/// Lists of `/BUCKET`: objects in both versions, and uploads in parts.
+@Loop struct ObjectLists {
+    private static let common: Set = ["prefix", "delimiter", "encoding-type", "max-keys", "list-type"]
+
+    let service: GatewayService
+    let request: GatewayRequest
+    let bucket: String
+
+    func answer() async throws -> HTTPServerResponse {
+        try request.refuseValidators()
+        try request.allow(headers: [])
+        let root = try Reference(bucket: bucket, path: "")
+        if request.has("uploads") { return try await uploads(root) }
+        let isSecond = try isSecondVersion
+        try request.allow(
+            Self.common.union(QueryParams.signature).union(
+                isSecond ? ["continuation-token", "start-after", "fetch-owner"] : ["marker"]))
+        let text = try ListText(request)
+        try await service.admit(.list, root)
+        let most = try most("max-keys")
+        var query = ObjectQuery(bucket: bucket)
+        (query.prefix, query.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
+        query.after = request[isSecond ? "start-after" : "marker"] ?? ""
+        (query.maxResults, query.pageToken) = (max(most, 1), request["continuation-token"])
+        let page = most == 0 ? ObjectQuery.Page() : try await service.engine.list(query)
+        return .xml(
+            XMLElement(
+                "ListBucketResult",
+                try head(query, most, text) + (isSecond ? second(page, text) : first(page, text)) + entries(page, text)
+            ).document())
+    }
+
+    private var isSecondVersion: Bool {
+        get throws(GatewayError) {
+            switch request["list-type"] {
+            case nil where !request.has("list-type"), "1": return false
+            case "2": return true
+            default: throw .badRequest("list-type is 1 or 2.")
+            }
+        }
+    }
+
+    /// At most 1000, as with Google.
+    private func most(_ param: String) throws(GatewayError) -> Int {
+        Int(min(try request.integer(param) ?? 1000, 1000))
+    }
+
+    private func head(_ query: ObjectQuery, _ most: Int, _ text: ListText) throws(GatewayError) -> [XMLElement] {
+        [XMLElement("Name", bucket), XMLElement("Prefix", try text(query.prefix))]
+            + (query.delimiter.isEmpty ? [] : [XMLElement("Delimiter", try text(query.delimiter))])
+            + text.encoding + [XMLElement("MaxKeys", "\(most)")]
+    }
+
+    private func first(_ page: ObjectQuery.Page, _ text: ListText) throws(GatewayError) -> [XMLElement] {
+        var elements = [
+            XMLElement("Marker", try text(request["marker"] ?? "")),
+            XMLElement("IsTruncated", "\(page.pageToken != nil)"),
+        ]
+        if page.pageToken != nil, let last = page.last { elements.append(XMLElement("NextMarker", try text(last))) }
+        return elements
+    }
+
+    private func second(_ page: ObjectQuery.Page, _ text: ListText) throws(GatewayError) -> [XMLElement] {
+        var elements = [
+            XMLElement("KeyCount", "\(page.objects.count + page.prefixes.count)"),
+            XMLElement("IsTruncated", "\(page.pageToken != nil)"),
+        ]
+        if let after = request["start-after"] { elements.append(XMLElement("StartAfter", try text(after))) }
+        if let token = request["continuation-token"] { elements.append(XMLElement("ContinuationToken", token)) }
+        if let token = page.pageToken { elements.append(XMLElement("NextContinuationToken", token)) }
+        return elements
+    }
+
+    private func entries(_ page: ObjectQuery.Page, _ text: ListText) throws(GatewayError) -> [XMLElement] {
+        let objects = try page.objects.map { object throws(GatewayError) in
+            XMLElement(
+                "Contents",
+                [
+                    XMLElement("Key", try text(object.reference.object)),
+                    XMLElement("Generation", "\(object.generation)"),
+                    XMLElement("MetaGeneration", "\(object.metageneration)"),
+                    XMLElement("LastModified", object.updated.rfc3339),
+                    XMLElement("ETag", object.entityTag?.description ?? ""), XMLElement("Size", "\(object.size)"),
+                    XMLElement("StorageClass", "STANDARD"),
+                ])
+        }
+        return try objects
+            + page.prefixes.map { prefix throws(GatewayError) in
+                XMLElement("CommonPrefixes", [XMLElement("Prefix", try text(prefix))])
+            }
+    }
+
+    // MARK: - Uploads in parts
+
+    private func uploads(_ root: Reference) async throws -> HTTPServerResponse {
+        try request.allow(
+            QueryParams.signature.union([
+                "uploads", "prefix", "encoding-type", "max-uploads", "key-marker", "upload-id-marker",
+            ]))
+        let text = try ListText(request)
+        try await service.admit(.list, root)
+        let most = try most("max-uploads")
+        let (key, id) = (request["key-marker"] ?? "", request["upload-id-marker"] ?? "")
+        // Without an id the list begins behind all uploads of the name.
+        let marker = (name: key, id: id.isEmpty && !key.isEmpty ? "~" : id)
+        try await service.engine.multiparts.expire(service.multipartBounds)
+        let found = try await service.engine.multiparts.list(
+            in: bucket, request["prefix"] ?? "", after: marker, most: most + 1)
+        let page = found.prefix(most)
+        var elements = [
+            XMLElement("Bucket", bucket), XMLElement("KeyMarker", try text(key)), XMLElement("UploadIdMarker", id),
+            XMLElement("Prefix", try text(request["prefix"] ?? "")), XMLElement("MaxUploads", "\(most)"),
+            XMLElement("IsTruncated", "\(most > 0 && found.count > most)"),
+        ]
+        if found.count > most, let last = page.last {
+            elements.append(XMLElement("NextKeyMarker", try text(last.reference.object)))
+            elements.append(XMLElement("NextUploadIdMarker", last.id))
+        }
+        for upload in page {
+            elements.append(
+                XMLElement(
+                    "Upload",
+                    [
+                        XMLElement("Key", try text(upload.reference.object)), XMLElement("UploadId", upload.id),
+                        XMLElement("StorageClass", "STANDARD"), XMLElement("Initiated", upload.began.rfc3339),
+                    ]))
+        }
+        return .xml(XMLElement("ListMultipartUploadsResult", elements + text.encoding).document())
+    }
+}
+
+extension ObjectQuery.Page {
+    /// The last entry, an object or a prefix.
+    fileprivate var last: String? {
+        [objects.last?.reference.object, prefixes.last].compactMap { $0 }
+            .max { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+}
+
+/// Names as a list has them: percent-encoded where the client asks for it.
+struct ListText {
+    private let isEncoded: Bool
+
+    init(_ request: GatewayRequest) throws(GatewayError) {
+        let encoding = request["encoding-type"]
+        guard encoding == nil || encoding == "url" else {
+            throw .badRequest("encoding-type is url, not \(encoding ?? "").")
+        }
+        isEncoded = encoding != nil
+    }
+
+    var encoding: [XMLElement] { isEncoded ? [XMLElement("EncodingType", "url")] : [] }
+
+    /// Throws 400 for a text that XML cannot hold.
+    func callAsFunction(_ text: String) throws(GatewayError) -> String {
+        if isEncoded { return text.escaped.replacing("%2F", with: "/") }
+        guard text.unicodeScalars.allSatisfy(XMLElement.isAllowed) else {
+            throw .badRequest("A name has a character that XML cannot hold: ask with encoding-type=url.")
+        }
+        return text
+    }
+}

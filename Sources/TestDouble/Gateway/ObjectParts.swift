@@ -1,0 +1,284 @@
+import EmbeddedEngine
+import HTTPServer
+import HTTPText
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// Uploads in parts at `/BUCKET/NAME`: start, parts in any order, and the end, which makes them an object or drops them.
+@Loop struct ObjectParts {
+    private static let numbers: ClosedRange<Int64> = 1...10_000
+    /// In bytes: of a part, and of one that is not the last.
+    private static let largest: Int64 = 5 << 30
+    private static let smallest: Int64 = 5 << 20
+    /// In bytes: the list of parts at the end.
+    private static let mostXML = 4 << 20
+    private static let block = 1 << 20
+
+    let service: GatewayService
+    let request: GatewayRequest
+    let object: Reference
+
+    private var multiparts: Multiparts { service.engine.multiparts }
+
+    /// Of a request with `uploads` or `uploadId`.
+    func answer() async throws -> HTTPServerResponse {
+        if request.has("uploads") {
+            guard request.http.method == .post else { throw GatewayError(405, "Method Not Allowed") }
+            return try await start()
+        }
+        let id = request["uploadId"] ?? ""
+        guard let upload = try await multiparts.upload(id, of: object, within: service.multipartBounds) else {
+            throw GatewayError.noSuchUpload
+        }
+        try checkRepetitions(of: upload)
+        switch request.http.method {
+        case .put: return try await put(upload)
+        case .post: return try await complete(upload)
+        case .delete: return try await abort(upload)
+        case .get, .head: return try await list(upload)
+        case .patch, .options: throw GatewayError(405, "Method Not Allowed")
+        }
+    }
+
+    private func allow(_ params: Set<String>, headers: Set<String> = []) throws(GatewayError) {
+        try request.allow(QueryParams.signature.union(params))
+        try request.allow(headers: headers.union([ObjectHeaders.custom]))
+    }
+
+    /// Python's client repeats the metadata of the start in all requests. Throws 400 for other metadata.
+    private func checkRepetitions(of upload: Multipart) throws(GatewayError) {
+        for field in request.http.headers.fields where field.name.lowercased().hasPrefix(ObjectHeaders.custom) {
+            guard upload.fields.contains(where: { isSameName($0.name, field.name) && $0.value == field.value }) else {
+                throw .badRequest("\(field.name) is not what the start of the upload has said.")
+            }
+        }
+    }
+
+    private func start() async throws -> HTTPServerResponse {
+        try request.refuseValidators()
+        // The client says how it computes the checksums of the parts: each of them says it, too.
+        try allow(["uploads"], headers: ["x-amz-checksum-algorithm"])
+        guard try await request.body.read(atMost: 1).isEmpty else {
+            throw GatewayError.badRequest("The start of an upload in parts has no body.")
+        }
+        let fields = request.http.headers.fields.filter { MetadataChange.takes($0.name) }
+        try MetadataChange(fields: fields.map { ($0.name, $0.value) }).check()
+        try await service.admit(.open, object)
+        let metadata = JSON.array(fields.map { .array([.string($0.name), .string($0.value)]) }).text
+        let upload = try await multiparts.begin(object, metadata: metadata, within: service.multipartBounds)
+        return .xml(
+            XMLElement(
+                "InitiateMultipartUploadResult",
+                [
+                    XMLElement("Bucket", object.bucket), XMLElement("Key", object.object),
+                    XMLElement("UploadId", upload.id),
+                ]
+            ).document())
+    }
+
+    // MARK: - Parts
+
+    private func put(_ upload: Multipart) async throws -> HTTPServerResponse {
+        try request.refuseValidators()
+        let copied = try request.copySource()
+        try allow(
+            ["partNumber", "uploadId"],
+            headers: copied == nil ? ObjectHeaders.bytes.union(["x-goog-hash"]) : ObjectHeaders.partCopy)
+        guard let number = try request.integer("partNumber"), Self.numbers.contains(number) else {
+            throw GatewayError.badRequest("partNumber is 1 to \(Self.numbers.upperBound).")
+        }
+        let source: any ByteSource
+        if let copied {
+            source = try await copiedBytes(of: copied)
+        } else {
+            try request.checkHasLength()
+            source = try request.byteSource()
+        }
+        let expected = try IncomingBytes.Expected(request.http.headers)
+        let answer = try await multiparts.using(upload) {
+            try await service.admit(.send, object)
+            let file = try await multiparts.makePart()
+            do {
+                try await receive(source, into: file)
+                try expected.check(file.md5, file.crc32c, of: object)
+            } catch {
+                file.discard()
+                throw error
+            }
+            guard let part = try await multiparts.store(file, as: Int(number), of: upload) else {
+                throw GatewayError.noSuchUpload
+            }
+            let headers: HTTPHeaders = [
+                "ETag": part.entityTag, "x-goog-hash": "crc32c=\(part.crc32c.base64),md5=\(part.md5.base64)",
+            ]
+            guard copied != nil else { return HTTPServerResponse(200, headers: headers) }
+            let result = XMLElement(
+                "CopyPartResult",
+                [XMLElement("LastModified", part.stored.rfc3339), XMLElement("ETag", part.entityTag)])
+            return .xml(result.document(), headers: headers)
+        }
+        return try answer ?? busy()
+    }
+
+    private func receive(_ source: any ByteSource, into file: PartFile) async throws {
+        var (bytes, count): ([UInt8], Int64) = ([], 0)
+        while case let more = try await source.read(atMost: 256 << 10), !more.isEmpty {
+            count += Int64(more.count)
+            guard count <= Self.largest else {
+                throw GatewayError(400, code: "EntityTooLarge", "A part has at most \(Self.largest) bytes.")
+            }
+            bytes += more
+            guard bytes.count >= Self.block else { continue }
+            try await file.append(exchange(&bytes, with: []))
+        }
+        try await file.append(bytes)
+    }
+
+    private func busy() throws -> HTTPServerResponse {
+        throw GatewayError(409, code: "OperationAborted", "Another request uses or completes the upload.")
+    }
+
+    // MARK: - The end
+
+    private func complete(_ upload: Multipart) async throws -> HTTPServerResponse {
+        try allow(["uploadId"], headers: ObjectHeaders.conditions)
+        let wanted = try await wantedParts()
+        let conditions = try await service.writeConditions(request, of: object)
+        let answer = try await multiparts.using(upload, alone: true) {
+            // Another request may have ended it while this one waited.
+            guard try await multiparts.upload(upload.id, of: object, within: service.multipartBounds) != nil else {
+                throw GatewayError.noSuchUpload
+            }
+            let parts = try Self.parts(wanted, of: try await multiparts.parts(of: upload))
+            var change = MetadataChange(fields: upload.fields)
+            change.makeNoDownloadToken()
+            let stored = try await service.store(
+                multiparts.bytes(of: parts), at: object, change, if: conditions)
+            // The object is there; an upload that cannot be removed now expires.
+            _ = try? await multiparts.remove(upload)
+            return stored
+        }
+        guard let stored = answer else { return try busy() }
+        let place = "\(request.base)/\(object.bucket.escaped)/\(object.object.escaped)"
+        return .xml(
+            XMLElement(
+                "CompleteMultipartUploadResult",
+                [
+                    XMLElement("Location", place), XMLElement("Bucket", object.bucket),
+                    XMLElement("Key", object.object), XMLElement("ETag", stored.entityTag?.description ?? ""),
+                ]
+            ).document(), headers: stored.objectHeaders)
+    }
+
+    private struct WantedPart {
+        let number: Int
+        /// Without quotes.
+        let tag: String
+        let crc32c: UInt32?
+    }
+
+    /// Those that the body names, in the order of their numbers.
+    private func wantedParts() async throws -> [WantedPart] {
+        let root = try await request.xmlBody("CompleteMultipartUpload", atMost: Self.mostXML)
+        var parts: [WantedPart] = []
+        for child in root.children {
+            guard child.name == "Part" else {
+                throw GatewayError(501, "The element \(child.name.prefix(200)) of \(root.name) is not served here.")
+            }
+            let members = try child.members(["PartNumber", "ETag", "ChecksumCRC32C"])
+            guard let number = members["PartNumber"].flatMap({ Int64(digits: $0) }), Self.numbers.contains(number),
+                let tag = members["ETag"]
+            else { throw GatewayError.malformedXML("a part has no number or no ETag") }
+            if let last = parts.last, last.number >= number {
+                throw GatewayError(
+                    400, code: "InvalidPartOrder", "The parts must be in the order of their numbers, each once.")
+            }
+            parts.append(
+                WantedPart(
+                    number: Int(number), tag: tag.filter { $0 != "\"" }.lowercased(),
+                    crc32c: try members["ChecksumCRC32C"].map(BodyChecksums.crc32c)))
+        }
+        guard !parts.isEmpty else { throw GatewayError.malformedXML("it names no parts") }
+        return parts
+    }
+
+    private static func parts(_ wanted: [WantedPart], of stored: [MultipartPart]) throws(GatewayError)
+        -> [MultipartPart]
+    {
+        let byNumber = Dictionary(stored.map { ($0.number, $0) }) { $1 }
+        var parts: [MultipartPart] = []
+        for part in wanted {
+            guard let found = byNumber[part.number], found.md5.hexadecimal == part.tag,
+                part.crc32c ?? found.crc32c == found.crc32c
+            else {
+                throw GatewayError(
+                    400, code: "InvalidPart", "The part \(part.number) is not there, or has another ETag or checksum.")
+            }
+            parts.append(found)
+        }
+        guard let small = parts.dropLast().first(where: { $0.size < smallest }) else { return parts }
+        throw GatewayError(
+            400, code: "EntityTooSmall",
+            "The part \(small.number) has \(small.size) bytes: all but the last have at least \(smallest).")
+    }
+
+    private func abort(_ upload: Multipart) async throws -> HTTPServerResponse {
+        try request.refuseValidators()
+        try allow(["uploadId"])
+        let isThere = try await multiparts.using(upload) { try await multiparts.remove(upload) }
+        guard let isThere else { return try busy() }
+        guard isThere else { throw GatewayError.noSuchUpload }
+        return HTTPServerResponse(204)
+    }
+
+    private func list(_ upload: Multipart) async throws -> HTTPServerResponse {
+        try request.refuseValidators()
+        try allow(["uploadId", "max-parts", "part-number-marker", "encoding-type"])
+        let text = try ListText(request)
+        let most = Int(min(try request.integer("max-parts") ?? 1000, 1000))
+        let marker = try request.integer("part-number-marker") ?? 0
+        let found = try await multiparts.parts(of: upload, after: Int(marker), most: most + 1)
+        let page = found.prefix(most)
+        let elements =
+            [
+                XMLElement("Bucket", object.bucket), XMLElement("Key", try text(object.object)),
+                XMLElement("UploadId", upload.id), XMLElement("StorageClass", "STANDARD"),
+                XMLElement("PartNumberMarker", "\(marker)"),
+                XMLElement("NextPartNumberMarker", "\(page.last.map { Int64($0.number) } ?? marker)"),
+                XMLElement("MaxParts", "\(most)"), XMLElement("IsTruncated", "\(most > 0 && found.count > most)"),
+            ] + text.encoding
+        let parts = page.map { part in
+            XMLElement(
+                "Part",
+                [
+                    XMLElement("PartNumber", "\(part.number)"), XMLElement("LastModified", part.stored.rfc3339),
+                    XMLElement("ETag", part.entityTag), XMLElement("Size", "\(part.size)"),
+                ])
+        }
+        return .xml(XMLElement("ListPartsResult", elements + parts).document())
+    }
+}
+
+extension MultipartPart {
+    /// Quoted.
+    fileprivate var entityTag: String { "\"\(md5.hexadecimal)\"" }
+}
+
+extension Multipart {
+    /// The headers of its start that are about the object.
+    fileprivate var fields: [(name: String, value: String)] {
+        (JSON(wire: Array(metadata.utf8))?.array ?? []).compactMap { field in
+            guard let name = field.array?.first?.string, let value = field.array?.last?.string else { return nil }
+            return (name, value)
+        }
+    }
+}
+
+extension GatewayService {
+    /// As those of upload sessions.
+    var multipartBounds: MultipartBounds {
+        MultipartBounds(uploads: transfers.limits.uploadSessions, seconds: transfers.limits.uploadSessionSeconds)
+    }
+}
