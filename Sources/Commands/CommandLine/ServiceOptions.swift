@@ -25,6 +25,8 @@ package struct ServiceOptions {
     package var http: String?
     /// Where the SDKs of Firebase and Google are answered, as `ADDRESS:PORT`.
     package var gateway: String?
+    /// The buckets that are there from the beginning; others have to be made. Nil where a bucket comes into being by being named.
+    package var buckets: Set<String>?
     /// Names that requests to it may have, besides those of the loopback.
     package var hosts: [String] = []
     /// Origins of web pages that may use it, besides those of the loopback.
@@ -61,7 +63,7 @@ package struct ServiceOptions {
     package var mayBeAnother = false
 
     /// A service of the root for one client on stdio, without anything of its own.
-    var isPlain: Bool { listensBesides && gateway == nil && trace == nil && tasks == .pause }
+    var isPlain: Bool { listensBesides && gateway == nil && buckets == nil && trace == nil && tasks == .pause }
 
     /// It serves one client on stdio, and listens on the socket of its root, so that nobody has to wait for the root.
     package var listensBesides: Bool { !listens && !harness && engine == .embedded }
@@ -98,6 +100,9 @@ package struct ServiceOptions {
         }
         if engine != .embedded, gateway != nil {
             throw UsageError(message: "--gateway is for --engine embedded; try --help")
+        }
+        if engine != .embedded, buckets != nil {
+            throw UsageError(message: "--buckets is for --engine embedded; try --help")
         }
         for (flag, names) in [("--allow-host", hosts), ("--allow-origin", origins)]
         where !names.isEmpty && gateway == nil && !harness {

@@ -85,6 +85,7 @@ import Transfers
         }
         change.makeNoDownloadToken()
         try change.take(.init(request.http.headers))
+        try await service.engine.checkBucket(of: object)
         let upload = try await service.transfers.upload(
             size: request.length("x-upload-content-length"), to: object, change, if: request.preconditions())
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }

@@ -91,6 +91,7 @@ import Transfers
         guard Set(sizes).count < 2 else { throw GatewayError.badRequest("The upload has two lengths: \(sizes).") }
         let size = sizes.first
         try change.take(.init(request.http.headers))
+        try await service.engine.checkBucket(of: object)
         let upload = try await service.transfers.upload(size: size, to: object, change)
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
         let place = "/v0/b/\(bucket.escaped)/o?name=\(object.object.escaped)"

@@ -30,7 +30,10 @@ struct GatewayRequest {
             guard item.rawValue == nil || item.value != nil else {
                 throw .badRequest("The value of \(name) is not UTF-8.")
             }
-            if let other = params.updateValue(item.value, forKey: name), other != item.value {
+            // Each has a meaning of its own.
+            if name == "permissions" {
+                params[name] = item.value
+            } else if let other = params.updateValue(item.value, forKey: name), other != item.value {
                 throw .badRequest("The param \(name) has two values.")
             }
         }
@@ -117,11 +120,13 @@ struct GatewayRequest {
 
 extension Preconditions {
     /// Those of reading. Throws 412 where one that must match does not, and 304 where one must not.
-    func checkReading(_ object: ObjectMetadata) throws {
+    func checkReading(_ object: ObjectMetadata) throws { try checkReading(object.version, at: object.reference) }
+
+    func checkReading(_ version: ObjectVersion, at reference: Reference) throws {
         var matching = self
         (matching.notGeneration, matching.notMetageneration) = (nil, nil)
-        try matching.check(object.version, at: object.reference)
-        if notGeneration == object.generation || notMetageneration == object.metageneration {
+        try matching.check(version, at: reference)
+        if notGeneration == version.generation || notMetageneration == version.metageneration {
             throw GatewayError(304, "Not Modified")
         }
     }
@@ -132,6 +137,8 @@ struct GatewayError: Error {
     var status: Int
     var message: String
     var headers: HTTPHeaders = [:]
+    /// The bucket that the request needs.
+    var missingBucket: String?
     /// The connection closes without an answer.
     var dropsConnection = false
 
@@ -147,7 +154,11 @@ struct GatewayError: Error {
     }
 
     init(_ error: StorageError) {
-        self.init(error.httpStatus ?? Self.status(of: error), error.message)
+        let isAboutBucket = error.code == .bucketNotFound && error.httpStatus == nil
+        self.init(
+            error.httpStatus ?? Self.status(of: error),
+            isAboutBucket ? "The specified bucket does not exist." : error.message)
+        if isAboutBucket { missingBucket = error.bucket ?? "" }
         dropsConnection = error.answerIsLost == true
     }
 

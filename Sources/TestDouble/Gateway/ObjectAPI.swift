@@ -28,6 +28,17 @@ import Storage
     }
 
     func answer() async throws -> HTTPServerResponse {
+        do { return try await found() } catch let error as StorageError where error.code == .bucketNotFound {
+            let text = """
+                <?xml version='1.0' encoding='UTF-8'?><Error><Code>NoSuchBucket</Code>\
+                <Message>The specified bucket does not exist.</Message></Error>
+                """
+            return HTTPServerResponse(
+                404, headers: ["Content-Type": "application/xml; charset=UTF-8"], body: .bytes(Array(text.utf8)))
+        }
+    }
+
+    private func found() async throws -> HTTPServerResponse {
         if name.isEmpty {
             try request.allow([])
             guard request.http.method == .post else { throw GatewayError.noRoute(request) }
@@ -68,7 +79,7 @@ import Storage
 
     private func put(_ object: Reference) async throws -> HTTPServerResponse {
         try request.checkHasLength()
-        var change = change
+        var change = try change
         change.makeNoDownloadToken()
         let stored = try await service.store(
             request.body, to: object, change, if: request.objectPreconditions(),
@@ -77,8 +88,10 @@ import Storage
     }
 
     private var change: MetadataChange {
-        MetadataChange(fields: request.http.headers.fields.map { ($0.name, $0.value) })
+        get throws(GatewayError) { try MetadataChange(fields: fields) }
     }
+
+    private var fields: [(name: String, value: String)] { request.http.headers.fields.map { ($0.name, $0.value) } }
 
     private static func headers(_ stored: ObjectMetadata) -> HTTPHeaders {
         var headers: HTTPHeaders = [
@@ -101,8 +114,11 @@ import Storage
         guard try await request.body.read(atMost: 1).isEmpty else {
             throw GatewayError.badRequest("A copy takes its bytes from its source; the body must be empty.")
         }
+        var kept = MetadataChange()
+        kept.kept = try KeptChange(fields: fields)
+        let change = try directive == "REPLACE" ? change : kept.kept.isEmpty ? nil : kept
         let stored = try await service.copy(
-            source, if: request.copySourcePreconditions(), to: object, directive == "COPY" ? nil : change,
+            source, if: request.copySourcePreconditions(), to: object, change,
             if: request.objectPreconditions())
         let text = """
             <?xml version='1.0' encoding='UTF-8'?><CopyObjectResult><LastModified>\(stored.updated.rfc3339)\

@@ -11,7 +11,11 @@ enum ObjectHeaders {
         "x-goog-copy-source", "x-goog-copy-source-generation", "x-goog-copy-source-if-generation-match",
         "x-goog-copy-source-if-metageneration-match", "x-goog-metadata-directive",
     ]
-    static let put: Set = conditions.union(copy).union(["x-goog-hash"])
+    static let customTime = "x-goog-custom-time"
+    static let storageClass = "x-goog-storage-class"
+    /// Properties of an object besides its metadata.
+    static let kept: Set = [customTime, storageClass]
+    static let put: Set = conditions.union(copy).union(kept).union(["x-goog-hash"])
     static let custom = "x-goog-meta-"
 
     /// They identify a client, or sign a request.
