@@ -12,7 +12,7 @@ import Testing
 
     @Test(
         arguments: [
-            "/storage/v1/projects/p/hmacKeys", "/storage/v2/b/x/o/y", "/upload/x/y", "/download/x/y", "/resumable/x/y",
+            "/storage/v1/projects/p/x", "/storage/v2/b/x/o/y", "/upload/x/y", "/download/x/y", "/resumable/x/y",
             "/batch/x/y", "/batch", "/upload/storage/v1/b/x/o/y", "/storage", "/upload", "/internal/x", "/v0/x",
         ])
     func `A path in the space of an API is no object of a bucket`(path: String) async throws {

@@ -82,9 +82,12 @@ private let place: GatewayPlace = onLoop {
                     expect(
                         Checksum(of: bytes).md5 == object.md5,
                         "the MD5 of \(reference.url) is that of its bytes")
+                    var release = MetadataChange()
+                    (release.kept.temporaryHold, release.kept.eventBasedHold) = (.some(nil), .some(nil))
+                    _ = try await engine.updateMetadata(of: reference, release, if: Preconditions(), for: caller)
                     try await engine.delete(reference, if: Preconditions(), for: caller)
                 }
-                _ = try await engine.removeBucket(bucket)
+                _ = try await engine.removeBucket(bucket, if: Preconditions())
             }
         } catch { fail("what is stored cannot be read: \(error)") }
         await transfers.cancelAll()

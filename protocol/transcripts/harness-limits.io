@@ -4,7 +4,7 @@
 >> {"jsonrpc": "2.0", "id": 1, "method": "harness/space", "params": {"buckets": ["photos"], "quota": 100}}
 << {"jsonrpc": "2.0", "id": 1, "result": {"space": "space-1", "socket": "<string>", "isNew": true}}
 >> {"jsonrpc": "2.0", "id": 2, "method": "reference/list", "params": {"reference": "gs://films"}}
-<< {"jsonrpc": "2.0", "id": 2, "error": {"code": -13011, "message": "There is no bucket \"films\" in this space.", "data": {"name": "bucketNotFound", "bucket": "films", "object": "", "retryable": false}}}
+<< {"jsonrpc": "2.0", "id": 2, "error": {"code": -13011, "message": "Bucket films does not exist.", "data": {"name": "bucketNotFound", "bucket": "films", "object": "", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 3, "method": "harness/seed", "params": {"generate": {"reference": "gs://photos/{n}", "count": 3, "size": 40}}}
 << {"jsonrpc": "2.0", "id": 3, "error": {"code": -13013, "message": "This space has a quota of 100 bytes.", "data": {"name": "quotaExceeded", "bucket": "photos", "object": "2", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 4, "method": "reference/listAll", "params": {"reference": "gs://photos"}}

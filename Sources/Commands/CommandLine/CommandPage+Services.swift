@@ -31,6 +31,16 @@ extension CommandPage {
             }
             options.service.origins.append(origin)
         },
+        Flag("--buckets", nil, "NAMES", "a,b: only these are there, and those made since") { options, line in
+            let text = try line.value("names with commas between")
+            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            for name in names {
+                do throws(StorageError) { _ = try Reference(bucket: name, path: "") } catch {
+                    throw UsageError(message: "--buckets needs names such as a,b, not \"\(text)\"")
+                }
+            }
+            options.service.buckets = Set(names)
+        },
         Flag("--harness", "tests may change faults and time; protocol/harness.md", \.service.harness),
     ]
 

@@ -28,6 +28,8 @@ package struct ServiceOptions {
     /// How its address is printed to stdout: for the command `gateway`, whose root goes with the process unless one is
     /// named. Nil: to stderr.
     package var announcement: Announcement?
+    /// The buckets that are there from the beginning; others have to be made. Nil where a bucket comes into being by being named.
+    package var buckets: Set<String>?
     /// Names that requests to it may have, besides those of the loopback.
     package var hosts: [String] = []
     /// Origins of web pages that may use it, besides those of the loopback.
@@ -64,7 +66,7 @@ package struct ServiceOptions {
     package var mayBeAnother = false
 
     /// A service of the root for one client on stdio, without anything of its own.
-    var isPlain: Bool { listensBesides && gateway == nil && trace == nil && tasks == .pause }
+    var isPlain: Bool { listensBesides && gateway == nil && buckets == nil && trace == nil && tasks == .pause }
 
     /// It serves one client on stdio, and listens on the socket of its root, so that nobody has to wait for the root.
     package var listensBesides: Bool { !listens && !harness && engine == .embedded }
@@ -102,6 +104,9 @@ package struct ServiceOptions {
         let word = announcement == nil ? "--gateway" : "gateway"
         if engine != .embedded, gateway != nil {
             throw UsageError(message: "\(word) is for --engine embedded; try --help")
+        }
+        if engine != .embedded, buckets != nil {
+            throw UsageError(message: "--buckets is for --engine embedded; try --help")
         }
         for (flag, names) in [("--allow-host", hosts), ("--allow-origin", origins)]
         where !names.isEmpty && gateway == nil && !harness {

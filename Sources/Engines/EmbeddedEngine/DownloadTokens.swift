@@ -35,12 +35,16 @@ extension Database {
 
 extension EmbeddedBackend {
     func downloadTokens(of reference: Reference) async throws(StorageError) -> [String] {
-        try await store.read { try $0.downloadTokens(of: reference) }
+        try await store.read { [buckets] in
+            try buckets.check(reference, in: $0)
+            return try $0.downloadTokens(of: reference)
+        }
     }
 
     /// Returns the new token. All earlier tokens become invalid.
     func replaceDownloadTokens(of reference: Reference) async throws(StorageError) -> String {
-        try await changing { [time, random] in
+        try await changing { [time, random, buckets] in
+            try buckets.check(reference, in: $0)
             let token = random.uuid()
             return (token, try $0.settingDownloadTokens(of: reference, [token], at: time.now()).1)
         }
@@ -56,7 +60,7 @@ extension EmbeddedBackend {
                     throw StorageError.objectNotFound(reference)
                 }
             }
-        } catch  where error.code == .objectNotFound {
+        } catch  where [.objectNotFound, .bucketNotFound].contains(error.code) {
             return nil
         }
     }
@@ -65,7 +69,7 @@ extension EmbeddedBackend {
     package func isOpen(_ reference: Reference, to token: String) async throws(StorageError) -> Bool {
         do throws(StorageError) {
             return try await opens(token, reference, downloadTokens(of: reference), at: time.now())
-        } catch  where error.code == .objectNotFound {
+        } catch  where [.objectNotFound, .bucketNotFound].contains(error.code) {
             return false
         }
     }

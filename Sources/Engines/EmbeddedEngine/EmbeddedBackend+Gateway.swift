@@ -51,7 +51,8 @@ extension EmbeddedBackend {
 
     /// Adds a download token.
     package func addDownloadToken(to reference: Reference) async throws(StorageError) -> ObjectMetadata {
-        try await changing { [time, random] database in
+        try await changing { [time, random, buckets] database in
+            try buckets.check(reference, in: database)
             let tokens = try database.downloadTokens(of: reference) + [random.uuid()]
             return try database.settingDownloadTokens(of: reference, tokens, at: time.now())
         }
@@ -59,7 +60,8 @@ extension EmbeddedBackend {
 
     /// The object with a download token, which is made if there is none.
     package func withDownloadToken(_ reference: Reference) async throws(StorageError) -> ObjectMetadata {
-        try await changing { [time, random] database in
+        try await changing { [time, random, buckets] database in
+            try buckets.check(reference, in: database)
             guard try database.downloadTokens(of: reference).isEmpty else {
                 return (try database.metadata(of: reference), [])
             }
@@ -71,7 +73,8 @@ extension EmbeddedBackend {
     package func removeDownloadToken(
         _ token: String, of reference: Reference
     ) async throws(StorageError) -> ObjectMetadata {
-        try await changing { [time, random] database in
+        try await changing { [time, random, buckets] database in
+            try buckets.check(reference, in: database)
             let tokens = try database.downloadTokens(of: reference)
             let left = tokens.filter { $0 != token }
             guard left.count < tokens.count else { return (try database.metadata(of: reference), []) }
@@ -127,41 +130,5 @@ extension EmbeddedBackend {
         return try await files.run {
             Result { () throws(StorageError) in try opened.has(piece) }
         }.get()
-    }
-
-    // MARK: - Buckets
-
-    /// The buckets that have had an object, or were made.
-    package func buckets(most: Int = .max) async throws(StorageError) -> [String] {
-        try await store.read { database in
-            var names: [String] = []
-            try database.rows("SELECT name FROM buckets ORDER BY CAST(name AS BLOB)") { row in
-                guard names.count < most else { throw StorageError.tooManyBuckets(most) }
-                names.append(try row.text("name"))
-            }
-            return names
-        }
-    }
-
-    /// False where it is there.
-    package func makeBucket(_ name: String) async throws(StorageError) -> Bool {
-        try await store.write { database in
-            guard try database.bucket(named: name) == nil else { return false }
-            try database.run("INSERT INTO buckets (name) VALUES (:name)", ["name": .text(name)])
-            return true
-        }
-    }
-
-    /// False where it has objects.
-    package func removeBucket(_ name: String) async throws(StorageError) -> Bool {
-        try await store.write { database in
-            guard let bucket = try database.bucket(named: name) else { return true }
-            let isUsed = try database.first(
-                "SELECT 1 AS used FROM objects WHERE bucket = :bucket LIMIT 1", ["bucket": .integer(bucket)]
-            ) { try $0.integer("used") }
-            guard isUsed == nil else { return false }
-            try database.run("DELETE FROM buckets WHERE id = :bucket", ["bucket": .integer(bucket)])
-            return true
-        }
     }
 }

@@ -11,8 +11,9 @@ import TaskStore
 extension EmbeddedBackend {
     /// Stores small objects in one transaction. Replaced ones go.
     package func putAll(_ uploads: [Upload]) async throws(StorageError) {
-        let garbage = try await changing { [time, random, allowed] database in
+        let garbage = try await changing { [time, random, allowed, buckets] database in
             let stored = try uploads.map { upload in
+                try buckets.check(upload.reference, in: database)
                 let bytes: [UInt8]
                 switch upload.source {
                 case .data(let data): bytes = data

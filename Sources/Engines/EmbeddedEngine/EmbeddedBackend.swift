@@ -37,6 +37,7 @@ package final class EmbeddedBackend: Backend {
     let time: TimeSource
     let random: RandomSource
     let complain: @Sendable (String) -> Void
+    let buckets: BucketRule
     /// Copy whole files, and therefore do not share threads with shorter work. As above, some may hang.
     let downloading = WorkerThreads("downloads", limit: 24)
 
@@ -62,15 +63,23 @@ package final class EmbeddedBackend: Backend {
     }
 
     /// Calls `complain` with a sentence for damage that does not prevent the use of the root.
+    ///
+    /// - Parameter buckets: those that are there from the beginning; others have to be made. Nil where a bucket comes into
+    ///   being by being named.
     package init(
         _ root: StorageRoot, time: TimeSource, random: RandomSource = .secure, allowed: FileAccessPolicy = .everywhere,
+        buckets: Set<String>? = nil,
         complain: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(StorageRoot.OpenError) {
         (self.allowed, self.time, self.random, self.complain) = (allowed, time, random, complain)
+        let rule = BucketRule(named: buckets)
+        self.buckets = rule
         let (objectFiles, taskFiles) = (try ObjectFiles(in: root), TaskFiles(in: root))
         self.objectFiles = objectFiles
         store = RootDatabase(root) { () throws(StorageError) in
-            try Self.openAndSweep(objectFiles, taskFiles, complain: complain)
+            let database = try Self.openAndSweep(objectFiles, taskFiles, complain: complain)
+            try rule.apply(to: database, at: time.now())
+            return database
         }
         tasks = DatabaseTaskStore(taskFiles, store, place: Self.place, threads: files)
         reserved = ReservedFiles(objectFiles, store, on: files)
@@ -121,13 +130,17 @@ package final class EmbeddedBackend: Backend {
     package func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }
 
     package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
-        try await store.read { try $0.metadata(of: reference) }
+        try await store.read { [buckets] in
+            try buckets.check(reference, in: $0)
+            return try $0.metadata(of: reference)
+        }
     }
 
     package func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
-        try await changing { [time] in
+        try await changing { [time, buckets] in
+            try buckets.check(reference, in: $0)
             try $0.check(conditions, at: reference)
             let object = try $0.update(reference, change, at: time.now())
             return (object, [ObjectChange(.updated, object)])
@@ -150,7 +163,8 @@ package final class EmbeddedBackend: Backend {
     package func delete(
         _ reference: Reference, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) {
-        let garbage = try await changing(mayUseReserve: true) {
+        let garbage = try await changing(mayUseReserve: true) { [buckets] in
+            try buckets.check(reference, in: $0)
             try $0.check(conditions, at: reference)
             let (garbage, change) = try $0.delete(reference)
             return (garbage, [change])
@@ -161,7 +175,10 @@ package final class EmbeddedBackend: Backend {
     package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         var token: PageToken?
         if let pageToken = query.pageToken { token = try PageToken(pageToken, of: query.reference) }
-        return try await store.read { [token] in try $0.list(query, after: token) }
+        return try await store.read { [token, buckets] in
+            try buckets.check(query.reference, in: $0)
+            return try $0.list(query, after: token)
+        }
     }
 
     package func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String] {

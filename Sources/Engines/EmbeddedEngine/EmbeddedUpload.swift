@@ -47,7 +47,7 @@ final class EmbeddedUpload: TransferSession {
             let attempt = PendingAnswer(waiter, aborted: .aborted)
             current.withLock { $0 = attempt }
             self.replacesNewer.withLock { $0 = replacesNewer }
-            if replacesNewer, upload.preconditions.isEmpty {
+            if replacesNewer, upload.preconditions.isEmpty, backend.buckets.named == nil {
                 begin(step, attempt)
             } else {
                 beginUnlessInVain(step, attempt)
@@ -71,6 +71,7 @@ final class EmbeddedUpload: TransferSession {
         Loop.task { [self] in
             do throws(StorageError) {
                 let isInVain = try await backend.store.read { [self] database in
+                    try checkBuckets(database)
                     try database.check(upload.preconditions, at: upload.reference)
                     return try isSuperseded(database)
                 }
@@ -304,6 +305,7 @@ final class EmbeddedUpload: TransferSession {
         refused: @escaping @Sendable () -> Void = {}
     ) {
         backend.commit(for: upload.record?.id, here: here) { [self] database, token, now in
+            try checkBuckets(database)
             try database.check(upload.preconditions, at: upload.reference)
             guard try !isSuperseded(database) && attempt.mayCommit() else { return nil }
             return try put(database, token, now)
@@ -315,6 +317,12 @@ final class EmbeddedUpload: TransferSession {
             }
             refused()
         }
+    }
+
+    /// Throws `bucketNotFound` for the bucket of the object, or of the one that is copied.
+    private func checkBuckets(_ database: Database) throws {
+        try backend.buckets.check(upload.reference, in: database)
+        if let source = upload.source.copy?.request.reference { try backend.buckets.check(source, in: database) }
     }
 
     private func isSuperseded(_ database: Database) throws -> Bool {

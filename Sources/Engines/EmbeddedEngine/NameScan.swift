@@ -116,7 +116,10 @@ extension Database {
     /// A page as Google Cloud Storage has it. `root` is the bucket.
     func list(_ query: ObjectQuery, _ root: Reference, after token: PageToken?) throws -> ObjectQuery.Page {
         var page = ObjectQuery.Page()
-        guard let bucket = try bucket(named: query.bucket) else { return page }
+        guard let bucket = try bucket(named: query.bucket) else {
+            if try hasDeletedBucket(query.bucket) { throw StorageError.bucketNotFound(root) }
+            return page
+        }
         var scan = NameScan(prefix: Array(query.prefix.utf8), delimiter: Array(query.delimiter.utf8))
         (scan.start, scan.end) = (Array(query.start.utf8), Array(query.end.utf8))
         var last: [UInt8]?

@@ -36,6 +36,9 @@ extension EmbeddedBackend {
         let root = try Reference(bucket: query.bucket, path: "")
         var token: PageToken?
         if let pageToken = query.pageToken { token = try PageToken(pageToken, of: root, query.filter) }
-        return try await store.read { [token] database in try database.list(query, root, after: token) }
+        return try await store.read { [token, buckets] database in
+            try buckets.check(root, in: database)
+            return try database.list(query, root, after: token)
+        }
     }
 }

@@ -38,7 +38,8 @@ extension Database {
     func put(_ object: NewObject, token: String, at now: Timestamp) throws -> StoredObject {
         var settable = object.metadata
         let tokens = settable.takeDownloadTokens() ?? [token]
-        let bucket = try bucket(object.reference.bucket)
+        let (bucket, defaults) = try bucket(object.reference.bucket, at: now)
+        if let defaults { settable.kept = (settable.kept ?? KeptProperties()).filled(from: defaults) }
         let generation = try nextGeneration(now)
         let stored = ObjectMetadata(
             reference: object.reference, generation: generation, metageneration: 1, size: object.size,
@@ -56,6 +57,7 @@ extension Database {
         case .copy(let original): file = try shareBody(of: original, with: generation)
         }
         let old = try pieces(of: object.reference)
+        try old?.kept?.checkHolds(of: object.reference)
         let garbage = try old.flatMap { try remove($0) }
         try insert(stored, bucket, file)
         if var record = object.record {
@@ -91,6 +93,11 @@ extension Database {
 
     func update(_ reference: Reference, _ change: MetadataChange, at now: Timestamp) throws -> ObjectMetadata {
         var metadata = try metadata(of: reference)
+        let storageClass = metadata.storageClass
+        if let wanted = change.kept.storageClass, wanted != storageClass {
+            throw StorageError.invalidArgument(
+                "storageClass", "The storageClass of an object stays \(storageClass.rawValue) until it is rewritten.")
+        }
         try metadata.settable.apply(change)
         if let tokens = change.downloadTokens {
             metadata.downloadTokens = tokens
@@ -102,7 +109,7 @@ extension Database {
             "metageneration": .integer(metadata.metageneration), "updated": .integer(metadata.updated.microseconds),
             "downloadTokens": metadata.tokensValue,
         ]
-        try run(Self.change, values + .content(metadata.settable) + reference.key)
+        try run(Self.change, try values + .content(metadata.settable) + reference.key)
         try deleteCustom(of: metadata.generation)
         try insertCustom(metadata)
         return metadata
@@ -111,6 +118,7 @@ extension Database {
     /// Returns the file that is no longer needed.
     func delete(_ reference: Reference) throws -> (garbage: Int64?, change: ObjectChange) {
         guard let old = try pieces(of: reference) else { throw StorageError.objectNotFound(reference) }
+        try old.kept?.checkHolds(of: reference)
         try run("DELETE FROM objects WHERE \(Self.isObject)", reference.key)
         return (try remove(old), ObjectChange(.deleted, reference, old.version))
     }
@@ -205,7 +213,7 @@ extension Database {
             "md5": .blob(object.md5 ?? []), "crc32c": .integer(Int64(object.crc32c ?? 0)),
             "downloadTokens": object.tokensValue, "file": file,
         ]
-        try run(Self.insert, values + .content(object.settable))
+        try run(Self.insert, try values + .content(object.settable))
         try insertCustom(object)
     }
 
@@ -221,22 +229,11 @@ extension Database {
         try run("DELETE FROM customMetadata WHERE generation = :generation", ["generation": .integer(generation)])
     }
 
-    /// The number of a bucket that has had an object.
-    func bucket(named name: String) throws -> Int64? {
-        try first("SELECT id FROM buckets WHERE name = :name", ["name": .text(name)]) { try $0.integer("id") }
-    }
-
-    private func bucket(_ name: String) throws -> Int64 {
-        if let found = try bucket(named: name) { return found }
-        try run("INSERT INTO buckets (name) VALUES (:name)", ["name": .text(name)])
-        return lastInsertedRowID
-    }
-
     /// Returns the parts of an object in other tables.
     private func pieces(of reference: Reference) throws -> StoredParts? {
         try first(
-            "SELECT generation, metageneration, file FROM objects WHERE \(Self.isObject)", reference.key
-        ) { StoredParts(version: try $0.version, file: try $0.integerOrNil("file")) }
+            "SELECT generation, metageneration, file, kept FROM objects WHERE \(Self.isObject)", reference.key
+        ) { StoredParts(version: try $0.version, file: try $0.integerOrNil("file"), kept: try $0.kept) }
     }
 
     /// Deletes the parts, and returns the file, which must stay until the transaction is durable.
@@ -325,6 +322,7 @@ enum StoredBody: Sendable {
 struct StoredParts: Sendable {
     var version: ObjectVersion
     var file: Int64?
+    var kept: KeptProperties?
 
     var generation: Int64 { version.generation }
 }

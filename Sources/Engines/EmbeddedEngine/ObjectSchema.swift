@@ -58,6 +58,21 @@ enum ObjectSchema {
                 CREATE TABLE copies (
                     file INTEGER NOT NULL, generation INTEGER NOT NULL, PRIMARY KEY (file, generation)) WITHOUT ROWID;
                 """),
+        // `kept` is what is kept besides, as JSON: of an object, and of those that are stored in a bucket. A bucket in
+        // `deletedBuckets` is none until it is named again.
+        Migration(
+            version: 8,
+            sql: """
+                ALTER TABLE objects ADD COLUMN kept TEXT;
+                ALTER TABLE buckets ADD COLUMN timeCreated INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE buckets ADD COLUMN updated INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE buckets ADD COLUMN storageClassUpdated INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE buckets ADD COLUMN metageneration INTEGER NOT NULL DEFAULT 1;
+                ALTER TABLE buckets ADD COLUMN kept TEXT;
+                ALTER TABLE buckets ADD COLUMN properties TEXT;
+                ALTER TABLE buckets ADD COLUMN policy TEXT;
+                CREATE TABLE deletedBuckets (name TEXT PRIMARY KEY) WITHOUT ROWID;
+                """),
     ]
 
     /// Matches files that are marked as unwanted and that no object needs. One scan of the objects finds the few that

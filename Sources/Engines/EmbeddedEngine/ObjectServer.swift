@@ -146,10 +146,11 @@ extension OpenObject {
             "Cache-Control": content[.cacheControl] ?? "private, max-age=0", "X-Content-Type-Options": "nosniff",
             "Content-Security-Policy": "sandbox", "Access-Control-Allow-Origin": "*",
             "x-goog-generation": "\(metadata.generation)", "x-goog-metageneration": "\(metadata.metageneration)",
-            "x-goog-hash": metadata.hashes, "x-goog-storage-class": "STANDARD",
+            "x-goog-hash": metadata.hashes, "x-goog-storage-class": metadata.storageClass.rawValue,
             "x-goog-stored-content-encoding": content[.contentEncoding] ?? "identity",
             "x-goog-stored-content-length": "\(metadata.size)",
         ]
+        if let time = metadata.settable.kept?.customTime { headers.add("x-goog-custom-time", time.exactRFC3339) }
         if let encoding = content[.contentEncoding] { headers.add("Content-Encoding", encoding) }
         if let language = content[.contentLanguage] { headers.add("Content-Language", language) }
         for (key, value) in metadata.settable.custom {

@@ -143,6 +143,7 @@ extension EmbeddedBackend {
         missed: Int64? = nil, then finish: @escaping @Sendable (Result<OpenObject, StorageError>) -> Void
     ) {
         store.read { [self] database in
+            try buckets.check(reference, in: database)
             let metadata = try database.metadata(of: reference)
             try check(database, metadata)
             return try open(metadata, database.body(of: reference), missed: missed)

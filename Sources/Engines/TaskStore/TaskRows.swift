@@ -36,7 +36,7 @@ extension Database {
             "updated": .integer(stored?.updated.microseconds), "md5": .blob(stored?.md5),
             "crc32c": .integer(stored?.crc32c.map(Int64.init)),
         ]
-        try run(Self.keep, values + .content(settable))
+        try run(Self.keep, try values + .content(settable))
     }
 
     fileprivate static let failed = "failed"

@@ -25,6 +25,8 @@ extension Schema {
             Migration(version: 6, sql: "ALTER TABLE tasks ADD COLUMN folder TEXT;"),
             // What its client has named it.
             Migration(version: 7, sql: "ALTER TABLE tasks ADD COLUMN taskKey TEXT;"),
+            // What is kept with the object besides, as JSON.
+            Migration(version: 8, sql: "ALTER TABLE tasks ADD COLUMN kept TEXT;"),
         ])
 }
 
@@ -38,17 +40,26 @@ extension Row {
         get throws {
             var settable = SettableMetadata()
             for property in ContentProperty.allCases { settable.content[property] = try textOrNil(property.rawValue) }
+            settable.kept = try kept
             return settable
         }
+    }
+
+    /// Nil where there are none.
+    package var kept: KeptProperties? {
+        get throws { try textOrNil("kept").map(KeptProperties.init(text:)) }
     }
 }
 
 extension Columns {
-    package static let content = Columns(ContentProperty.allCases.map(\.rawValue))
+    package static let content = Columns(ContentProperty.allCases.map(\.rawValue) + ["kept"])
 }
 
 extension Values {
-    package static func content(_ settable: SettableMetadata) -> Values {
-        Values(ContentProperty.allCases.map { ($0.rawValue, .text(settable.content[$0])) })
+    package static func content(_ settable: SettableMetadata) throws -> Values {
+        try Values(
+            ContentProperty.allCases.map { ($0.rawValue, .text(settable.content[$0])) } + [
+                ("kept", .text(settable.kept?.text))
+            ])
     }
 }

@@ -8,7 +8,7 @@ public struct CopyRequest: Codable, Equatable, Sendable {
     public var preconditions: Preconditions
     /// The object goes in the moment when the copy is there.
     public var isMove: Bool
-    /// The copy has the metadata of the object. Otherwise it has that of the upload.
+    /// The copy has the metadata of the object, but for kept properties of the upload. Otherwise it has that of the upload.
     public var keepsMetadata: Bool
 
     public init(
@@ -21,7 +21,12 @@ public struct CopyRequest: Codable, Equatable, Sendable {
 
     /// The metadata of a copy of this object. Without a content type of its own it has that of the object.
     public func metadata(_ own: SettableMetadata, of object: SettableMetadata) -> SettableMetadata {
-        if keepsMetadata { return object }
+        if keepsMetadata {
+            var kept = object
+            kept.kept = (own.kept ?? KeptProperties()).filled(from: object.kept?.ofCopy ?? KeptProperties())
+            if kept.kept?.isEmpty == true { kept.kept = nil }
+            return kept
+        }
         var metadata = own
         metadata.content[.contentType] = own.content[.contentType] ?? object.content[.contentType]
         return metadata

@@ -24,6 +24,8 @@ public enum ContentProperty: String, CaseIterable, Sendable {
 public struct SettableMetadata: Sendable {
     public var content: [ContentProperty: String] = [:]
     public var custom: ByteKeyedDictionary<String> = [:]
+    /// Nil where there are none.
+    public var kept: KeptProperties?
 
     /// Keys and values together, in bytes of UTF-8: the service's own limit.
     public static let maxCustomBytes = 8192
@@ -33,7 +35,7 @@ public struct SettableMetadata: Sendable {
     /// Throws `invalidArgument`, and changes nothing, where a property or the custom metadata would grow too large, or a
     /// header of HTTP cannot have a property as it is.
     public mutating func apply(_ change: MetadataChange) throws(StorageError) {
-        var changed = change.replacesAll ? SettableMetadata() : self
+        var changed = change.replacesAll ? replaceable : self
         for property in ContentProperty.allCases {
             guard let value = change.content[property] else { continue }
             let param = "metadata.\(property)"
@@ -53,7 +55,18 @@ public struct SettableMetadata: Sendable {
                 changed.custom[Self.tokensKey]?.utf8.count ?? 0, atMost: Self.maxCustomBytes,
                 of: "metadata.customMetadata.\(Self.tokensKey)", called: Self.tokensKey)
         }
+        if !change.kept.isEmpty {
+            let kept = try change.kept.applied(to: changed.kept ?? KeptProperties())
+            changed.kept = kept.isEmpty ? nil : kept
+        }
         self = changed
+    }
+
+    /// What stays where all that a change does not name goes: the class and the time of an object are not removed.
+    private var replaceable: SettableMetadata {
+        var left = SettableMetadata()
+        left.kept = kept?.ofCopy
+        return left
     }
 
     /// The metadata of a new object. Without a content type it has that of the first name that implies one.
@@ -91,7 +104,7 @@ extension SettableMetadata: Codable {}
 extension SettableMetadata: Equatable {
     /// By bytes, as it is stored.
     public static func == (a: SettableMetadata, b: SettableMetadata) -> Bool {
-        a.content.count == b.content.count && a.isMet(by: b)
+        a.content.count == b.content.count && a.kept == b.kept && a.isMet(by: b)
     }
 
     /// Whether stored metadata fulfils this: servers add content properties of their own.
@@ -116,6 +129,8 @@ public struct MetadataChange: Equatable, Sendable {
 
     public var content: [ContentProperty: String?] = [:]
     public var custom = Custom.keep
+    /// For the embedded engine alone.
+    public var kept = KeptChange()
     /// What the change does not name is removed. For the embedded engine alone.
     public var replacesAll = false
     /// Download tokens that the change does not name are removed. For the embedded engine alone.
@@ -126,6 +141,9 @@ public struct MetadataChange: Equatable, Sendable {
     public var crc32c: UInt32?
 
     public init() {}
+
+    /// Whether the change names kept properties, and nothing else.
+    package var isAboutKeptAlone: Bool { content.isEmpty && custom == .keep && !replacesAll && !kept.isEmpty }
 
     /// Throws `invalidArgument` for a change that no object can take, whatever its metadata is.
     public func check() throws(StorageError) {

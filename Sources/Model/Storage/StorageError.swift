@@ -90,6 +90,11 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         StorageError(.objectNotFound, "Object \(reference.object) does not exist.").about(reference)
     }
 
+    /// About the bucket of a reference.
+    public static func bucketNotFound(_ reference: Reference) -> StorageError {
+        StorageError(.bucketNotFound, "Bucket \(reference.bucket) does not exist.").about(reference)
+    }
+
     public static func cancelled(_ kind: TaskKind, of reference: Reference) -> StorageError {
         StorageError(.cancelled, "User cancelled the \(kind) of \(reference.url).").about(reference)
     }

@@ -49,6 +49,14 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         }
     }
 
+    /// The same, with microseconds where it has some.
+    package var exactRFC3339: String {
+        let rest = microseconds.dividedByFloor(1000).1
+        guard rest > 0 else { return rfc3339 }
+        let digits = "\(rest)"
+        return "\(rfc3339.dropLast())\(String(repeating: "0", count: 3 - digits.utf8.count))\(digits)Z"
+    }
+
     /// Accepts any offset from UTC and any number of decimals; nil for other texts.
     public init?(rfc3339 text: String) {
         var rest = Substring(text).utf8

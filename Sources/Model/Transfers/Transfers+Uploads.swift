@@ -62,7 +62,7 @@ extension Transfers {
         let reference = try reference.checkedAsObject("cannot be written", param: "to")
         let request = CopyRequest(
             of: try source.checkedAsObject("cannot be copied"), if: sourceConditions, isMove: isMove,
-            keepsMetadata: change == nil)
+            keepsMetadata: change?.isAboutKeptAlone ?? true)
         if isMove, source == reference {
             throw StorageError.invalidArgument("to", "The object \(source.url) cannot be moved onto itself.")
         }

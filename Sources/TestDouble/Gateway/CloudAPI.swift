@@ -22,7 +22,7 @@ import Transfers
         if rest.starts(with: ["resumable", "upload"]) { rest = rest.dropFirst() }
         if isUpload || rest.first == "download" { rest = rest.dropFirst() }
         if rest.starts(with: ["storage", "v1"]) { rest = rest.dropFirst(2) }
-        guard rest.first == "b" else { return nil }
+        guard rest.first == "b" || CloudProjects.has(rest) && !isUpload else { return nil }
         // A list of buckets or objects may end with a slash.
         if rest.count == 2 || rest.count == 4, rest.last == "" { rest.removeLast() }
         return isUpload ? ["upload"] + rest : Array(rest)
@@ -51,6 +51,7 @@ import Transfers
             guard path.count == 4, path[3] == "o" else { throw GatewayError.noRoute(request) }
             return try await CloudUploads(service: service, request: request, bucket: path[2]).answer()
         }
+        if CloudProjects.has(path) { return try CloudProjects(request: request, path: path).answer() }
         switch path.count {
         case 1, 2: return try await CloudBuckets(service: service, request: request, path: path).answer()
         case 3 where path[2] == "o":
@@ -62,6 +63,8 @@ import Transfers
         case 4 where path[2] == "o": return try await object(Reference(bucket: path[1], object: path[3]))
         case 5... where path[2] == "o":
             return try await CloudCopies(service: service, request: request, path: path).answer()
+        case _ where CloudBucketParts.has(path):
+            return try await CloudBucketParts(service: service, request: request, path: path).answer()
         default: throw GatewayError.noRoute(request)
         }
     }

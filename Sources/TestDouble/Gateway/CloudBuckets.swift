@@ -5,15 +5,17 @@ import Platform
 import Storage
 import Transfers
 
-/// Buckets of Google Cloud Storage. They come into being by being named; those that were made are listed before.
+/// Buckets of Google Cloud Storage. Unless they have to be made, they come into being by being named.
 @Loop struct CloudBuckets {
+    private static let longestPage: Int64 = 1000
+
     let service: GatewayService
     let request: GatewayRequest
     let path: [String]
 
     func answer() async throws -> HTTPServerResponse {
         let isList = path.count == 1 && request.http.method == .get
-        try request.allow(isList ? QueryParams.bucketList : ["project", "projection"])
+        try request.allow(isList ? QueryParams.bucketList : QueryParams.bucket)
         guard path.count == 2 else {
             switch request.http.method {
             case .get: return try await list()
@@ -25,14 +27,13 @@ import Transfers
         switch request.http.method {
         case .get, .head:
             try await service.admit(.list, root)
-            return .json(resource(path[1]))
-        case .patch, .put:
-            let json = try JSON.object(await request.wholeBody())
-            try ResourceMembers.bucket.check(json)
-            try json.check("name", path[1])
-            return .json(resource(path[1]))
+            let bucket = try await service.engine.bucket(path[1])
+            try conditions().checkReading(bucket.version, at: root)
+            try request.checkTags(bucket.etag)
+            return .json(bucket.cloud(request.base))
+        case .patch, .put: return try await change()
         case .delete:
-            guard try await service.engine.removeBucket(path[1]) else {
+            guard try await service.engine.removeBucket(path[1], if: conditions()) else {
                 throw GatewayError(409, "The bucket you tried to delete is not empty.")
             }
             return HTTPServerResponse(204)
@@ -40,21 +41,36 @@ import Transfers
         }
     }
 
+    private func conditions() throws(GatewayError) -> Preconditions {
+        Preconditions(
+            metageneration: try request.integer("ifMetagenerationMatch"),
+            notMetageneration: try request.integer("ifMetagenerationNotMatch"))
+    }
+
+    private func change() async throws -> HTTPServerResponse {
+        let json = try JSON.object(await request.wholeBody())
+        try ResourceMembers.bucket.check(json)
+        try json.check("name", path[1])
+        let replacesAll = request.http.method == .put
+        let changed = try await service.engine.changeBucket(path[1], if: conditions()) {
+            bucket throws(StorageError) in try bucket.take(json, replacesAll: replacesAll)
+        }
+        return .json(changed.cloud(request.base))
+    }
+
     /// The token of a page is the last name of the page before it.
     private func list() async throws -> HTTPServerResponse {
-        let most = try request.integer("maxResults") ?? 1000
+        let most = try request.integer("maxResults") ?? Self.longestPage
         guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
-        let prefix = Array((request["prefix"] ?? "").utf8), last = request["pageToken"] ?? ""
-        let names = try await service.engine.buckets().filter {
-            last.utf8.lexicographicallyPrecedes($0.utf8) && $0.utf8.starts(with: prefix)
-        }
-        let page = names.prefix(Int(min(most, 1000)))
-        let next = page.count < names.count ? page.last : nil
+        let (page, hasMore) = try await service.engine.buckets(
+            prefix: request["prefix"] ?? "", after: request["pageToken"] ?? "",
+            most: Int(min(most, Self.longestPage)))
+        let next = hasMore ? page.last?.name : nil
         return .json(
             .object(
                 [JSON.Member](present: [
                     "kind": "storage#buckets", "nextPageToken": next.map(JSON.string),
-                    "items": .array(page.map(resource)),
+                    "items": .array(page.map { $0.cloud(request.base) }),
                 ])))
     }
 
@@ -64,19 +80,12 @@ import Transfers
         guard let name = try json.text("name"), !name.isEmpty else {
             throw GatewayError.badRequest("Required: the name of the bucket.")
         }
-        let root = try Reference(bucket: name, path: "")
-        guard try await service.engine.makeBucket(root.bucket) else {
+        _ = try Reference(bucket: name, path: "")
+        var bucket = StoredBucket(name)
+        try bucket.take(json, replacesAll: true, isNew: true)
+        guard let made = try await service.engine.make(bucket) else {
             throw GatewayError(409, "The bucket \(name) is there already.")
         }
-        return .json(resource(name))
-    }
-
-    private func resource(_ name: String) -> JSON {
-        [
-            "kind": "storage#bucket", "id": .string(name), "name": .string(name), "location": "US",
-            "storageClass": "STANDARD", "metageneration": "1", "etag": "1",
-            "selfLink": .string("\(request.base)/storage/v1/b/\(name)"),
-            "iamConfiguration": ["uniformBucketLevelAccess": ["enabled": true]],
-        ]
+        return .json(made.cloud(request.base))
     }
 }

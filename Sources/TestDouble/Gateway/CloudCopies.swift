@@ -18,7 +18,8 @@ import Transfers
         let object = try Reference(bucket: path[1], object: path[3])
         switch (path[4], path.count) {
         case ("acl", _):
-            throw GatewayError.badRequest("Cannot use ACL API: the bucket has uniform bucket-level access.")
+            throw GatewayError.legacyACL("an object of a bucket that has", request)
+        case ("restore", 5): throw GatewayError(501, "restore is not served here: deleted objects are not kept.")
         case ("compose", 5):
             try checkIsPost()
             return try await compose(object)
@@ -112,7 +113,7 @@ extension GatewayService {
         var change = change
         change?.md5Hash = nil
         change?.crc32c = nil
-        change?.makeNoDownloadToken()
+        if change?.isAboutKeptAlone == false { change?.makeNoDownloadToken() }
         let task = try await transfers.copy(
             source, to: target, change, isMove: isMove, if: conditions, ifSource: sourceConditions, for: .gateway,
             isAwaited: true)

@@ -100,6 +100,7 @@ import Transfers
             return try await commanded.start(object, json, change, if: request.preconditions(), at: place)
         }
         try change.take(.init(request.http.headers))
+        try await service.engine.checkBucket(of: object)
         let upload = try await service.transfers.upload(
             size: request.length("x-upload-content-length"), to: object, change, if: request.preconditions())
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }

@@ -33,6 +33,7 @@ import Transfers
         let sizes = try Self.announcements.compactMap { header throws(GatewayError) in try request.length(header) }
         guard Set(sizes).count < 2 else { throw GatewayError.badRequest("The upload has two lengths: \(sizes).") }
         try change.take(.init(request.http.headers))
+        try await service.engine.checkBucket(of: object)
         let upload = try await service.transfers.upload(size: sizes.first, to: object, change, if: conditions)
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
         return HTTPServerResponse(

@@ -326,8 +326,9 @@ extension GatewayError {
     func response(isCloud: Bool) -> HTTPServerResponse {
         if dropsConnection { return .dropped }
         let reason = Self.reasons[status] ?? "backendError"
+        let text = isCloud ? message : missingBucket.map { "Not Found.  Could not access bucket \($0)" } ?? message
         let error: [JSON.Member] = [
-            .init(key: "code", value: JSON(Int64(status))), .init(key: "message", value: .string(message)),
+            .init(key: "code", value: JSON(Int64(status))), .init(key: "message", value: .string(text)),
             .init(
                 key: "errors",
                 value: [["message": .string(message), "domain": "global", "reason": .string(reason)]]),

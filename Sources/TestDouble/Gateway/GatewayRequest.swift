@@ -30,7 +30,10 @@ struct GatewayRequest {
             guard item.rawValue == nil || item.value != nil else {
                 throw .badRequest("The value of \(name) is not UTF-8.")
             }
-            if let other = params.updateValue(item.value, forKey: name), other != item.value {
+            // Each has a meaning of its own.
+            if name == "permissions" {
+                params[name] = item.value
+            } else if let other = params.updateValue(item.value, forKey: name), other != item.value {
                 throw .badRequest("The param \(name) has two values.")
             }
         }
@@ -126,11 +129,13 @@ struct GatewayRequest {
 
 extension Preconditions {
     /// Those of reading. Throws 412 where one that must match does not, and 304 where one must not.
-    func checkReading(_ object: ObjectMetadata) throws {
+    func checkReading(_ object: ObjectMetadata) throws { try checkReading(object.version, at: object.reference) }
+
+    func checkReading(_ version: ObjectVersion, at reference: Reference) throws {
         var matching = self
         (matching.notGeneration, matching.notMetageneration) = (nil, nil)
-        try matching.check(object.version, at: object.reference)
-        if notGeneration == object.generation || notMetageneration == object.metageneration {
+        try matching.check(version, at: reference)
+        if notGeneration == version.generation || notMetageneration == version.metageneration {
             throw GatewayError(304, "Not Modified")
         }
     }
@@ -143,6 +148,8 @@ struct GatewayError: Error {
     var headers: HTTPHeaders = [:]
     /// Its name in the XML API; nil for that of the status.
     var code: String?
+    /// The bucket that the request needs.
+    var missingBucket: String?
     /// The connection closes without an answer.
     var dropsConnection = false
 
@@ -160,11 +167,17 @@ struct GatewayError: Error {
     init(_ error: StorageError) {
         self.init(error.httpStatus ?? Self.status(of: error), Self.message(of: error))
         code = Self.xmlCode(of: error)
+        if Self.isAboutMissingBucket(error) { missingBucket = error.bucket ?? "" }
         dropsConnection = error.answerIsLost == true
+    }
+
+    private static func isAboutMissingBucket(_ error: StorageError) -> Bool {
+        error.code == .bucketNotFound && error.httpStatus == nil
     }
 
     /// As Google words it, for clients that compare it.
     private static func message(of error: StorageError) -> String {
+        if isAboutMissingBucket(error) { return "The specified bucket does not exist." }
         guard error.code == .objectNotFound, let bucket = error.bucket, let object = error.object else {
             return error.message
         }

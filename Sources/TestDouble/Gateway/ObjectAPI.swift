@@ -92,7 +92,7 @@ import Transfers
 
     private func put(_ object: Reference) async throws -> HTTPServerResponse {
         try request.checkHasLength()
-        var change = change
+        var change = try change
         change.makeNoDownloadToken()
         let stored = try await service.store(
             request.byteSource(), to: object, change, if: service.writeConditions(request, of: object),
@@ -101,8 +101,10 @@ import Transfers
     }
 
     private var change: MetadataChange {
-        MetadataChange(fields: request.http.headers.fields.map { ($0.name, $0.value) })
+        get throws(GatewayError) { try MetadataChange(fields: fields) }
     }
+
+    private var fields: [(name: String, value: String)] { request.http.headers.fields.map { ($0.name, $0.value) } }
 
     // MARK: - Sessions
 
@@ -110,13 +112,16 @@ import Transfers
         try request.refuseValidators()
         try request.allow(QueryParams.signature)
         try request.allow(
-            headers: ObjectHeaders.conditions.union(["x-goog-resumable", "x-goog-hash", ObjectHeaders.custom]))
+            headers: ObjectHeaders.conditions.union(ObjectHeaders.kept).union([
+                "x-goog-resumable", "x-goog-hash", ObjectHeaders.custom,
+            ]))
         guard try await request.body.read(atMost: 1).isEmpty else {
             throw GatewayError.badRequest("x-goog-resumable starts an upload: the request has no body.")
         }
-        var change = change
+        var change = try change
         change.makeNoDownloadToken()
         try change.take(.init(request.http.headers))
+        try await service.engine.checkBucket(of: object)
         let upload = try await service.transfers.upload(
             size: request.length("x-upload-content-length"), to: object, change, if: request.objectPreconditions())
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
@@ -149,9 +154,12 @@ import Transfers
         guard try await request.body.read(atMost: 1).isEmpty else {
             throw GatewayError.badRequest("A copy takes its bytes from its source; the body must be empty.")
         }
+        var kept = MetadataChange()
+        kept.kept = try KeptChange(fields: fields)
+        let change = try directive == "REPLACE" ? change : kept.kept.isEmpty ? nil : kept
         let stored = try await service.copy(
             source, if: service.sourceConditions(request, of: source), to: object,
-            directive == "COPY" ? nil : change, if: service.writeConditions(request, of: object))
+            change, if: service.writeConditions(request, of: object))
         let result = XMLElement(
             "CopyObjectResult",
             [

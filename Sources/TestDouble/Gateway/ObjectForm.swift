@@ -62,7 +62,7 @@ import Storage
         let status = try fields.successStatus
         try headers.checkPart()
         let object = try Reference(bucket: bucket, object: key.replacing("${filename}", with: file))
-        var change = MetadataChange(fields: fields.all)
+        var change = try MetadataChange(fields: fields.all)
         if change.content[.contentType] == nil, let type = headers["Content-Type"] {
             change.content[.contentType] = type
         }
@@ -101,7 +101,8 @@ private struct FormFields {
     private func check(_ name: String, _ value: String) throws(GatewayError) {
         let lower = name.lowercased()
         if Self.known.contains(lower) || lower.hasPrefix("x-ignore-") { return }
-        try ObjectHeaders.check(lower == "acl" ? "x-goog-acl" : name, value, served: [ObjectHeaders.custom])
+        try ObjectHeaders.check(
+            lower == "acl" ? "x-goog-acl" : name, value, served: ObjectHeaders.kept.union([ObjectHeaders.custom]))
         guard lower == "acl" || lower.hasPrefix("x-goog-") || lower.hasPrefix("x-amz-") else {
             throw .badRequest("There is no field \(name) in a form.")
         }
@@ -143,13 +144,14 @@ private struct FormFields {
 extension MetadataChange {
     /// Whether a header, or the field of a form, is about metadata.
     static func takes(_ name: String) -> Bool {
-        let change = MetadataChange(fields: [(name, "x")])
-        return change != MetadataChange()
+        // A value that is refused is taken, too.
+        (try? MetadataChange(fields: [(name, "x")])) != MetadataChange()
     }
 
     /// The metadata that headers, or the fields of a form, name.
-    init(fields: [(name: String, value: String)]) {
+    init(fields: [(name: String, value: String)]) throws(GatewayError) {
         self.init()
+        kept = try KeptChange(fields: fields)
         var entries: ByteKeyedDictionary<String?> = [:]
         for (name, value) in fields {
             switch name.lowercased() {

@@ -17,7 +17,11 @@ enum ObjectHeaders {
     static let bytes = BodyChecksums.amazonHeaders.union(["x-amz-decoded-content-length", "x-amz-trailer"])
     /// Of a part that is copied.
     static let partCopy = copy.subtracting(["x-goog-metadata-directive"]).union(["x-amz-copy-source-range"])
-    static let put: Set = conditions.union(copy).union(["x-goog-hash"])
+    static let customTime = "x-goog-custom-time"
+    static let storageClass = "x-goog-storage-class"
+    /// Properties of an object besides its metadata.
+    static let kept: Set = [customTime, storageClass]
+    static let put: Set = conditions.union(copy).union(kept).union(["x-goog-hash"])
     static let custom = "x-goog-meta-"
 
     /// They identify a client, or sign a request.

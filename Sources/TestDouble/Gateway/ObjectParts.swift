@@ -152,7 +152,7 @@ import Transfers
                 throw GatewayError.noSuchUpload
             }
             let parts = try Self.parts(wanted, of: try await multiparts.parts(of: upload))
-            var change = MetadataChange(fields: upload.fields)
+            var change = try MetadataChange(fields: upload.fields)
             change.makeNoDownloadToken()
             let stored = try await service.store(
                 multiparts.bytes(of: parts), at: object, change, if: conditions)

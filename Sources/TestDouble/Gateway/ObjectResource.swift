@@ -45,6 +45,9 @@ extension ObjectMetadata {
                     "contentDisposition": content[.contentDisposition].map(JSON.string),
                     "contentLanguage": content[.contentLanguage].map(JSON.string),
                     "cacheControl": content[.cacheControl].map(JSON.string), "metadata": cloudCustom,
+                    "customTime": settable.kept?.customTime.map { .string($0.exactRFC3339) },
+                    "temporaryHold": settable.kept?.temporaryHold.map(JSON.bool),
+                    "eventBasedHold": settable.kept?.eventBasedHold.map(JSON.bool),
                 ]))
     }
 
@@ -62,7 +65,7 @@ extension ObjectMetadata {
                 value: .string(settable.content[.contentType] ?? ContentType.fallback)),
             .init(key: "timeCreated", value: .string(timeCreated.rfc3339)),
             .init(key: "updated", value: .string(updated.rfc3339)),
-            .init(key: "storageClass", value: "STANDARD"),
+            .init(key: "storageClass", value: .string(storageClass.rawValue)),
             .init(key: "size", value: .string("\(size)")),
             .init(key: "md5Hash", value: .string((md5 ?? []).base64)),
             .init(key: "crc32c", value: .string((crc32c ?? 0).base64)),
@@ -84,6 +87,41 @@ extension ObjectMetadata {
     private static func json(_ entries: ByteKeyedDictionary<String>) -> JSON? {
         // A plain nil would be the JSON null.
         entries.isEmpty ? JSON?.none : JSON(members: entries.sorted { $0.key < $1.key })
+    }
+}
+
+extension KeptChange {
+    fileprivate init(resource json: JSON) throws(GatewayError) {
+        self.init()
+        if json["customTime"] != nil {
+            customTime = .some(try json.text("customTime").map { text throws(GatewayError) in try Self.time(text) })
+        }
+        storageClass = json["storageClass"]?.string.flatMap(StorageClass.init(rawValue:))
+        if let hold = json["temporaryHold"] { temporaryHold = .some(hold.bool) }
+        if let hold = json["eventBasedHold"] { eventBasedHold = .some(hold.bool) }
+    }
+
+    /// The properties that headers, or the fields of a form, name.
+    init(fields: [(name: String, value: String)]) throws(GatewayError) {
+        self.init()
+        for (name, value) in fields {
+            switch name.lowercased() {
+            case ObjectHeaders.customTime: customTime = .some(try Self.time(value))
+            case ObjectHeaders.storageClass:
+                guard let named = StorageClass(rawValue: value.uppercased()) else {
+                    throw .badRequest("There is no storage class \(value.prefix(200)).")
+                }
+                storageClass = named
+            default: break
+            }
+        }
+    }
+
+    private static func time(_ text: String) throws(GatewayError) -> Timestamp {
+        guard let time = Timestamp(rfc3339: text) else {
+            throw .badRequest("The customTime is no time as in RFC 3339: \(text.prefix(200))")
+        }
+        return time
     }
 }
 
@@ -114,6 +152,7 @@ extension MetadataChange {
             custom = .merge(entries)
         default: throw .badRequest("metadata must be an object or null.")
         }
+        kept = try KeptChange(resource: json)
     }
 }
 

@@ -17,6 +17,9 @@ enum QueryParams {
         "prefix", "delimiter", "startOffset", "endOffset", "maxResults", "pageToken", "projection", "versions",
     ]
     static let bucketList: Set = ["project", "projection", "prefix", "maxResults", "pageToken"]
+    static let bucket: Set = [
+        "project", "projection", "ifMetagenerationMatch", "ifMetagenerationNotMatch",
+    ]
     static let upload: Set = conditions.union(["name", "upload_id", "contentEncoding", "projection"])
     /// The URL of a session: it was started with all that its object is.
     static let session: Set = ["name", "upload_id"]

@@ -14,6 +14,10 @@ enum ResourceMember: Sendable {
     case fixed(JSON)
     /// It is an object of others.
     case members(ResourceMembers)
+    /// It is a list of such objects.
+    case each(ResourceMembers)
+    /// It is stored, and one of these texts.
+    case oneOf(Set<String>)
 }
 
 /// What a member may be besides null.
@@ -23,6 +27,9 @@ enum MemberType: String, Sendable {
     case number = "a number that is not negative"
     case flag = "true or false"
     case list = "a list"
+    case texts = "a list of strings"
+    /// A null removes one.
+    case labels = "an object of strings"
     case object = "an object"
 
     func takes(_ value: JSON) -> Bool {
@@ -31,6 +38,8 @@ enum MemberType: String, Sendable {
         case .number: value.number?.int64 ?? value.string.flatMap { Int64(digits: $0) } ?? -1 >= 0
         case .flag: value == true || value == false
         case .list: value.array != nil
+        case .texts: value.array?.allSatisfy { $0.string != nil } ?? false
+        case .labels: value.object?.allSatisfy { $0.value.isNull || $0.value.string != nil } ?? false
         case .object: value.object != nil
         }
     }
@@ -67,6 +76,19 @@ extension ResourceMembers {
                     throw .badRequest("\(name) must be an object.")
                 }
                 try inner.check(member.value, within: "\(name).")
+            case .each(let inner):
+                guard member.value.isNull || member.value.array != nil else {
+                    throw .badRequest("\(name) must be a list.")
+                }
+                for (number, element) in (member.value.array ?? []).enumerated() {
+                    guard element.object != nil else { throw .badRequest("\(name)[\(number)] must be an object.") }
+                    try inner.check(element, within: "\(name)[\(number)].")
+                }
+            case .oneOf(let values):
+                let isMeant = member.value.string.map { $0.isEmpty || values.contains($0) } ?? member.value.isNull
+                guard isMeant else {
+                    throw .badRequest("\(name) must be \(values.sorted().joined(separator: " or ")).")
+                }
             case nil: throw .badRequest("There is no member \(name.prefix(200)) in such a resource.")
             }
         }
@@ -74,7 +96,12 @@ extension ResourceMembers {
 
     /// Whether the body names a member that is taken.
     func takesAny(of json: JSON) -> Bool {
-        json.object?.contains { if case .taken = self[$0.key] { true } else { false } } ?? false
+        json.object?.contains { member in
+            switch self[member.key] {
+            case .taken, .oneOf: true
+            default: false
+            }
+        } ?? false
     }
 }
 
@@ -120,9 +147,9 @@ extension ResourceMembers {
         "size": .outputOnly(.number), "softDeleteTime": .outputOnly(), "timeCreated": .outputOnly(),
         "timeDeleted": .outputOnly(),
         "timeFinalized": .outputOnly(), "timeStorageClassUpdated": .outputOnly(), "updated": .outputOnly(),
-        "storageClass": .refused(but: ["STANDARD"]),
-        "acl": .refused(), "contexts": .refused(), "customTime": .refused(), "eventBasedHold": .refused(),
-        "kmsKeyName": .refused(), "retention": .refused(), "temporaryHold": .refused(),
+        "storageClass": .oneOf(storageClasses), "customTime": .taken(), "eventBasedHold": .taken(.flag),
+        "temporaryHold": .taken(.flag),
+        "acl": .refused(), "contexts": .refused(), "kmsKeyName": .refused(), "retention": .refused(),
     ]
 
     static let bucket: ResourceMembers = [
@@ -132,18 +159,19 @@ extension ResourceMembers {
         "owner": .outputOnly(.object),
         "projectNumber": .outputOnly(.number), "satisfiesPZI": .outputOnly(.flag), "satisfiesPZS": .outputOnly(.flag),
         "selfLink": .outputOnly(), "softDeleteTime": .outputOnly(), "timeCreated": .outputOnly(),
-        "updated": .outputOnly(),
+        "timeStorageClassUpdated": .outputOnly(), "updated": .outputOnly(),
         "iamConfiguration": .members([
             "bucketPolicyOnly": uniformAccess, "uniformBucketLevelAccess": uniformAccess,
-            "publicAccessPrevention": .refused(but: ["inherited", "unspecified"]),
+            "publicAccessPrevention": .oneOf(["enforced", "inherited", "unspecified"]),
         ]),
-        "location": .refused(but: ["US", "us"]), "rpo": .refused(but: ["DEFAULT"]),
-        "storageClass": .refused(but: ["STANDARD"]),
-        "acl": .refused(), "autoclass": .refused(), "billing": .refused(), "cors": .refused(),
-        "customPlacementConfig": .refused(), "defaultEventBasedHold": .refused(), "defaultObjectAcl": .refused(),
-        "encryption": .refused(), "hierarchicalNamespace": .refused(), "ipFilter": .refused(), "labels": .refused(),
-        "lifecycle": .refused(), "logging": .refused(), "objectRetention": .refused(), "retentionPolicy": .refused(),
-        "softDeletePolicy": .refused(), "versioning": .refused(), "website": .refused(),
+        "location": .taken(), "rpo": .oneOf(["ASYNC_TURBO", "DEFAULT"]), "storageClass": .oneOf(storageClasses),
+        "cors": .each(cors), "defaultEventBasedHold": .taken(.flag), "labels": .taken(.labels),
+        "lifecycle": .members(lifecycle), "website": .members(website),
+        "acl": .refused(), "autoclass": .refused(), "billing": .refused(),
+        "customPlacementConfig": .members(["dataLocations": .taken(.texts)]),
+        "defaultObjectAcl": .refused(), "encryption": .refused(), "hierarchicalNamespace": .refused(),
+        "ipFilter": .refused(), "logging": .refused(), "objectRetention": .refused(), "retentionPolicy": .refused(),
+        "softDeletePolicy": .refused(), "versioning": .refused(),
     ]
 
     /// No access is granted for one object alone.

@@ -29,7 +29,9 @@ struct LocalEngine: Engine {
         let root = try StorageRoot(options.directory(), lockTimeout: options.rootTimeout ?? 0) {
             log.write(.warning, $0)
         }
-        let embedded = try EmbeddedBackend(root, time: time, random: random, allowed: allowed) { log.write(.error, $0) }
+        let embedded = try EmbeddedBackend(
+            root, time: time, random: random, allowed: allowed, buckets: options.buckets
+        ) { log.write(.error, $0) }
         let server =
             server
             ?? ObjectServer(

@@ -214,8 +214,9 @@ import Testing
             for name in names {
                 try database.run(
                     """
-                    INSERT INTO objects SELECT bucket, :name, generation, metageneration, size, timeCreated, updated, md5,
-                    crc32c, NULL, NULL, NULL, NULL, NULL, downloadTokens, NULL FROM objects WHERE name = :seed
+                    INSERT INTO objects (bucket, name, generation, metageneration, size, timeCreated, updated, md5, crc32c,
+                    downloadTokens) SELECT bucket, :name, generation, metageneration, size, timeCreated, updated, md5,
+                    crc32c, downloadTokens FROM objects WHERE name = :seed
                     """, ["name": .blob(name), "seed": .blob(Array("x/seed".utf8))])
             }
         }

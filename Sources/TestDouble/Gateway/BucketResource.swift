@@ -1,0 +1,155 @@
+import EmbeddedEngine
+import HTTPText
+import JSONText
+import Storage
+
+// Buckets as clients of Google Cloud Storage write and read them.
+extension StoredBucket {
+    /// The members that are kept, and that nothing acts on.
+    private static let members = ["labels", "cors", "lifecycle", "website", "rpo", "customPlacementConfig"]
+    /// The one project that all buckets are in.
+    static let projectNumber = "100000000001"
+    private static let mostLabels = 64
+    /// Characters of a key or a value of a label.
+    private static let longestLabel = 63
+
+    /// `base` begins its link.
+    func cloud(_ base: String) -> JSON {
+        let kept = keptMembers
+        let type = locationType
+        return .object(
+            [JSON.Member](present: [
+                "kind": "storage#bucket", "id": .string(name), "name": .string(name),
+                "selfLink": .string("\(base)/storage/v1/b/\(name.escaped)"),
+                "projectNumber": .string(Self.projectNumber), "metageneration": .string("\(metageneration)"),
+                "etag": .string(etag), "location": .string(location), "locationType": .string(type),
+                "rpo": kept["rpo"] == nil && type != "region" ? "DEFAULT" : nil,
+                "storageClass": .string((defaults.storageClass ?? .standard).rawValue),
+                "timeCreated": .string(timeCreated.rfc3339), "updated": .string(updated.rfc3339),
+                "timeStorageClassUpdated": .string(storageClassUpdated.rfc3339),
+                "defaultEventBasedHold": defaults.eventBasedHold.map(JSON.bool),
+                "iamConfiguration": [
+                    "uniformBucketLevelAccess": ["enabled": true], "bucketPolicyOnly": ["enabled": true],
+                    "publicAccessPrevention": kept["publicAccessPrevention"] ?? "inherited",
+                ],
+            ]) + (kept.object ?? []).filter { Self.members.contains($0.key) })
+    }
+
+    var etag: String { "\(metageneration)" }
+    var location: String { keptMembers["location"]?.string ?? "US" }
+
+    var locationType: String {
+        if keptMembers["customPlacementConfig"] != nil { return "dual-region" }
+        switch location {
+        case "US", "EU", "ASIA": return "multi-region"
+        case "NAM4", "EUR4", "EUR5", "EUR7", "EUR8", "ASIA1": return "dual-region"
+        default: return "region"
+        }
+    }
+
+    private var keptMembers: JSON { properties.flatMap { JSON(wire: Array($0.utf8)) } ?? [:] }
+
+    /// Takes the members of a body that `ResourceMembers.bucket` allows. Nulls remove, objects are merged.
+    ///
+    /// - Parameter replacesAll: what the body does not name is removed, but for what a bucket always has.
+    mutating func take(_ json: JSON, replacesAll: Bool, isNew: Bool = false) throws(StorageError) {
+        var kept = keptMembers
+        if replacesAll { kept = .object((kept.object ?? []).filter { $0.key == "location" }) }
+        if let named = json["location"]?.string?.uppercased(), !named.isEmpty {
+            guard isNew || named == location else {
+                throw .invalidArgument("location", "The location of a bucket stays as it is: \(location).")
+            }
+            kept = kept.with("location", .string(named))
+        }
+        if let named = json["storageClass"] {
+            defaults.storageClass = named.string.flatMap(StorageClass.init(rawValue:))
+        }
+        if replacesAll || json["defaultEventBasedHold"] != nil {
+            defaults.eventBasedHold = json["defaultEventBasedHold"]?.bool == true ? true : nil
+        }
+        for name in Self.members {
+            guard let value = json[name] else { continue }
+            let merged = (kept[name] ?? .null).merged(with: value)
+            // A lifecycle without rules is none.
+            kept = kept.with(name, merged["rule"] == [] ? .null : merged)
+        }
+        if let prevention = json["iamConfiguration"]?["publicAccessPrevention"] {
+            kept = kept.with("publicAccessPrevention", prevention == "enforced" ? prevention : .null)
+        }
+        try Self.check(labels: kept["labels"]?.object ?? [])
+        properties = kept.text
+    }
+
+    private static func check(labels: [JSON.Member]) throws(StorageError) {
+        guard labels.count <= mostLabels else {
+            throw .invalidArgument("labels", "A bucket has at most \(mostLabels) labels, not \(labels.count).")
+        }
+        for label in labels where max(label.key.count, label.value.string?.count ?? 0) > longestLabel {
+            throw .invalidArgument(
+                "labels",
+                "The keys and values of labels have at most \(longestLabel) characters: \(label.key.prefix(200)).")
+        }
+    }
+}
+
+extension JSON {
+    /// With another value of a member; null removes it.
+    fileprivate func with(_ name: String, _ value: JSON) -> JSON {
+        var members = (object ?? []).filter { $0.key != name }
+        if !value.isNull, value.object?.isEmpty != true, value.array?.isEmpty != true {
+            members.append(.init(key: name, value: value))
+        }
+        return .object(members)
+    }
+
+    /// The members of an object are changed one by one; any other value is replaced.
+    fileprivate func merged(with change: JSON) -> JSON {
+        guard let changes = change.object else { return change }
+        var merged = object == nil ? [:] : self
+        for member in changes {
+            var members = (merged.object ?? []).filter { $0.key != member.key }
+            if !member.value.isNull { members.append(member) }
+            merged = .object(members)
+        }
+        return merged
+    }
+}
+
+extension ResourceMembers {
+    /// Of a lifecycle: what is kept, and not run.
+    static let lifecycle: ResourceMembers = [
+        "rule": .each([
+            "action": .members([
+                "type": .oneOf(["Delete", "SetStorageClass", "AbortIncompleteMultipartUpload"]),
+                "storageClass": .oneOf(storageClasses),
+            ]),
+            "condition": .members([
+                "age": .taken(.number), "createdBefore": .taken(), "customTimeBefore": .taken(),
+                "daysSinceCustomTime": .taken(.number), "daysSinceNoncurrentTime": .taken(.number),
+                "isLive": .taken(.flag), "matchesPattern": .taken(), "matchesPrefix": .taken(.texts),
+                "matchesStorageClass": .taken(.texts), "matchesSuffix": .taken(.texts),
+                "noncurrentTimeBefore": .taken(), "numNewerVersions": .taken(.number),
+            ]),
+        ])
+    ]
+
+    static let cors: ResourceMembers = [
+        "maxAgeSeconds": .taken(.number), "method": .taken(.texts), "origin": .taken(.texts),
+        "responseHeader": .taken(.texts),
+    ]
+
+    static let website: ResourceMembers = ["mainPageSuffix": .taken(), "notFoundPage": .taken()]
+
+    static let storageClasses = Set(StorageClass.allCases.map(\.rawValue))
+
+    /// The body of `iam`.
+    static let policy: ResourceMembers = [
+        "bindings": .each([
+            "role": .taken(), "members": .taken(.texts),
+            "condition": .members([
+                "title": .taken(), "description": .taken(), "expression": .taken(), "location": .taken(),
+            ]),
+        ]),
+        "etag": .taken(), "kind": .outputOnly(), "resourceId": .outputOnly(), "version": .taken(.number),
+    ]
+}
