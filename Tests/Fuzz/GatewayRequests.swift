@@ -54,8 +54,14 @@ private let place: GatewayPlace = onLoop {
             expect((200..<600).contains(response.status), "an answer has a status: \(response.status)")
             expect(response.status != 500, "no request is a mistake of the service: \(request.method) \(request.path)")
             for field in response.headers.fields { expect(!field.value.contains("\r"), "a header is a line") }
-            if let made = response.headers["X-GUploader-UploadID"] { id = made }
+            if let made = response.headers["X-GUploader-UploadID"] ?? uploadInParts(response) { id = made }
         }
+    }
+
+    /// The id of an upload in parts that has begun.
+    private func uploadInParts(_ response: HTTPServerResponse) -> String? {
+        guard case .bytes(let bytes) = response.body else { return nil }
+        return String(decoding: bytes, as: UTF8.self).firstMatch(of: /<UploadId>([^<]+)</).map { String($0.1) }
     }
 
     /// A whole request with a body of known length; nil where it is none.
