@@ -59,13 +59,14 @@ import Transfers
     private func start() async throws -> HTTPServerResponse {
         try request.refuseValidators()
         // The client says how it computes the checksums of the parts: each of them says it, too.
-        try allow(["uploads"], headers: ["x-amz-checksum-algorithm"])
+        try allow(["uploads"], headers: ObjectHeaders.kept.union(["x-amz-checksum-algorithm"]))
         guard try await request.body.read(atMost: 1).isEmpty else {
             throw GatewayError.badRequest("The start of an upload in parts has no body.")
         }
         let fields = request.http.headers.fields.filter { MetadataChange.takes($0.name) }
         try MetadataChange(fields: fields.map { ($0.name, $0.value) }).check()
         try await service.admit(.open, object)
+        try await service.engine.checkBucket(of: object)
         let metadata = JSON.array(fields.map { .array([.string($0.name), .string($0.value)]) }).text
         let upload = try await multiparts.begin(object, metadata: metadata, within: service.multipartBounds)
         return .xml(
