@@ -141,19 +141,24 @@ def write_plan(objects, folder, local, directories, options):
     good = {path for path in items if not {"", ".", ".."} & set(path.split("/"))}
     plan, is_dry = Plan(refused=len(items) - len(good)), options.get("dryRun")
     gone = [path for path in local if filter.takes(path) and path not in items] if options.get("delete") else []
+    # What is in the way is deleted first, whatever fails then.
+    in_way = {path for path in gone if not is_dry and any(
+        other.startswith(path + "/") or path.startswith(other + "/") for other in good)}
+    left = local.keys() - in_way
     for path in sorted(good):
         plan.total += 1
-        exists = path in local or path in directories
+        exists = path in left or path in directories
+        is_blocked = path in directories and (
+            not options.get("delete") or any(other.startswith(path + "/") for other in left))
         parents = {path[:at] for at, character in enumerate(path) if character == "/"}
         if "ifGenerationMatch" in options and exists or options.get("changed") and local.get(path) == items[path]:
             plan.unchanged += 1
         elif any(other.startswith(path + "/") for other in good):
             plan.total, plan.refused = plan.total - 1, plan.refused + 1
-        elif not is_dry and (path in directories or parents & local.keys()):
+        elif not is_dry and (is_blocked or parents & left):
             plan.failed += 1
         else:
             plan.changes[path] = items[path]
     plan.to_delete = len(gone)
-    if not plan.failed:
-        plan.changes |= dict.fromkeys(gone)
+    plan.changes |= dict.fromkeys(in_way if plan.failed else gone)
     return plan

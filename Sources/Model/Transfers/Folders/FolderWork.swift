@@ -24,8 +24,6 @@ import Storage
     private var filter = FolderFilter()
     private let tree: (any LocalTree)?
     private var request: FolderRequest { task.request }
-    /// Files that were in the way of transfers are deleted; their directories may be left.
-    private var madeRoom = false
     private var plan: any FolderPlan { task.plan }
 
     /// Other tasks over folders come first.
@@ -490,7 +488,7 @@ import Storage
         guard let tree else { throw StorageError(.internalError, "A transfer needs a directory.") }
         let object = try request.object(item.path), path = tree.absolute(item.path)
         if request.kind == .write {
-            if madeRoom, try await tree.entry(item.path)?.kind == .directory {
+            if request.deletesOthers, try await tree.entry(item.path)?.kind == .directory {
                 try await tree.removeEmptyDirectory(item.path)
             }
             try await tree.makeParents(of: item.path, newFilesMask: request.client.newFilesMask)
@@ -537,7 +535,6 @@ import Storage
     /// Where a file takes the place of a directory, or a directory that of a file, what is there is deleted first.
     private func makeRoom() async throws(StorageError) {
         guard request.kind == .write, task.counts.toDelete > task.counts.deleted else { return }
-        madeRoom = true
         try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in
             do throws(StorageError) {
                 return try await plan.isInTheWay(item.path) ? await deleted(item) : nil
