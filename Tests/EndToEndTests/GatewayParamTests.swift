@@ -31,7 +31,7 @@ import Testing
         let gateway = try GatewayClient.shared("selecting")
         try await gateway.put("x")
         for param in [
-            "matchGlob=a*", "softDeleted=true", "filter=f", "includeTrailingDelimiter=true",
+            "softDeleted=true", "filter=f",
             "strange=1",
         ] {
             let name = String(param.prefix { $0 != "=" })

@@ -157,6 +157,38 @@ import Testing
         }
     }
 
+    // MARK: - Lists
+
+    @Test func `A list leaves out what does not match its pattern, and shows markers of folders on demand`()
+        async throws
+    {
+        let gateway = try GatewayClient.shared("globs")
+        for name in ["a.txt", "b.jpg", "d/", "d/a.txt", "d/e/c.png", "{x}"] {
+            #expect(try await gateway.send("POST", upload(gateway, "name=\(gateway.escaped(name))"), "x").status == 200)
+        }
+        func names(_ query: String) async throws -> [String] {
+            let answer = try await gateway.get("\(gateway.gcs)?\(query)")
+            return (answer["prefixes"]?.array ?? []).compactMap(\.string)
+                + (answer["items"]?.array ?? []).compactMap { $0["name"]?.string }
+        }
+        for (glob, expected) in [
+            ("*.txt", ["a.txt"]), ("**.txt", ["a.txt", "d/a.txt"]), ("**/*.txt", ["a.txt", "d/a.txt"]),
+            ("d/**", ["d/", "d/a.txt", "d/e/c.png"]),
+            ("**.{txt,jpg}", ["a.txt", "b.jpg", "d/a.txt"]), ("[ab].{txt,{jpg,png}}", ["a.txt", "b.jpg"]), ("none", []),
+        ] {
+            #expect(try await names("matchGlob=\(gateway.escaped(glob))") == expected, "\(glob)")
+        }
+        #expect(try await names("delimiter=/&matchGlob=d/") == ["d/"])
+        for bad in ["{a", "a}", "[", String(repeating: "{a,b}", count: 9)] {
+            #expect(try await gateway.get("\(gateway.gcs)?matchGlob=\(gateway.escaped(bad))").status == 400)
+        }
+        let first = try await gateway.get("\(gateway.gcs)?matchGlob=**.txt&maxResults=1")
+        let token = try #require(first["nextPageToken"]?.string)
+        #expect(try await names("matchGlob=**.txt&pageToken=\(gateway.escaped(token))") == ["d/a.txt"])
+        #expect(try await names("delimiter=/&prefix=d") == ["d/"])
+        #expect(try await names("delimiter=/&prefix=d&includeTrailingDelimiter=true") == ["d/", "d/"])
+    }
+
     // MARK: - Answers
 
     @Test func `An object that is not there is named as Google names it`() async throws {

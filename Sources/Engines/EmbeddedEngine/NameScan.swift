@@ -124,16 +124,19 @@ extension Database {
         (scan.start, scan.end) = (Array(query.start.utf8), Array(query.end.utf8))
         var last: [UInt8]?
         let entry = token?.entry ?? (query.after.isEmpty ? nil : Array(query.after.utf8))
+        var looked = 0
         try scan.run(in: self, bucket, after: entry, columns: Self.metadataColumns) { row, name, isPrefix in
-            guard page.objects.count + page.prefixes.count < query.maxResults else {
+            // A page of few matches ends before others wait for it.
+            guard page.objects.count + page.prefixes.count < query.maxResults, looked < ObjectQuery.mostLooked else {
                 page.pageToken = last.map { PageToken(after: $0).text(for: root, query.filter) }
                 return false
             }
-            last = Array(name)
+            (last, looked) = (Array(name), looked + 1)
             let text = String(decoding: name, as: UTF8.self)
-            if isPrefix {
-                page.prefixes.append(text)
-            } else {
+            guard query.globs?.contains(where: { $0.matches(text) }) ?? true else { return true }
+            if isPrefix { page.prefixes.append(text) }
+            let isMarker = try isPrefix && query.includesTrailingDelimiter && row.blob("name").count == name.count
+            if !isPrefix || isMarker {
                 page.objects.append(try metadata(in: row, of: Reference(bucket: query.bucket, object: text)))
             }
             return true

@@ -10,11 +10,18 @@ package struct ObjectQuery: Sendable {
     /// The first name, and the one behind the last; empty for none.
     package var start = ""
     package var end = ""
+    /// Objects and prefixes that match none of them are left out. Nil for no pattern.
+    package var globs: [Glob]?
+    /// An object whose name is a prefix of the list is listed, too.
+    package var includesTrailingDelimiter = false
     /// The entry before the first one, an object or a prefix; empty for none. A page token is used instead of it.
     package var after = ""
     /// At least 1, objects and prefixes together.
     package var maxResults = 1000
     package var pageToken: String?
+
+    /// The entries that one page looks at: a page without a match may be followed by others.
+    static let mostLooked = 20_000
 
     package init(bucket: String) { self.bucket = bucket }
 

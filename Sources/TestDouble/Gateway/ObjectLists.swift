@@ -87,7 +87,7 @@ import Storage
                     XMLElement("MetaGeneration", "\(object.metageneration)"),
                     XMLElement("LastModified", object.updated.rfc3339),
                     XMLElement("ETag", object.entityTag?.description ?? ""), XMLElement("Size", "\(object.size)"),
-                    XMLElement("StorageClass", "STANDARD"),
+                    XMLElement("StorageClass", object.storageClass.rawValue),
                 ])
         }
         return try objects

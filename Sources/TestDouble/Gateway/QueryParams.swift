@@ -14,7 +14,8 @@ enum QueryParams {
     ]
     /// All versions of an object are the one that is stored: older ones are not kept.
     static let list: Set = [
-        "prefix", "delimiter", "startOffset", "endOffset", "maxResults", "pageToken", "projection", "versions",
+        "prefix", "delimiter", "startOffset", "endOffset", "matchGlob", "includeTrailingDelimiter", "maxResults",
+        "pageToken", "projection", "versions",
     ]
     static let bucketList: Set = ["project", "projection", "prefix", "maxResults", "pageToken"]
     static let bucket: Set = [
