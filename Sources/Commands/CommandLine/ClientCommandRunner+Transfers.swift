@@ -11,17 +11,15 @@ extension ClientCommandRunner {
     func put(_ files: [String], to target: String) throws {
         transfers.areMany = files.count > 1 || options.isRecursive
         if files.contains(where: isInput) { return try putInput(files, to: target) }
-        for file in files where Self.isURL(file) {
-            throw UsageError(
-                message: "\(file) is no file: storage-rpc cp copies objects, and ./\(file) would be a file")
-        }
+        for file in files { try checkNoURL(file) }
         let trees = files.map(LocalTree.init)
         for tree in trees where tree.isDirectory && !options.isRecursive {
             throw UsageError(message: "\(tree.path) is a directory; -r uploads all that is in it")
         }
-        for file in files where (try? FileStatus(ofPath: file).kind) == .pipe {
+        for tree in trees where tree.status?.kind == .pipe {
             throw UsageError(
-                message: "\(file) is a pipe: COMMAND | storage-rpc put - \(target.quotedForShell) uploads from one")
+                message: "\(tree.path) is a pipe: COMMAND | storage-rpc put - \(target.quotedForShell) uploads from one"
+            )
         }
         let sources = trees.map { tree in
             var source = CopySource(name: tree.name, itself: tree.isDirectory ? nil : LocalFile(path: tree.path))
@@ -31,7 +29,9 @@ extension ClientCommandRunner {
         let destination = try destination(target, of: sources.count > 1 ? .several : sources[0].origin)
         let plan = try plan(sources, destination.targets, "uploaded", target: destination.target)
         transfers.areSeveral = plan.copies.count > 1
-        let sizes = plan.copies.map { $0.isTree ? nil : try? FileStatus(ofPath: $0.source.path).size }
+        var known = ByteKeyedDictionary<Int64>()
+        for tree in trees { known[tree.path] = tree.status?.size }
+        let sizes = plan.copies.map { $0.isTree ? nil : known[$0.source.path] }
         transfers.waiting = (plan.copies.count { !$0.isTree }, sizes.reduce(0) { $0.addingSaturated($1 ?? 0) })
         for (copy, size) in zip(plan.copies, sizes) {
             if copy.isTree {
@@ -44,6 +44,12 @@ extension ClientCommandRunner {
         }
         try endTransfers()
         tellTotal()
+    }
+
+    /// Throws for a URL where a file of this machine is expected.
+    private func checkNoURL(_ path: String) throws(UsageError) {
+        guard Self.isURL(path) else { return }
+        throw UsageError(message: "\(path) is no file: storage-rpc cp copies objects, and ./\(path) would be a file")
     }
 
     private func isInput(_ file: String) -> Bool {
@@ -118,10 +124,7 @@ extension ClientCommandRunner {
             return try cat(Array(words.dropLast()), to: output)
         }
         let (texts, target) = words.count == 1 ? (words, "") : (Array(words.dropLast()), words[words.count - 1])
-        if Self.isURL(target) {
-            throw UsageError(
-                message: "\(target) is no file: storage-rpc cp copies objects, and ./\(target) would be a file")
-        }
+        try checkNoURL(target)
         listsMetadata = isEmbedded
         let found = try allSources(texts, walks: false)
         listsMetadata = false

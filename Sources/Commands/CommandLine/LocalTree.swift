@@ -7,11 +7,13 @@ struct LocalTree {
     let path: String
     /// The last part of the path; empty for `.`, `..` and `/`.
     let name: String
-    let isDirectory: Bool
+    /// Of what is there, links followed; nil for nothing, or where it cannot be inspected.
+    let status: FileStatus?
+    var isDirectory: Bool { status?.kind == .directory }
 
     init(_ path: String) {
         self.path = path
-        isDirectory = Self.isDirectory(path)
+        status = try? FileStatus(ofPath: path)
         let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String($0) ?? "" } ?? ""
         name = last == "." || last == ".." ? "" : last
     }

@@ -103,7 +103,7 @@ import Transfers
             let metadata = try await service.backend.metadata(of: object, for: service.caller)
             try request.preconditions().checkReading(metadata)
             try request.checkTags(metadata.resourceTag)
-            return .json(metadata.cloud(request.base), headers: ["ETag": "\"\(metadata.resourceTag)\""])
+            return .json(metadata.cloud(request.base), tag: metadata.resourceTag)
         } catch let error as StorageError where error.code == .objectNotFound && isMedia {
             // Clients show the body as the message.
             let message = Array(GatewayError(error).message.utf8)

@@ -1,6 +1,5 @@
 import EmbeddedEngine
 import HTTPServer
-import HTTPText
 import JSONText
 import Platform
 import Storage
@@ -31,7 +30,7 @@ import Transfers
             let bucket = try await service.engine.bucket(path[1])
             try conditions().checkReading(bucket.version, at: root)
             try request.checkTags(bucket.etag)
-            return .json(bucket.cloud(request.base), headers: ["ETag": "\"\(bucket.etag)\""])
+            return .json(bucket.cloud(request.base), tag: bucket.etag)
         case .patch, .put: return try await change()
         case .delete:
             guard try await service.engine.removeBucket(path[1], if: conditions()) else {

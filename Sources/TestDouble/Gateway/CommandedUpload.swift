@@ -8,8 +8,6 @@ import Transfers
 
 /// A session of the protocol of `X-Goog-Upload`, which both APIs serve.
 @Loop struct CommandedUpload {
-    /// In bytes, as Google's servers demand of all chunks but the last.
-    private static let granularity = 262_144
     /// The headers that say how long the object is: of the web, and of Android.
     static let announcements = ["X-Goog-Upload-Header-Content-Length", "X-Goog-Upload-Content-Length"]
     private static let types = ["X-Goog-Upload-Header-Content-Type", "X-Goog-Upload-Content-Type"]
@@ -41,7 +39,7 @@ import Transfers
             headers: [
                 "X-Goog-Upload-Status": "active",
                 "X-Goog-Upload-URL": "\(request.base)\(place)&upload_id=\(id)&upload_protocol=resumable",
-                "X-Goog-Upload-Control-URL": "", "X-Goog-Upload-Chunk-Granularity": "\(Self.granularity)",
+                "X-Goog-Upload-Control-URL": "", "X-Goog-Upload-Chunk-Granularity": "\(SentRange.granularity)",
                 "X-GUploader-UploadID": id,
             ])
     }

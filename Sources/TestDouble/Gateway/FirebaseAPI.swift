@@ -56,7 +56,7 @@ import Transfers
         try service.check(.get, object.url, for: request)
         let metadata = try await withToken(service.backend.metadata(of: object, for: service.caller))
         try request.checkTags(metadata.resourceTag)
-        return .json(metadata.firebase, headers: ["ETag": "\"\(metadata.resourceTag)\""])
+        return .json(metadata.firebase, tag: metadata.resourceTag)
     }
 
     private func media(of object: Reference) async throws -> HTTPServerResponse {

@@ -346,6 +346,11 @@ extension GatewayError {
 }
 
 extension HTTPServerResponse {
+    /// A resource with its entity tag, which is given without quotation marks.
+    static func json(_ resource: JSON, tag: String) -> HTTPServerResponse {
+        json(resource, headers: ["ETag": "\"\(tag)\""])
+    }
+
     static func json(_ json: JSON, status: Int = 200, headers: HTTPHeaders = [:]) -> HTTPServerResponse {
         var headers = headers
         headers["Content-Type"] = "application/json; charset=utf-8"
