@@ -118,7 +118,7 @@ import Testing
 
     @Test
     func
-        `Metadata and bytes have the tag of the object's resource, and it is honoured with quotation marks and without`()
+        `Metadata and bytes have the tag of the object's resource as it is, and it is honoured with quotation marks, too`()
         async throws
     {
         let gateway = try GatewayClient.shared("tags")
@@ -127,17 +127,21 @@ import Testing
         let tag = try #require(try await gateway.get(object)["etag"]?.string)
         for url in [object, "\(object)?alt=media", "/download\(object)?alt=media"] {
             let quoted = "\"\(tag)\""
-            #expect(try await gateway.get(url).headers["ETag"] == quoted)
+            #expect(try await gateway.get(url).headers["ETag"] == tag)
             for text in [tag, quoted, "\"other\", \(quoted)", "*"] {
                 #expect(try await gateway.get(url, ["If-Match": text]).status == 200)
                 let known = try await gateway.get(url, ["If-None-Match": text])
-                #expect(known.status == 304 && known.headers["ETag"] == quoted && known.text == "")
+                #expect(known.status == 304 && known.headers["ETag"] == tag && known.text == "")
             }
             #expect(try await gateway.get(url, ["If-None-Match": "W/\(quoted)"]).status == 304)
             for text in ["W/\(quoted)", "\"other\"", "kittens", "\"\(tag)"] {
                 #expect(try await gateway.get(url, ["If-Match": text]).status == 412)
             }
             #expect(try await gateway.get(url, ["If-None-Match": "\"other\""]).status == 200)
+        }
+        for (text, body) in [(tag, "el"), ("\"\(tag)\"", "el"), ("other", "hello")] {
+            let part = try await gateway.get("\(object)?alt=media", ["Range": "bytes=1-2", "If-Range": text])
+            #expect(part.text == body && part.headers["ETag"] == tag, "\(text)")
         }
         #expect(try await gateway.get("\(gateway.v0)/x", ["If-None-Match": tag]).status == 304)
         _ = try await gateway.send("PATCH", object, #"{"metadata":{"k":"v"}}"#)
@@ -153,7 +157,7 @@ import Testing
             let plain = try await gateway.get(url)
             #expect(plain.text == "hello" && plain.headers["ETag"]?.hasPrefix("W/\"") == true)
             let packed = try await gateway.get(url, ["Accept-Encoding": "gzip"])
-            #expect(packed.headers["ETag"]?.hasPrefix("\"") == true)
+            #expect(packed.headers["ETag"]?.hasPrefix("W/") == false)
         }
     }
 

@@ -346,9 +346,9 @@ extension GatewayError {
 }
 
 extension HTTPServerResponse {
-    /// A resource with its entity tag, which is given without quotation marks.
+    /// A resource with its entity tag, which has no quotation marks in a header either: clients compare the two.
     static func json(_ resource: JSON, tag: String) -> HTTPServerResponse {
-        json(resource, headers: ["ETag": "\"\(tag)\""])
+        json(resource, headers: ["ETag": tag])
     }
 
     static func json(_ json: JSON, status: Int = 200, headers: HTTPHeaders = [:]) -> HTTPServerResponse {

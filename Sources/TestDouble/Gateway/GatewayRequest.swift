@@ -106,7 +106,7 @@ struct GatewayRequest {
         if names("If-Match", isWeak: false) == false { throw GatewayError(412, "The object has the etag \(tag).") }
         guard names("If-None-Match", isWeak: true) == true else { return }
         var notModified = GatewayError(304, "Not Modified")
-        notModified.headers["ETag"] = "\"\(tag)\""
+        notModified.headers["ETag"] = tag
         throw notModified
     }
 

@@ -8,7 +8,7 @@ extension GatewayService {
     /// The bytes of an object. What is stored as gzip is unpacked for clients that cannot do it, as Google does: without a
     /// length, which HTTP/1.0 cannot, and without ranges. What is no gzip is sent as it is stored.
     ///
-    /// - Parameter hasResourceTag: the entity tag is that of the object's resource, instead of its MD5.
+    /// - Parameter hasResourceTag: the entity tag is that of the object's resource, as it is there, instead of its MD5.
     func media(
         of object: Reference, for request: GatewayRequest, if conditions: Preconditions = Preconditions(),
         hasResourceTag: Bool = false
@@ -20,13 +20,18 @@ extension GatewayService {
         if hasResourceTag {
             try request.checkTags(metadata.resourceTag)
             for name in ["If-Match", "If-None-Match"] { http.headers[name] = nil }
+            if http.headers.only("If-Range") == metadata.resourceTag {
+                http.headers["If-Range"] = "\"\(metadata.resourceTag)\""
+            }
             resource.etag = EntityTag(metadata.resourceTag)
         }
         let isPacked = metadata.settable.content[.contentEncoding]?.lowercased() == "gzip"
         if isPacked, !http.isHTTP10, !http.accepts("gzip"), let unpacked = await unpacked(resource, for: http) {
             return unpacked
         }
-        return await respond(to: http, with: resource, at: now)
+        var response = await respond(to: http, with: resource, at: now)
+        if hasResourceTag { response.headers["ETag"] = metadata.resourceTag }
+        return response
     }
 
     /// Nil where the bytes are no gzip, or there is no zlib.
