@@ -100,7 +100,7 @@ import Testing
             for member in ["cacheControl", "contentDisposition", "contentEncoding", "contentLanguage"] {
                 #expect(stored[member] != nil && updated[member] == nil, "\(body): \(member)")
             }
-            #expect(updated["contentType"] == json["contentType"] ?? "application/octet-stream")
+            #expect(updated["contentType"] == json["contentType"])
             #expect(updated["metadata"] == (json["metadata"]?["l"] == nil ? nil : ["l": "x"]), "\(body)")
             #expect(try await client.get("\(client.gcs)/x").json == updated.json)
         }

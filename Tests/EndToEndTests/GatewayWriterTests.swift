@@ -334,6 +334,18 @@ private let routes: [WriteRoute] = [
         #expect(try await compose(#""objectPreconditions":{"ifGenerationMatch":"\#(generation)"}"#) == 200)
     }
 
+    @Test func `A composition has the content type that its resource names, and none without`() async throws {
+        let gateway = try GatewayClient.shared("composed-type")
+        _ = try await gateway.store("x.txt", #"{"contentType":"text/plain"}"#)
+        for (resource, type) in [("{}", String?.none), (#"{"contentType":"a/b"}"#, "a/b")] {
+            let json = #"{"sourceObjects":[{"name":"x.txt"}],"destination":\#(resource)}"#
+            #expect(try await gateway.send("POST", "\(gateway.gcs)/y.txt/compose", json)["contentType"]?.string == type)
+            #expect(try await gateway.get("\(gateway.gcs)/y.txt")["contentType"]?.string == type)
+            let served = try await gateway.get("\(gateway.gcs)/y.txt?alt=media").headers["Content-Type"]
+            #expect(served == type ?? "application/octet-stream")
+        }
+    }
+
     @Test func `A copy ignores the checksums of an object that was read before`() async throws {
         let gateway = try GatewayClient.shared("checksums")
         let old = try await gateway.store("y", "{}", "old").text

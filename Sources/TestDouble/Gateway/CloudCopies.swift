@@ -89,8 +89,7 @@ import Transfers
         }
         let change = try MetadataChange(resource: json["destination"] ?? .null)
         return .json(
-            try await service.store(piece, at: target, change, of: objects[0].settable, if: request.preconditions())
-                .cloud(request.base))
+            try await service.compose(piece, at: target, change, if: request.preconditions()).cloud(request.base))
     }
 }
 
@@ -125,16 +124,15 @@ extension GatewayService {
         }
     }
 
-    /// As an upload like any other. Without a type the object has that of its source. Checksums in the resource are those
-    /// of an object that the client has read before.
-    func store(
-        _ piece: IncomingBytes.Piece, at target: Reference, _ change: MetadataChange, of source: SettableMetadata,
-        if conditions: Preconditions
+    /// As an upload, but that an object without a type in its resource has none. Checksums in the resource are those of an
+    /// object that the client has read before.
+    func compose(
+        _ piece: IncomingBytes.Piece, at target: Reference, _ change: MetadataChange, if conditions: Preconditions
     ) async throws -> ObjectMetadata {
         var change = change
         (change.md5Hash, change.crc32c) = (nil, nil)
         change.makeNoDownloadToken()
-        if change.content[.contentType] == nil { change.content[.contentType] = source.content[.contentType] }
+        change.replacesAll = true
         return try await store(piece, at: target, change, if: conditions)
     }
 

@@ -10,6 +10,7 @@ extension ObjectMetadata {
         let content = settable.content
         return .object(
             common + [
+                .init(key: "contentType", value: .string(content[.contentType] ?? ContentType.fallback)),
                 .init(key: "contentEncoding", value: .string(content[.contentEncoding] ?? "identity")),
                 .init(
                     key: "contentDisposition",
@@ -41,6 +42,7 @@ extension ObjectMetadata {
                 .init(key: "timeStorageClassUpdated", value: .string(timeCreated.rfc3339)),
             ] + common
                 + [JSON.Member](present: [
+                    "contentType": content[.contentType].map(JSON.string),
                     "contentEncoding": content[.contentEncoding].map(JSON.string),
                     "contentDisposition": content[.contentDisposition].map(JSON.string),
                     "contentLanguage": content[.contentLanguage].map(JSON.string),
@@ -60,9 +62,6 @@ extension ObjectMetadata {
             .init(key: "bucket", value: .string(reference.bucket)),
             .init(key: "generation", value: .string("\(generation)")),
             .init(key: "metageneration", value: .string("\(metageneration)")),
-            .init(
-                key: "contentType",
-                value: .string(settable.content[.contentType] ?? ContentType.fallback)),
             .init(key: "timeCreated", value: .string(timeCreated.rfc3339)),
             .init(key: "updated", value: .string(updated.rfc3339)),
             .init(key: "storageClass", value: .string(storageClass.rawValue)),
