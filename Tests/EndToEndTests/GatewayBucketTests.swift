@@ -118,9 +118,12 @@ import Testing
         let website = #"{"mainPageSuffix":"index.html","notFoundPage":"404.html"}"#
         let patched = try await client.send(
             "PATCH", bucket,
-            #"{"labels":{"a":null,"c":"3"},"lifecycle":\#(lifecycle),"cors":\#(cors),"website":\#(website)}"#)
+            #"{"labels":{"a":null,"c":"3"},"lifecycle":\#(lifecycle),"cors":\#(cors),"website":\#(website),"#
+                + #""billing":\#(billing)}"#)
         #expect(patched["labels"] == ["b": "2", "c": "3"] && patched["metageneration"] == "2")
-        for (member, text) in [("lifecycle", lifecycle), ("cors", cors), ("website", website)] {
+        for (member, text) in [
+            ("lifecycle", lifecycle), ("cors", cors), ("website", website), ("billing", billing),
+        ] {
             #expect(try patched[member] == JSON(parsing: text), "\(member)")
         }
         #expect(try await client.get(bucket).json == patched.json)
@@ -129,6 +132,7 @@ import Testing
         #expect(replaced["labels"] == ["d": "4"] && replaced["location"] == "EU" && replaced["cors"] == nil)
         #expect(replaced["timeStorageClassUpdated"] == made["timeStorageClassUpdated"])
         #expect(try await client.get("\(bucket)?ifMetagenerationNotMatch=3").status == 304)
+        let billing = #"{"requesterPays":true}"#
         let stored = try await client.send("POST", "/upload\(bucket)/o?uploadType=media&name=x", "hello")
         #expect(stored["storageClass"] == "NEARLINE", "the class of new objects")
     }

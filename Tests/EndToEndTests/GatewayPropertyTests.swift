@@ -8,7 +8,10 @@ import Testing
     private static let refusedOfObjects = [
         #""retention":{"mode":"Locked","retainUntilTime":"2099-01-01T00:00:00Z"}"#,
         #""kmsKeyName":"projects/p/k""#, #""contexts":{"custom":{"k":{"value":"v"}}}"#,
-        #""acl":[{"entity":"allUsers","role":"READER"}]"#, #""customerEncryption":{"keySha256":"x"}"#,
+        #""customerEncryption":{"keySha256":"x"}"#,
+    ]
+    private static let acls = [
+        #""acl":[{"entity":"allUsers","role":"READER"}]"#, #""defaultObjectAcl":[{"entity":"allUsers"}]"#,
     ]
     /// What a client has read, and values that say what is so anyway.
     private static let harmless = #"""
@@ -55,6 +58,8 @@ import Testing
                 #expect(answer.status == 501, "\(name): \(member)")
                 #expect(answer["error"]?["message"]?.string?.contains(called) == true, "\(name): \(member)")
             }
+            let granted = try await send("{\(Self.acls[0])}")
+            #expect(granted.status == 400 && granted.text.contains("acl: the bucket has uniform"), "\(name)")
             #expect(try await send(#"{"strange":1}"#).status == 400)
         }
         #expect(try await client.names("").items == ["x"])
@@ -127,11 +132,11 @@ import Testing
         for member in [
             #""versioning":{"enabled":true}"#, #""retentionPolicy":{"retentionPeriod":"10"}"#,
             #""softDeletePolicy":{"retentionDurationSeconds":"604800"}"#,
-            #""autoclass":{"enabled":true}"#, #""billing":{"requesterPays":true}"#,
+            #""autoclass":{"enabled":true}"#, #""ipFilter":{"mode":"Enabled"}"#,
             #""encryption":{"defaultKmsKeyName":"k"}"#, #""logging":{"logBucket":"b"}"#,
-            #""hierarchicalNamespace":{"enabled":true}"#, #""acl":[{"entity":"e"}]"#,
+            #""hierarchicalNamespace":{"enabled":true}"#,
             #""iamConfiguration":{"uniformBucketLevelAccess":{"enabled":false}}"#,
-        ] {
+        ] + Self.acls {
             let called = member.split(separator: "\"")[0]
             for (method, path, body) in [
                 ("POST", "/storage/v1/b", #"{"name":"other",\#(member)}"#),
@@ -139,7 +144,8 @@ import Testing
                 ("PUT", "/b/made", "{\(member)}"),
             ] {
                 let answer = try await client.send(method, path, body)
-                #expect(answer.status == 501 && answer.text.contains(called), "\(method) \(member)")
+                let status = Self.acls.contains(member) ? 400 : 501
+                #expect(answer.status == status && answer.text.contains(called), "\(method) \(member)")
             }
         }
         #expect(try await client.send("PATCH", "/b/made", #"{"strange":{}}"#).status == 400)

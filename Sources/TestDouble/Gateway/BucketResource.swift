@@ -6,7 +6,9 @@ import Storage
 // Buckets as clients of Google Cloud Storage write and read them.
 extension StoredBucket {
     /// The members that are kept, and that nothing acts on.
-    private static let members = ["labels", "cors", "lifecycle", "website", "rpo", "customPlacementConfig"]
+    private static let members = [
+        "labels", "cors", "lifecycle", "website", "rpo", "customPlacementConfig", "billing",
+    ]
     /// The one project that all buckets are in.
     static let projectNumber = "100000000001"
     private static let mostLabels = 64

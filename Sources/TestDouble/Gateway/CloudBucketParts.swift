@@ -105,6 +105,11 @@ extension StoredBucket {
 }
 
 extension GatewayError {
+    /// A param, or a member of a resource, that access is granted by.
+    static func uniformAccess(_ what: String) -> GatewayError {
+        .badRequest("Cannot use \(what): the bucket has uniform bucket-level access.")
+    }
+
     /// Google's answer where access is that of the bucket alone.
     static func legacyACL(_ what: String, _ request: GatewayRequest) -> GatewayError {
         let verb =

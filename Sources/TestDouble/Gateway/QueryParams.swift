@@ -141,7 +141,7 @@ extension GatewayRequest {
             if value == "None", case .number? = QueryParams.types[name] { continue }
             if QueryParams.acls.contains(name) {
                 guard QueryParams.privateACLs.contains(value ?? "") else {
-                    throw .badRequest("Cannot use \(name)=\(value ?? ""): the bucket has uniform bucket-level access.")
+                    throw .uniformAccess("\(name)=\(value ?? "")")
                 }
             } else if QueryParams.known.contains(name) {
                 throw GatewayError(501, "The param \(name) is not served here.")

@@ -10,6 +10,8 @@ enum ResourceMember: Sendable {
     case outputOnly(MemberType = .text)
     /// Only its defaults are accepted: these texts, and values that are empty, false or 0.
     case refused(but: Set<String> = [])
+    /// It grants access to one object or bucket alone: refused as by Google's buckets with uniform access.
+    case access
     /// Only this value and null are accepted.
     case fixed(JSON)
     /// It is an object of others.
@@ -69,6 +71,8 @@ extension ResourceMembers {
             case .refused(let neutral):
                 let isNeutral = member.value.string.map(neutral.contains) ?? false
                 guard isNeutral || member.value.isNeutral else { throw .notServed(name) }
+            case .access:
+                guard member.value.isNeutral else { throw .uniformAccess(name) }
             case .fixed(let value):
                 guard member.value.isNull || member.value == value else { throw .notServed(name) }
             case .members(let inner):
@@ -149,7 +153,7 @@ extension ResourceMembers {
         "timeFinalized": .outputOnly(), "timeStorageClassUpdated": .outputOnly(), "updated": .outputOnly(),
         "storageClass": .oneOf(storageClasses), "customTime": .taken(), "eventBasedHold": .taken(.flag),
         "temporaryHold": .taken(.flag),
-        "acl": .refused(), "contexts": .refused(), "kmsKeyName": .refused(), "retention": .refused(),
+        "acl": .access, "contexts": .refused(), "kmsKeyName": .refused(), "retention": .refused(),
     ]
 
     static let bucket: ResourceMembers = [
@@ -167,9 +171,11 @@ extension ResourceMembers {
         "location": .taken(), "rpo": .oneOf(["ASYNC_TURBO", "DEFAULT"]), "storageClass": .oneOf(storageClasses),
         "cors": .each(cors), "defaultEventBasedHold": .taken(.flag), "labels": .taken(.labels),
         "lifecycle": .members(lifecycle), "website": .members(website),
-        "acl": .refused(), "autoclass": .refused(), "billing": .refused(),
+        "acl": .access, "autoclass": .refused(),
+        // Who owns a bucket may read it without saying who pays.
+        "billing": .members(["requesterPays": .taken(.flag)]),
         "customPlacementConfig": .members(["dataLocations": .taken(.texts)]),
-        "defaultObjectAcl": .refused(), "encryption": .refused(), "hierarchicalNamespace": .refused(),
+        "defaultObjectAcl": .access, "encryption": .refused(), "hierarchicalNamespace": .refused(),
         "ipFilter": .refused(), "logging": .refused(), "objectRetention": .refused(), "retentionPolicy": .refused(),
         "softDeletePolicy": .refused(), "versioning": .refused(),
     ]
