@@ -97,6 +97,19 @@ import Testing
         let token = try #require(page["nextPageToken"]?.string)
         #expect(try await names(client, "prefix=a&maxResults=2&pageToken=\(token)") == ["a3"])
         #expect(try await client.get("\(cloud)?project=p&prefix=a&maxResults=3")["nextPageToken"] == nil)
+        func all(_ query: String) async throws -> [String] {
+            let text = try await client.get("/\(query)").text
+            let values = text.matches(of: /<(?:Name|ContinuationToken)>([^<]*)</).map { String($0.output.1) }
+            #expect(text.contains("<ListAllMyBucketsResult "))
+            return values
+        }
+        #expect(try await all("") == ["a1", "a2", "a3", "b1"])
+        #expect(try await all("?prefix=a&max-buckets=2&x-id=ListBuckets") == ["a1", "a2", "a2"])
+        #expect(try await all("?prefix=a&max-buckets=2&continuation-token=a2") == ["a3"])
+        for (method, path, status) in [("POST", "/", 404), ("GET", "/?max-buckets=0", 400), ("GET", "/?acl", 501)] {
+            let answer = try await client.send(method, path)
+            #expect(answer.status == status && answer.text.contains("<Error><Code>"), "\(method) \(path)")
+        }
         try gateway.end()
     }
 
@@ -116,6 +129,7 @@ import Testing
         let lifecycle = #"{"rule":[{"action":{"type":"Delete"},"condition":{"age":3,"matchesPrefix":["x"]}}]}"#
         let cors = #"[{"origin":["*"],"method":["GET"],"responseHeader":["ETag"],"maxAgeSeconds":5}]"#
         let website = #"{"mainPageSuffix":"index.html","notFoundPage":"404.html"}"#
+        let billing = #"{"requesterPays":true}"#
         let patched = try await client.send(
             "PATCH", bucket,
             #"{"labels":{"a":null,"c":"3"},"lifecycle":\#(lifecycle),"cors":\#(cors),"website":\#(website),"#
@@ -132,7 +146,6 @@ import Testing
         #expect(replaced["labels"] == ["d": "4"] && replaced["location"] == "EU" && replaced["cors"] == nil)
         #expect(replaced["timeStorageClassUpdated"] == made["timeStorageClassUpdated"])
         #expect(try await client.get("\(bucket)?ifMetagenerationNotMatch=3").status == 304)
-        let billing = #"{"requesterPays":true}"#
         let stored = try await client.send("POST", "/upload\(bucket)/o?uploadType=media&name=x", "hello")
         #expect(stored["storageClass"] == "NEARLINE", "the class of new objects")
     }

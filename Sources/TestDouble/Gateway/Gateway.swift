@@ -214,7 +214,9 @@ import Transfers
 
     /// The request is one of the XML API, whose errors are XML.
     private static func isXML(_ http: HTTPServerRequest) -> Bool {
-        guard let first = http.path.split(separator: "/").first.map({ percentDecoded($0) }) else { return false }
+        guard let first = http.path.split(separator: "/").first.map({ percentDecoded($0) }) else {
+            return http.path == "/"
+        }
         return first.map { !reserved.contains($0) } ?? true
     }
 

@@ -6,9 +6,10 @@ import Platform
 import Storage
 import Transfers
 
-/// Google Cloud Storage's XML API: objects at `/BUCKET/NAME`, which public and signed URLs name, too, and lists, deletions
-/// and forms (signed post policies) at `/BUCKET`. Signatures are not looked at. Requests of Amazon S3 are understood as
-/// Google does. Params that name a part of an object, and headers that are not served, are refused.
+/// Google Cloud Storage's XML API: objects at `/BUCKET/NAME`, which public and signed URLs name, too, lists, deletions and
+/// forms (signed post policies) at `/BUCKET`, and the list of buckets at `/`. Signatures are not looked at. Requests of
+/// Amazon S3 are understood as Google does. Params that name a part of an object, and headers that are not served, are
+/// refused.
 @Loop struct ObjectAPI: GatewayAPI {
     let isCloud = true
     let takesObject = true
@@ -18,11 +19,12 @@ import Transfers
     /// Empty for the bucket itself.
     private let name: String
 
-    /// Throws 404 where the path names no bucket.
+    /// Throws 404 where the path names no bucket, unless the request reads the list of all.
     init(service: GatewayService, request: GatewayRequest) throws(GatewayError) {
         (self.service, self.request) = (service, request)
         let parts = request.http.path.dropFirst().split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let bucket = percentDecoded(parts[0]), !bucket.isEmpty else { throw .notFound }
+        let isList = request.http.path == "/" && request.isRead
+        guard let bucket = percentDecoded(parts[0]), isList || !bucket.isEmpty else { throw .notFound }
         guard let name = percentDecoded(parts.count > 1 ? parts[1] : "") else {
             throw .badRequest("The path is not UTF-8.")
         }

@@ -4,17 +4,22 @@ import HTTPText
 import Platform
 import Storage
 
-/// Lists of `/BUCKET`: objects in both versions, and uploads in parts.
+/// Lists of `/BUCKET`: objects in both versions, and uploads in parts; and of `/`: buckets.
 @Loop struct ObjectLists {
     private static let common: Set = ["prefix", "delimiter", "encoding-type", "max-keys", "list-type"]
 
+    /// In one answer.
+    private static let mostBuckets: Int64 = 10_000
+
     let service: GatewayService
     let request: GatewayRequest
+    /// Empty for the list of buckets.
     let bucket: String
 
     func answer() async throws -> HTTPServerResponse {
         try request.refuseValidators()
         try request.allow(headers: [])
+        if bucket.isEmpty { return try await buckets() }
         let root = try Reference(bucket: bucket, path: "")
         if request.has("uploads") { return try await uploads(root) }
         let isSecond = try isSecondVersion
@@ -34,6 +39,26 @@ import Storage
                 "ListBucketResult",
                 try head(query, most, text) + (isSecond ? second(page, text) : first(page, text)) + entries(page, text)
             ).document())
+    }
+
+    /// The token of a page is the last name of the page before it.
+    private func buckets() async throws -> HTTPServerResponse {
+        try request.allow(QueryParams.signature.union(["prefix", "max-buckets", "continuation-token"]))
+        let most = try request.integer("max-buckets") ?? Self.mostBuckets
+        guard most > 0 else { throw GatewayError.badRequest("max-buckets is at least 1.") }
+        let (page, hasMore) = try await service.engine.buckets(
+            prefix: request["prefix"] ?? "", after: request["continuation-token"] ?? "",
+            most: Int(min(most, Self.mostBuckets)))
+        let buckets = page.map { bucket in
+            XMLElement(
+                "Bucket",
+                [XMLElement("Name", bucket.name), XMLElement("CreationDate", bucket.timeCreated.rfc3339)])
+        }
+        var elements = [
+            XMLElement("Owner", [XMLElement("ID", StoredBucket.projectNumber)]), XMLElement("Buckets", buckets),
+        ]
+        if hasMore, let last = page.last { elements.append(XMLElement("ContinuationToken", last.name)) }
+        return .xml(XMLElement("ListAllMyBucketsResult", elements).document())
     }
 
     private var isSecondVersion: Bool {
