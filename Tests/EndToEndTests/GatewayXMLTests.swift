@@ -76,6 +76,7 @@ import Testing
 
     private func start(_ gateway: GatewayClient, _ name: String, _ headers: HTTPHeaders = [:]) async throws -> String {
         let answer = try await gateway.send("POST", "/\(gateway.bucket)/\(name)?uploads", "", headers)
+        #expect(answer.headers["Content-Type"] == "text/xml; charset=UTF-8")
         return "/\(gateway.bucket)/\(name)?uploadId=\(try #require(all("UploadId", answer.text).first))"
     }
 
@@ -99,8 +100,16 @@ import Testing
     @Test func `Parts become one object, and are seen by nobody before`() async throws {
         let gateway = try GatewayClient.shared("xml-parts")
         let upload = try await start(
-            gateway, "o", ["Content-Type": "text/x-parts", "x-amz-meta-a": "1", "x-goog-meta-b": "2"])
-        let last = try await part(gateway, upload, 7, Array("end".utf8), ["x-goog-meta-b": "2"])
+            gateway, "o",
+            [
+                "Content-Type": "text/x-parts", "x-amz-meta-a": "1", "x-goog-meta-b": "2",
+                "x-goog-storage-class": "NEARLINE",
+            ])
+        let repeated: HTTPHeaders = ["x-goog-meta-b": "2", "x-goog-storage-class": "NEARLINE"]
+        let last = try await part(gateway, upload, 7, Array("end".utf8), repeated)
+        for other: HTTPHeaders in [["x-goog-meta-b": "3"], ["x-goog-storage-class": "COLDLINE"]] {
+            #expect(code(try await gateway.send("PUT", "\(upload)&partNumber=8", "x", other)) == "400 InvalidArgument")
+        }
         _ = try await part(gateway, upload, 2, Array("replaced".utf8))
         let first = try await part(gateway, upload, 2, Self.large)
         #expect(try await gateway.names("").items == [])
@@ -110,13 +119,16 @@ import Testing
         let body = list([(2, first), (7, last)])
         let refused = try await gateway.send("POST", upload, body, ["x-goog-if-generation-match": "5"])
         #expect(code(refused) == "412 PreconditionFailed")
-        let done = try await gateway.send("POST", upload, body, ["x-goog-if-generation-match": "0"])
+        var end = repeated
+        end.add("x-goog-if-generation-match", "0")
+        let done = try await gateway.send("POST", upload, body, end)
         #expect(done.status == 200 && all("Key", done.text) == ["o"])
         let stored = try await gateway.get("/\(gateway.bucket)/o")
         #expect(stored.body == Self.large + Array("end".utf8))
         #expect(stored.headers["ETag"] == all("ETag", done.text).first?.replacing("&quot;", with: "\""))
         #expect(stored.headers["Content-Type"] == "text/x-parts")
         #expect(stored.headers["x-goog-meta-a"] == "1" && stored.headers["x-goog-meta-b"] == "2")
+        #expect(stored.headers["x-goog-storage-class"] == "NEARLINE")
         #expect(all("Key", try await gateway.get("/\(gateway.bucket)?uploads").text) == [])
         #expect(code(try await gateway.send("POST", upload, body)) == "404 NoSuchUpload")
     }

@@ -83,9 +83,10 @@ import Transfers
 
     private func get(_ object: Reference) async throws -> HTTPServerResponse {
         let fields = QueryParams.responseHeaders
-        try request.allow(QueryParams.signature.union(fields.keys).union(["generation"]), ignoresUnknown: true)
+        try request.allow(
+            QueryParams.signature.union(fields.keys).union(QueryParams.object), ignoresUnknown: true)
         try request.allow(headers: ObjectHeaders.conditions)
-        var response = try await service.media(of: object, for: request, if: request.objectPreconditions())
+        var response = try await service.media(of: object, for: request, if: request.readConditions())
         if request.isOfAmazon { response.headers = response.headers.withAmazonNames }
         guard response.status == 200 || response.status == 206 else { return response }
         for (param, name) in fields { if let value = request[param] { response.headers[name] = value } }

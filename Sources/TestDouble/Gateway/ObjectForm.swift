@@ -101,11 +101,11 @@ private struct FormFields {
     private func check(_ name: String, _ value: String) throws(GatewayError) {
         let lower = name.lowercased()
         if Self.known.contains(lower) || lower.hasPrefix("x-ignore-") { return }
-        try ObjectHeaders.check(
-            lower == "acl" ? "x-goog-acl" : name, value, served: ObjectHeaders.kept.union([ObjectHeaders.custom]))
-        guard lower == "acl" || lower.hasPrefix("x-goog-") || lower.hasPrefix("x-amz-") else {
+        guard lower == "acl" || lower.hasPrefix("x-amz-") || ObjectHeaders.isKnown(lower) else {
             throw .badRequest("There is no field \(name) in a form.")
         }
+        try ObjectHeaders.check(
+            lower == "acl" ? "x-goog-acl" : name, value, served: ObjectHeaders.kept.union([ObjectHeaders.custom]))
     }
 
     /// Without a redirect.

@@ -69,6 +69,19 @@ enum ObjectHeaders {
     /// Whether the header is about the source of a copy.
     static func isOfCopy(_ name: String) -> Bool { copy.contains(name.lowercased()) }
 
+    /// Whether the header is Google's own, and about what is kept with an object.
+    static func isMetadata(_ name: String) -> Bool {
+        let lower = name.lowercased()
+        return kept.contains(lower) || lower.hasPrefix(custom)
+    }
+
+    /// Whether Google gives the name a meaning.
+    static func isKnown(_ name: String) -> Bool {
+        harmless.contains(name) || put.contains(name) || properties.contains(name) || name.hasPrefix(custom)
+            || name.hasPrefix("x-goog-object-lock-") || name.hasPrefix("x-goog-encryption-")
+            || name.hasPrefix("x-goog-copy-source-")
+    }
+
     /// Whether the header would have a meaning at an object's own URL, with this value. APIs take properties from JSON.
     static func isProperty(_ name: String, _ value: String) -> Bool {
         if harmless.contains(name) || harmlessValues[name]?.contains(value.lowercased()) == true { return false }
@@ -149,6 +162,18 @@ extension GatewayRequest {
         Preconditions(
             generation: try length("x-goog-if-generation-match"),
             metageneration: try length("x-goog-if-metageneration-match"), named: try integer("generation"))
+    }
+
+    /// Those of the object at its own URL, as headers or, as Go's client sends them, as params.
+    func readConditions() throws(GatewayError) -> Preconditions {
+        let headers = try objectPreconditions()
+        var conditions = try preconditions()
+        guard conditions.generation == nil || headers.generation == nil,
+            conditions.metageneration == nil || headers.metageneration == nil
+        else { throw .badRequest("The request has the same condition as a header and as a param.") }
+        conditions.generation = conditions.generation ?? headers.generation
+        conditions.metageneration = conditions.metageneration ?? headers.metageneration
+        return conditions
     }
 
     /// Whether the request begins a resumable upload.

@@ -44,12 +44,12 @@ import Transfers
 
     private func allow(_ params: Set<String>, headers: Set<String> = []) throws(GatewayError) {
         try request.allow(QueryParams.signature.union(params))
-        try request.allow(headers: headers.union([ObjectHeaders.custom]))
+        try request.allow(headers: headers.union(ObjectHeaders.kept).union([ObjectHeaders.custom]))
     }
 
     /// Python's client repeats the metadata of the start in all requests. Throws 400 for other metadata.
     private func checkRepetitions(of upload: Multipart) throws(GatewayError) {
-        for field in request.http.headers.fields where field.name.lowercased().hasPrefix(ObjectHeaders.custom) {
+        for field in request.http.headers.fields where ObjectHeaders.isMetadata(field.name) {
             guard upload.fields.contains(where: { isSameName($0.name, field.name) && $0.value == field.value }) else {
                 throw .badRequest("\(field.name) is not what the start of the upload has said.")
             }
@@ -59,7 +59,7 @@ import Transfers
     private func start() async throws -> HTTPServerResponse {
         try request.refuseValidators()
         // The client says how it computes the checksums of the parts: each of them says it, too.
-        try allow(["uploads"], headers: ObjectHeaders.kept.union(["x-amz-checksum-algorithm"]))
+        try allow(["uploads"], headers: ["x-amz-checksum-algorithm"])
         guard try await request.body.read(atMost: 1).isEmpty else {
             throw GatewayError.badRequest("The start of an upload in parts has no body.")
         }
@@ -69,14 +69,16 @@ import Transfers
         try await service.engine.checkBucket(of: object)
         let metadata = JSON.array(fields.map { .array([.string($0.name), .string($0.value)]) }).text
         let upload = try await multiparts.begin(object, metadata: metadata, within: service.multipartBounds)
-        return .xml(
-            XMLElement(
-                "InitiateMultipartUploadResult",
-                [
-                    XMLElement("Bucket", object.bucket), XMLElement("Key", object.object),
-                    XMLElement("UploadId", upload.id),
-                ]
-            ).document())
+        let result = XMLElement(
+            "InitiateMultipartUploadResult",
+            [
+                XMLElement("Bucket", object.bucket), XMLElement("Key", object.object),
+                XMLElement("UploadId", upload.id),
+            ])
+        var response = HTTPServerResponse.xml(result.document())
+        // Node's client reads no other type of XML.
+        response.headers["Content-Type"] = "text/xml; charset=UTF-8"
+        return response
     }
 
     // MARK: - Parts
