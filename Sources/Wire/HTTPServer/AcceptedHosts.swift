@@ -9,6 +9,11 @@ package struct AcceptedHosts: Sendable {
     /// Accepts `localhost`, all loopback addresses, and `names`: names, IPv4 addresses, or IPv6 addresses in brackets.
     package init(andAlso names: [String] = []) { self.names = names }
 
+    /// Whether a Host header may have this name, without a port.
+    package static func isName(_ name: String) -> Bool {
+        !name.isEmpty && name != "*" && host(of: name).map(String.init) == name
+    }
+
     func adding(_ name: String) -> AcceptedHosts { AcceptedHosts(andAlso: names + [name]) }
 
     /// Ignores the port, which differs with port forwarding.

@@ -1,11 +1,11 @@
 /// Limits for each client.
 package struct HTTPServerLimits: Sendable {
     /// One line of a request's head, without its line end, in bytes.
-    package var lineBytes = 8 << 10
+    package var lineBytes = 16 << 10
     /// All of a request's head, and all trailers of a chunked body, in bytes.
-    package var headBytes = 32 << 10
-    /// The fields of a head, and of the trailers.
-    package var headers = 64
+    package var headBytes = 64 << 10
+    /// The fields of a head, and of the trailers. Custom metadata, of which there are 8 KiB, has one for each key.
+    package var headers = 2048
     /// All chunk extensions of a body, in bytes.
     package var chunkExtensionBytes = 16 << 10
     /// The rest of a body that the handler has not read, in bytes: a longer one ends the connection after the answer.

@@ -6,6 +6,8 @@ struct RequestHead {
     let path: String
     let query: String?
     let isHTTP10: Bool
+    /// The host of a target in absolute form, as clients of proxies send it. It stands above that of the header.
+    private var authority: String?
     var headers = HTTPHeaders()
 
     init(requestLine line: ArraySlice<UInt8>) throws(Refusal) {
@@ -13,8 +15,14 @@ struct RequestHead {
         guard words.count == 3, isToken(words[0]), !words[1].isEmpty else { throw Refusal(400) }
         isHTTP10 = try Self.version(words[2])
         method = String(decoding: words[0], as: UTF8.self)
-        let target = words[1]
-        // Only the origin form of a target begins with a slash.
+        var target = words[1]
+        if target.prefix(7).map({ $0 | 0x20 }).elementsEqual("http://".utf8) {
+            let rest = target.dropFirst(7)
+            let end = rest.firstIndex { $0 == 0x2F || $0 == 0x3F } ?? rest.endIndex
+            authority = String(decoding: rest[..<end], as: UTF8.self)
+            target = end < rest.endIndex && rest[end] == 0x2F ? rest[end...] : ArraySlice([0x2F] + rest[end...])
+        }
+        // The other forms of a target do not begin with a slash.
         guard target.first == 0x2F, target.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x23 }) else { throw Refusal(400) }
         let end = target.firstIndex(of: 0x3F)
         guard percentDecodedBytes(target[..<(end ?? target.endIndex)]) != nil else { throw Refusal(400) }
@@ -54,9 +62,11 @@ struct RequestHead {
     private func check(_ hosts: AcceptedHosts) throws(Refusal) {
         let values = headers.all("Host")
         guard values.count == 1 || values.isEmpty && isHTTP10 else { throw Refusal(400) }
-        guard let value = values.first else { return }
-        guard let host = AcceptedHosts.host(of: value) else { throw Refusal(400) }
-        guard hosts.accepts(host) else { throw Refusal(421) }
+        for value in [values.first, authority] {
+            guard let value else { continue }
+            guard let host = AcceptedHosts.host(of: value) else { throw Refusal(400) }
+            guard hosts.accepts(host) else { throw Refusal(421) }
+        }
     }
 
     private static func version(_ word: ArraySlice<UInt8>) throws(Refusal) -> Bool {
