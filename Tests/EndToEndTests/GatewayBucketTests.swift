@@ -73,6 +73,27 @@ import Testing
         try gateway.end()
     }
 
+    @Test func `A bucket that Google would not make is refused by its name or its labels`() async throws {
+        let client = try GatewayClient.shared("names")
+        for name in [
+            "AB", "ab", "..", "-abc", "abc.", "a..b", "192.168.1.1", "goog-x", "my-google", "é-bucket",
+            String(repeating: "a", count: 64),
+        ] {
+            let answer = try await client.send("POST", "\(cloud)?project=p", #"{"name":"\#(name)"}"#)
+            #expect(answer.status == 400 && answer.text.contains("Invalid bucket name: '\(name)'"), "\(answer.text)")
+        }
+        for label in [#""A":"b""#, #""a b":"c""#, #""1":"c""#, #""a":"B""#, #""":"b""#] {
+            let body = #"{"name":"labelled","labels":{\#(label)}}"#
+            let answer = try await client.send("POST", "\(cloud)?project=p", body)
+            #expect(answer.status == 400 && answer.text.contains("Labels have"), "\(label): \(answer.text)")
+        }
+        for kind in ["REGIONAL", "MULTI_REGIONAL", "DURABLE_REDUCED_AVAILABILITY"] {
+            let name = kind.lowercased().replacing("_", with: "-")
+            let body = #"{"name":"\#(name)","storageClass":"\#(kind)"}"#
+            #expect(try await client.send("POST", "\(cloud)?project=p", body)["storageClass"]?.string == kind)
+        }
+    }
+
     @Test func `A bucket that was deleted is gone until a write names it again`() async throws {
         let client = try GatewayClient.shared("gone")
         let bucket = "\(cloud)/gone"
@@ -218,6 +239,7 @@ import Testing
         let bucket = "\(cloud)/bucket-parts"
         let layout = try await client.get("\(bucket)/storageLayout")
         #expect(layout["bucket"] == "bucket-parts" && layout["hierarchicalNamespace"] == ["enabled": false])
+        #expect(try await client.get("\(bucket)/managedFolders?prefix=d/").json == ["kind": "storage#managedFolders"])
         for path in ["/storage/v1/projects/p/serviceAccount", "/projects/p/serviceAccount"] {
             #expect(try await client.get(path)["email_address"]?.string?.contains("@gs-project-accounts.") == true)
         }
@@ -229,7 +251,7 @@ import Testing
         }
         for (method, path, name) in [
             ("GET", "\(bucket)/notificationConfigs", "storage/observe"), ("GET", "\(bucket)/folders", "folders"),
-            ("GET", "\(bucket)/managedFolders", "managedFolders"), ("POST", "\(bucket)/restore", "restore"),
+            ("POST", "\(bucket)/managedFolders", "managedFolders"), ("POST", "\(bucket)/restore", "restore"),
             ("POST", "\(bucket)/lockRetentionPolicy", "lockRetentionPolicy"),
             ("POST", "\(client.gcs)/x/restore", "restore"), ("GET", "/storage/v1/projects/p/hmacKeys", "HMAC"),
             ("POST", "/storage/v1/projects/p/hmacKeys", "HMAC"),

@@ -48,6 +48,17 @@ import Testing
                 + "storage-rpc: nothing can be written to stdout: No space left on device\n1\n0\n")
     }
 
+    @Test func `A health check fails where the root is gone`() async {
+        let ran = await sh("start env --root r; ask GET /healthz; rm -r r; ask GET /healthz; stop")
+        #expect(ran.text.hasPrefix("HTTP/1.1 200 OK\nHTTP/1.1 503 "), "\(ran.text)")
+    }
+
+    @Test(arguments: ["storage:9199", "http://storage", "a b", "*"])
+    func `A host that no request can name is refused`(host: String) async {
+        let ran = await sh("\"$S\" gateway 127.0.0.1:0 --allow-host '\(host)' < /dev/null; echo $?")
+        #expect(ran.text.contains("--allow-host \(host): not the name of a host") && ran.text.hasSuffix("64\n"))
+    }
+
     @Test func `The next one removes the temporary root of one that was killed`() async {
         let ran = await sh("start a; stop KILL 2> killed; roots; start b; await '[ $(roots) = 1 ]'; stop; roots")
         #expect(ran.text.hasSuffix("137\n1\n0\n0\n"), "\(ran.text)")

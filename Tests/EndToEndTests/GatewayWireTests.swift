@@ -191,6 +191,19 @@ import Testing
         #expect(try await names("matchGlob=**.txt&pageToken=\(gateway.escaped(token))") == ["d/a.txt"])
         #expect(try await names("delimiter=/&prefix=d") == ["d/"])
         #expect(try await names("delimiter=/&prefix=d&includeTrailingDelimiter=true") == ["d/", "d/"])
+        #expect(try await names("delimiter=/&prefix=d&includeFoldersAsPrefixes=true") == ["d/"])
+    }
+
+    @Test func `A resource at the path of metadata is that of an object without bytes`() async throws {
+        let gateway = try GatewayClient.shared("insertions")
+        let answer = try await gateway.send(
+            "POST", "/storage/v1/b/\(gateway.bucket)/o", #"{"name":"x","contentType":"a/b","metadata":{"k":"v"}}"#)
+        #expect(answer["size"] == "0" && answer["contentType"] == "a/b" && answer["metadata"] == ["k": "v"])
+        #expect(try await gateway.send("POST", "/storage/v1/b/\(gateway.bucket)/o?name=y", "hello").status == 400)
+        let other = "/storage/v1/b/\(gateway.bucket)/o"
+        for name in ["watch", "bulkRestore"] {
+            #expect(try await gateway.send("POST", "\(other)/\(name)", "{}").status == 501)
+        }
     }
 
     // MARK: - Answers

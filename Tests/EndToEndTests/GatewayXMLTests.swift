@@ -1,5 +1,6 @@
 import Foundation
 import HTTPText
+import JSONText
 import TestSupport
 import Testing
 
@@ -63,7 +64,7 @@ import Testing
         let gateway = try GatewayClient.shared("xml-refused")
         let root = "/\(gateway.bucket)"
         for query in [
-            "acl", "location", "versions", "tagging", "uploads&delimiter=/", "list-type=3", "marker=a&list-type=2",
+            "acl", "lifecycle", "versions", "tagging", "uploads&delimiter=/", "list-type=3", "marker=a&list-type=2",
         ] {
             let answer = try await gateway.get("\(root)?\(query)")
             #expect([400, 501].contains(answer.status) && !all("Message", answer.text).isEmpty, "\(query)")
@@ -302,11 +303,53 @@ import Testing
         #expect(stored.text == "abc" && stored.headers["Content-Encoding"] == nil)
     }
 
+    @Test func `A bucket is made, listed and deleted as one of Amazon S3`() async throws {
+        let gateway = try LiveGateway(["--buckets", "box"])
+        let client = gateway.client
+        let wanted =
+            "<CreateBucketConfiguration><LocationConstraint>EU</LocationConstraint></CreateBucketConfiguration>"
+        #expect(try await client.send("PUT", "/made", wanted, ["x-goog-api-version": "2"]).status == 200)
+        #expect(code(try await client.send("PUT", "/made", "")) == "409 BucketAlreadyOwnedByYou")
+        #expect(try await client.get("/made?location").text.contains(">EU</LocationConstraint>"))
+        #expect(try await client.get("/storage/v1/b/made")["location"] == "EU")
+        let list = try await client.get("/").text
+        #expect(list.contains("<Name>box</Name>") && list.contains("<Name>made</Name>"), "\(list)")
+        #expect(try await client.send("PUT", "/made/x", "hello").status == 200)
+        #expect(code(try await client.send("DELETE", "/made")) == "409 BucketNotEmpty")
+        #expect(try await client.send("DELETE", "/made/x").status == 204)
+        #expect(try await client.send("DELETE", "/made").status == 204)
+        #expect(code(try await client.send("DELETE", "/made")) == "404 NoSuchBucket")
+        #expect(code(try await client.get("/made?location")) == "404 NoSuchBucket")
+        for (method, path, body, expected) in [
+            ("PUT", "/new", "<Other/>", "400 MalformedXML"), ("PUT", "/new?cors", "", "501 NotImplemented"),
+            ("PUT", "/new", "<CreateBucketConfiguration><Tags/></CreateBucketConfiguration>", "501 NotImplemented"),
+            ("PUT", "/", "", "404 NoSuchKey"), ("PUT", "/No!", "", "400 InvalidBucketName"),
+        ] {
+            #expect(code(try await client.send(method, path, body)) == expected, "\(method) \(path)")
+        }
+        try gateway.end()
+    }
+
     @Test func `Errors are XML with the codes of Google`() async throws {
         let gateway = try GatewayClient.shared("xml-errors")
         #expect(code(try await gateway.get("/\(gateway.bucket)/none")) == "404 NoSuchKey")
         #expect(code(try await gateway.send("PATCH", "/\(gateway.bucket)/none", "")) == "405 MethodNotAllowed")
         #expect(code(try await gateway.get("/\(gateway.bucket)/none?acl")) == "501 NotImplemented")
         #expect(try await gateway.get("\(gateway.gcs)/none")["error"] != nil)
+        #expect(try await gateway.send("PUT", "/\(gateway.bucket)/e", "").status == 200)
+        let range: HTTPHeaders = ["Range": "bytes=0-"]
+        let beyond = try await gateway.get("/\(gateway.bucket)/e", range)
+        #expect(code(beyond) == "416 InvalidRange" && beyond.headers["Content-Range"] == "bytes */0")
+        #expect(code(try await gateway.get("/\(gateway.bucket)/e", ["If-Match": "\"x\""])) == "412 PreconditionFailed")
+        #expect(try await gateway.get("\(gateway.gcs)/e?alt=media", range)["error"]?["code"] == 416)
+        #expect(try await gateway.get("\(gateway.v0)/e?alt=media", range)["error"]?["code"] == 416)
+    }
+
+    @Test func `Custom metadata is bounded by its bytes, not by its number`() async throws {
+        let gateway = try GatewayClient.shared("xml-many")
+        var headers = HTTPHeaders()
+        for number in 0..<500 { headers.add("x-amz-meta-k\(number)", "v") }
+        #expect(try await gateway.send("PUT", "/\(gateway.bucket)/x", "hello", headers).status == 200)
+        #expect(try await gateway.get("\(gateway.gcs)/x")["metadata"]?.object?.count == 500)
     }
 }

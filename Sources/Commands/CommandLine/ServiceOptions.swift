@@ -1,4 +1,5 @@
 import Credentials
+import HTTPServer
 import Methods
 import Platform
 import Storage
@@ -111,6 +112,9 @@ package struct ServiceOptions {
         for (flag, names) in [("--allow-host", hosts), ("--allow-origin", origins)]
         where !names.isEmpty && gateway == nil && !harness {
             throw UsageError(message: "\(flag) is for --gateway and --harness; try --help")
+        }
+        if let name = hosts.first(where: { !AcceptedHosts.isName($0) }) {
+            throw UsageError(message: "--allow-host \(name): not the name of a host, without a scheme or a port")
         }
         if let gateway, !allowInsecure, SocketAddress(gateway)?.isLoopback == false {
             throw UsageError(

@@ -4,6 +4,10 @@ public enum StorageClass: String, CaseIterable, Codable, Sendable {
     case nearline = "NEARLINE"
     case coldline = "COLDLINE"
     case archive = "ARCHIVE"
+    // Classes of before, which clients still name.
+    case multiRegional = "MULTI_REGIONAL"
+    case regional = "REGIONAL"
+    case durableReducedAvailability = "DURABLE_REDUCED_AVAILABILITY"
 }
 
 /// What Google Cloud Storage keeps with an object besides its content properties. Nil where nobody has set it.

@@ -11,18 +11,20 @@ extension HTTPServerRequest {
         "copy-source-if-none-match", "copy-source-if-modified-since", "copy-source-if-unmodified-since",
     ]
 
+    /// The name that Google has for a header of Amazon S3 with a twin; any other name stays.
+    static func googleName(of name: String) -> String {
+        let lower = name.lowercased()
+        guard lower.hasPrefix("x-amz-"), case let rest = lower.dropFirst(6),
+            twins.contains(String(rest)) || rest.hasPrefix("meta-")
+        else { return name }
+        // Keys of metadata keep their letters.
+        return "x-goog-\(name.dropFirst(6))"
+    }
+
     /// With the names that Google has for the headers.
     var withGoogleHeaders: HTTPServerRequest {
         var request = self
-        request.headers = HTTPHeaders(
-            headers.fields.map { field in
-                let name = field.name.lowercased()
-                guard name.hasPrefix("x-amz-"), case let rest = name.dropFirst(6),
-                    Self.twins.contains(String(rest)) || rest.hasPrefix("meta-")
-                else { return field }
-                // Keys of metadata keep their letters.
-                return .init("x-goog-\(field.name.dropFirst(6))", field.value)
-            })
+        request.headers = HTTPHeaders(headers.fields.map { .init(Self.googleName(of: $0.name), $0.value) })
         return request
     }
 }

@@ -82,6 +82,24 @@ extension StoredBucket {
         properties = kept.text
     }
 
+    /// Throws 400 for a name that Google makes no bucket of.
+    static func check(name: String) throws(GatewayError) {
+        let isSound = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+            default: false
+            }
+        }
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        let isAddress = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
+        let most = parts.count > 1 ? 222 : 63
+        guard isSound, 3...most ~= name.utf8.count, parts.allSatisfy({ 1...63 ~= $0.utf8.count }), !isAddress,
+            [name.first, name.last].allSatisfy({ $0?.isLetter == true || $0?.isNumber == true }),
+            !name.hasPrefix("goog"), !name.contains("google")
+        else { throw GatewayError(400, code: "InvalidBucketName", "Invalid bucket name: '\(name.prefix(300))'") }
+    }
+
     private static func check(labels: [JSON.Member]) throws(StorageError) {
         guard labels.count <= mostLabels else {
             throw .invalidArgument("labels", "A bucket has at most \(mostLabels) labels, not \(labels.count).")
@@ -91,6 +109,19 @@ extension StoredBucket {
                 "labels",
                 "The keys and values of labels have at most \(longestLabel) characters: \(label.key.prefix(200)).")
         }
+        for label in labels {
+            let values = [label.key, label.value.string ?? ""]
+            guard label.key.first?.isLetter == true, values.allSatisfy({ $0.allSatisfy(isOfLabel) }) else {
+                throw .invalidArgument(
+                    "labels",
+                    "Labels have lower-case letters, digits, - and _, and their keys begin with a letter: "
+                        + "\(label.key.prefix(200)).")
+            }
+        }
+    }
+
+    private static func isOfLabel(_ character: Character) -> Bool {
+        character.isLetter && !character.isUppercase || character.isNumber || character == "-" || character == "_"
     }
 }
 

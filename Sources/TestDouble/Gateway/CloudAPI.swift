@@ -88,6 +88,8 @@ import Transfers
             try request.allow(QueryParams.object)
             try await service.backend.delete(object, if: request.preconditions(), for: service.caller)
             return HTTPServerResponse(204)
+        case .post where ["watch", "bulkRestore"].contains(object.object):
+            throw GatewayError(501, "\(object.object) is not served here.")
         case .post, .options: throw GatewayError(405, "Method Not Allowed")
         }
     }

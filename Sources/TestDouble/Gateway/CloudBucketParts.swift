@@ -40,6 +40,11 @@ import Storage
                 "kind": "storage#storageLayout", "bucket": .string(bucket.name), "location": .string(bucket.location),
                 "locationType": .string(bucket.locationType), "hierarchicalNamespace": ["enabled": false],
             ])
+        case ("managedFolders", 3, .get):
+            // gcloud asks before it deletes a bucket. There are none, as none can be created.
+            try request.allow(["prefix", "maxResults", "pageToken"])
+            _ = try await service.engine.bucket(path[1])
+            return .json(["kind": "storage#managedFolders"])
         case ("acl", _, _), ("defaultObjectAcl", _, _):
             _ = try await service.engine.bucket(path[1])
             throw GatewayError.legacyACL("a bucket that has", request)

@@ -80,7 +80,7 @@ import Transfers
         guard let name = try json.text("name"), !name.isEmpty else {
             throw GatewayError.badRequest("Required: the name of the bucket.")
         }
-        _ = try Reference(bucket: name, path: "")
+        try StoredBucket.check(name: name)
         var bucket = StoredBucket(name)
         try bucket.take(json, replacesAll: true, isNew: true)
         guard let made = try await service.engine.make(bucket) else {

@@ -22,6 +22,7 @@ import Transfers
         }
         try request.allow(QueryParams.upload)
         guard request.http.method == .post else { throw GatewayError(405, "Method Not Allowed") }
+        if isInsertion { return try await insert() }
         let type = try type()
         guard type == "resumable" || request.uploadCommands.isEmpty else {
             throw GatewayError(501, "The header X-Goog-Upload-Command is not served here for an upload in one request.")
@@ -41,6 +42,18 @@ import Transfers
             return try await store(request.body, [:], change, .init(request.http.headers))
         case let other: throw GatewayError.badRequest("There is no upload type \(other).")
         }
+    }
+
+    /// The path is that of metadata, and names no kind of upload.
+    private var isInsertion: Bool {
+        request.path.first == "storage" && request.uploadCommands.isEmpty && request["uploadType"] == nil
+            && request["upload_protocol"] == nil && request.header("X-Goog-Upload-Protocol") == nil
+    }
+
+    /// An object without bytes, whose resource is the body.
+    private func insert() async throws -> HTTPServerResponse {
+        let json = try JSON.object(await request.wholeBody())
+        return try await store(NoBytes(), json, MetadataChange(resource: json), .init())
     }
 
     /// Throws where the request names two, or the protocol of `X-Goog-Upload-Command`.

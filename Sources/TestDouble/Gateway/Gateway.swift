@@ -137,7 +137,8 @@ import Transfers
         }
         let (status, text): (Int, String)
         do throws(StorageError) {
-            try await service.engine.open()
+            // A root may be gone that was opened.
+            _ = try await service.engine.buckets(prefix: "", after: "", most: 1)
             (status, text) = (200, "ok")
         } catch { (status, text) = (503, error.message) }
         return HTTPServerResponse(
@@ -178,7 +179,8 @@ import Transfers
             if isXML, !request.isRead, !(api.takesAmazonChunks && request.isChunkedByAmazon) {
                 body.inspect = try BodyChecksums(request).inspection()
             }
-            return try await api.answer()
+            let response = try await api.answer()
+            return response.bareError.map(refusal) ?? response
         } catch let error as GatewayError {
             return refusal(error)
         } catch let error as StorageError {
@@ -348,6 +350,19 @@ extension GatewayError {
 }
 
 extension HTTPServerResponse {
+    /// An error about the bytes of an object, whose answer has no body yet.
+    fileprivate var bareError: GatewayError? {
+        guard case .none = body, !dropsConnection, let message = Self.errorsOfBytes[status] else { return nil }
+        var error = GatewayError(status, message)
+        error.headers = headers
+        return error
+    }
+
+    private static let errorsOfBytes = [
+        404: "The object is not there any more.", 412: "The object has another entity tag or time.",
+        416: "The object has no byte in the range.",
+    ]
+
     /// A resource with its entity tag, which has no quotation marks in a header either: clients compare the two.
     static func json(_ resource: JSON, tag: String) -> HTTPServerResponse {
         json(resource, headers: ["ETag": tag])

@@ -66,6 +66,9 @@ import Transfers
     }
 
     private func answerAboutBucket() async throws -> HTTPServerResponse {
+        if ObjectBuckets.has(request) {
+            return try await ObjectBuckets(service: service, request: request, bucket: bucket).answer()
+        }
         switch request.http.method {
         case .get, .head: return try await ObjectLists(service: service, request: request, bucket: bucket).answer()
         case .post where request.has("delete"):

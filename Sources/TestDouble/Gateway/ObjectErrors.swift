@@ -57,20 +57,21 @@ extension HTTPServerResponse {
 extension GatewayRequest {
     /// The root of a body that is XML. Throws 400 for another name, and 413 for more bytes.
     @Loop func xmlBody(_ root: String, atMost limit: Int) async throws -> XMLElement {
-        let element: XMLElement
-        do {
-            element = try XMLReader.root(of: try await body.readAll(atMost: limit))
-        } catch let error as XMLReader.Malformed {
-            throw GatewayError.malformedXML(error.why)
-        }
-        guard element.name == root else {
-            throw GatewayError.malformedXML("its root is \(element.name.prefix(200)), not \(root)")
-        }
-        return element
+        try XMLElement.root(of: await body.readAll(atMost: limit), named: root)
     }
 }
 
 extension XMLElement {
+    /// Throws 400 where the bytes are no document with this root.
+    static func root(of bytes: [UInt8], named root: String) throws(GatewayError) -> XMLElement {
+        let element: XMLElement
+        do { element = try XMLReader.root(of: bytes) } catch { throw .malformedXML(error.why) }
+        guard element.name == root else {
+            throw .malformedXML("its root is \(element.name.prefix(200)), not \(root)")
+        }
+        return element
+    }
+
     /// The children by name, of which each occurs once. Throws 501 for others than these.
     func members(_ names: Set<String>) throws(GatewayError) -> [String: String] {
         var members: [String: String] = [:]

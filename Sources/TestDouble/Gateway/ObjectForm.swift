@@ -1,10 +1,11 @@
+import EmbeddedEngine
 import HTTPServer
 import HTTPText
 import Platform
 import Storage
 
-/// A form of a browser at `/BUCKET` (a signed post policy, which is not looked at): `key` names the object, and `file`, the
-/// last field, has its bytes.
+/// A form of a browser at `/BUCKET`: `key` names the object, and `file`, the last field, has its bytes. A `policy` is
+/// fulfilled; signatures are not looked at.
 @Loop struct ObjectForm {
     /// Of all fields but the file together.
     private static let mostFieldBytes = 64 << 10
@@ -50,7 +51,7 @@ import Storage
     }
 
     private func store(
-        _ source: any ByteSource, named file: String, _ headers: HTTPHeaders, _ fields: FormFields
+        _ source: FormFile, named file: String, _ headers: HTTPHeaders, _ fields: FormFields
     ) async throws -> HTTPServerResponse {
         guard let key = fields["key"], !key.isEmpty else {
             throw GatewayError.badRequest("The form has no key before its file.")
@@ -60,6 +61,8 @@ import Storage
                 "The bucket is \(other) in the form, but \(bucket) in the path of the request.")
         }
         let status = try fields.successStatus
+        let policy = try fields["policy"].map { text throws(GatewayError) in try FormPolicy(text) }
+        try policy?.check(at: service.engine.clock.now()) { $0 == "bucket" ? bucket : fields[$0] }
         try headers.checkPart()
         let object = try Reference(bucket: bucket, object: key.replacing("${filename}", with: file))
         var change = try MetadataChange(fields: fields.all)
@@ -67,13 +70,24 @@ import Storage
             change.content[.contentType] = type
         }
         change.makeNoDownloadToken()
-        _ = try await service.store(
+        source.policy = policy
+        let stored = try await service.store(
             source, to: object, change, if: Preconditions(),
             IncomingBytes.Expected().adding(md5: headers["Content-MD5"]))
         if let target = fields["success_action_redirect"] {
             return HTTPServerResponse(303, headers: ["Location": target])
         }
-        return HTTPServerResponse(status)
+        var kept = stored.objectHeaders
+        let place = "\(request.base)/\(bucket.escaped)/\(object.object.escaped)"
+        kept["Location"] = place
+        guard status == 201 else { return HTTPServerResponse(status, headers: kept) }
+        let result = XMLElement(
+            "PostResponse",
+            [
+                XMLElement("Location", place), XMLElement("Bucket", bucket), XMLElement("Key", object.object),
+                XMLElement("ETag", stored.entityTag?.description ?? ""),
+            ])
+        return .xml(result.document(namespace: nil), status: status, headers: kept)
     }
 }
 
@@ -89,7 +103,8 @@ private struct FormFields {
         "content-type", "cache-control", "content-disposition", "content-encoding", "content-language",
     ]
 
-    mutating func add(_ name: String, _ bytes: [UInt8]) throws(GatewayError) {
+    mutating func add(_ sent: String, _ bytes: [UInt8]) throws(GatewayError) {
+        let name = HTTPServerRequest.googleName(of: sent)
         guard let value = String(validating: bytes, as: UTF8.self) else {
             throw .badRequest("The field \(name) is not UTF-8.")
         }
@@ -123,19 +138,22 @@ private struct FormFields {
 /// The bytes of a form's file. Throws 400 where another field follows them.
 @Loop private final class FormFile: ByteSource {
     private let reader: MultipartReader
+    var policy: FormPolicy?
+    private var count: Int64 = 0
 
     init(_ reader: MultipartReader) { self.reader = reader }
 
     func read(atMost count: Int) async throws -> [UInt8] {
-        let next: HTTPHeaders?
+        let (bytes, next): ([UInt8], HTTPHeaders?)
         do throws(MultipartReader.Failure) {
-            let bytes = try await reader.read()
-            if !bytes.isEmpty { return bytes }
-            next = try await reader.nextPart()
+            bytes = try await reader.read()
+            next = bytes.isEmpty ? try await reader.nextPart() : nil
         } catch {
             throw error.gatewayError
         }
-        guard let next else { return [] }
+        self.count += Int64(bytes.count)
+        try policy?.check(count: self.count, isWhole: bytes.isEmpty)
+        guard let next else { return bytes }
         throw try GatewayError.badRequest(
             "The field \(ObjectForm.names(of: next).field) follows the file, which must be the last.")
     }

@@ -30,13 +30,15 @@ enum ObjectHeaders {
         "x-goog-authuser", "x-goog-content-sha256", "x-goog-credential", "x-goog-date",
         "x-goog-gcs-idempotency-token", "x-goog-iam-authorization-token", "x-goog-iam-authority-selector",
         "x-goog-project-id", "x-goog-request-params", "x-goog-request-reason", "x-goog-security-token",
-        "x-goog-signature", "x-goog-user-project", "x-goog-visibilities", "x-amz-content-sha256", "x-amz-date",
+        "x-goog-signature", "x-goog-user-project", "x-goog-visibilities", "x-amz-algorithm", "x-amz-content-sha256",
+        "x-amz-credential", "x-amz-date", "x-amz-signature",
         "x-amz-security-token", "x-amz-user-agent",
         // They ask for checksums in answers, or say which one the request has.
         "x-amz-checksum-mode", "x-amz-sdk-checksum-algorithm",
     ]
     /// Values that change nothing.
     fileprivate static let harmlessValues: [String: Set<String>] = [
+        "x-goog-api-version": ["1", "2"],
         "x-goog-acl": ["private", "project-private", "bucket-owner-read", "bucket-owner-full-control"],
         "x-goog-storage-class": ["standard"],
     ]
@@ -133,7 +135,10 @@ extension GatewayRequest {
         case "x-http-method-override":
             value.uppercased() != http.method.rawValue
         // A part of the body that comes after its bytes is not read.
-        case "trailer": http.headers.list("Trailer").contains { ObjectHeaders.isAboutBytes($0.lowercased()) }
+        case "trailer":
+            http.headers.list("Trailer").map { $0.lowercased() }.contains {
+                ObjectHeaders.isAboutBytes($0) || $0 == "x-goog-hash" || $0 == "content-md5"
+            }
         default:
             !isObjectURL && ObjectHeaders.isAmazonChecksum(name) || ObjectHeaders.checksums.contains(name)
                 || !isObjectURL && ObjectHeaders.validators.contains(name)

@@ -103,6 +103,7 @@ import Storage
     }
 
     private func entries(_ page: ObjectQuery.Page, _ text: ListText) throws(GatewayError) -> [XMLElement] {
+        let hasOwner = request["fetch-owner"] == "true"
         let objects = try page.objects.map { object throws(GatewayError) in
             XMLElement(
                 "Contents",
@@ -113,7 +114,7 @@ import Storage
                     XMLElement("LastModified", object.updated.rfc3339),
                     XMLElement("ETag", object.entityTag?.description ?? ""), XMLElement("Size", "\(object.size)"),
                     XMLElement("StorageClass", object.storageClass.rawValue),
-                ])
+                ] + (hasOwner ? [XMLElement("Owner", [XMLElement("ID", StoredBucket.projectNumber)])] : []))
         }
         return try objects
             + page.prefixes.map { prefix throws(GatewayError) in

@@ -12,10 +12,11 @@ enum QueryParams {
         "sourceGeneration", "ifSourceGenerationMatch", "ifSourceGenerationNotMatch", "ifSourceMetagenerationMatch",
         "ifSourceMetagenerationNotMatch",
     ]
-    /// All versions of an object are the one that is stored: older ones are not kept.
+    /// All versions of an object are the one that is stored: older ones are not kept. All folders are prefixes of objects:
+    /// buckets have no others.
     static let list: Set = [
-        "prefix", "delimiter", "startOffset", "endOffset", "matchGlob", "includeTrailingDelimiter", "maxResults",
-        "pageToken", "projection", "versions",
+        "prefix", "delimiter", "startOffset", "endOffset", "matchGlob", "includeTrailingDelimiter",
+        "includeFoldersAsPrefixes", "maxResults", "pageToken", "projection", "versions",
     ]
     static let bucketList: Set = ["project", "projection", "prefix", "maxResults", "pageToken"]
     static let bucket: Set = [

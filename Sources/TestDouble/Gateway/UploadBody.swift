@@ -10,6 +10,10 @@ import Transfers
     func read(atMost count: Int) async throws -> [UInt8]
 }
 
+@Loop final class NoBytes: ByteSource {
+    func read(atMost count: Int) -> [UInt8] { [] }
+}
+
 /// Passes the bytes of a request to an upload, a window at a time: a body of any length takes the same memory.
 @Loop final class UploadBody {
     /// A request of so many bytes needs no file.

@@ -1,0 +1,71 @@
+import HTTPText
+import JSONText
+import TestSupport
+import Testing
+
+/// Forms of browsers at `/BUCKET`, and their policies.
+@Suite(.watchdog(minutes: 10)) struct GatewayFormTests {
+    private func post(
+        _ gateway: GatewayClient, _ fields: KeyValuePairs<String, String>, _ file: String = "hello"
+    ) async throws -> GatewayClient.Answer {
+        let parts = fields.map { "--X\r\nContent-Disposition: form-data; name=\"\($0.key)\"\r\n\r\n\($0.value)\r\n" }
+        let form =
+            parts.joined() + "--X\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n\(file)\r\n--X--\r\n"
+        return try await gateway.send(
+            "POST", "/\(gateway.bucket)", form, ["Content-Type": "multipart/form-data; boundary=X"])
+    }
+
+    private func policy(_ conditions: String, until: String = "2100-01-01T00:00:00Z") -> String {
+        Array(#"{"expiration":"\#(until)","conditions":[\#(conditions)]}"#.utf8).base64
+    }
+
+    @Test func `A policy is fulfilled, or the form is refused and stores nothing`() async throws {
+        let gateway = try GatewayClient.shared("policies")
+        for (conditions, why) in [
+            (#"{"bucket":"other"}"#, "bucket must be other"), (#"{"key":"y"}"#, "key must be y"),
+            (#"["starts-with","$key","d/"]"#, "key must begin with d/"),
+            (#"["eq","$Content-Type","a/b"]"#, "content-type must be a/b"),
+            (#"["content-length-range",0,4]"#, "EntityTooLarge"), (#"["content-length-range",6,9]"#, "EntityTooSmall"),
+            (#"["ends-with","$key","x"]"#, "no condition ends-with"), (#"["content-length-range",3,1]"#, "no bounds"),
+            (#"["eq","key","x"]"#, "names no $field"), ("7", "neither an object nor a list"),
+        ] {
+            let answer = try await post(gateway, ["key": "x", "policy": policy(conditions)])
+            #expect(answer.status == 400 && answer.text.contains(why), "\(conditions): \(answer.text)")
+        }
+        for bad in [
+            "", "!", Array("{}".utf8).base64, policy("", until: "2000-01-01T00:00:00Z"), policy("", until: "x"),
+        ] {
+            let answer = try await post(gateway, ["key": "x", "policy": bad])
+            #expect(answer.status == 400 && answer.text.contains("InvalidPolicyDocument"), "\(bad): \(answer.text)")
+        }
+        #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)
+        let conditions = #"""
+            {"bucket":"policies"},["starts-with","$key",""],["content-length-range",5,5],{"success_action_status":200}
+            """#
+        let stored = try await post(
+            gateway, ["key": "x", "success_action_status": "200", "policy": policy(conditions)])
+        #expect(stored.status == 200, "\(stored.text)")
+        #expect(try await gateway.get("/policies/x").text == "hello")
+    }
+
+    @Test func `With the status 201 the answer names the object`() async throws {
+        let gateway = try GatewayClient.shared("posts")
+        let answer = try await post(gateway, ["key": "a b", "success_action_status": "201"])
+        let tag = try await gateway.get("/posts/a%20b").headers["ETag"]
+        #expect(answer.status == 201 && answer.headers["ETag"] == tag)
+        #expect(answer.text.contains("<Bucket>posts</Bucket><Key>a b</Key>"), "\(answer.text)")
+        #expect(answer.headers["Location"]?.hasSuffix("/posts/a%20b") == true)
+    }
+
+    @Test func `A form of Amazon S3 has its own names for metadata and signatures`() async throws {
+        let gateway = try GatewayClient.shared("amazon-posts")
+        let answer = try await post(
+            gateway,
+            [
+                "key": "x", "x-amz-algorithm": "AWS4-HMAC-SHA256", "x-amz-credential": "c", "x-amz-date": "d",
+                "x-amz-signature": "s", "x-amz-meta-k": "v",
+            ])
+        #expect(answer.status == 204, "\(answer.text)")
+        #expect(try await gateway.get("\(gateway.gcs)/x")["metadata"] == ["k": "v"])
+    }
+}
