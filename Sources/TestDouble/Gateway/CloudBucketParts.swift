@@ -42,7 +42,7 @@ import Storage
             ])
         case ("managedFolders", 3, .get):
             // gcloud asks before it deletes a bucket. There are none, as none can be created.
-            try request.allow(["prefix", "maxResults", "pageToken"])
+            try request.allow(["prefix", "pageSize", "pageToken"])
             _ = try await service.engine.bucket(path[1])
             return .json(["kind": "storage#managedFolders"])
         case ("acl", _, _), ("defaultObjectAcl", _, _):
