@@ -31,6 +31,7 @@ class Renderer:
         self.methods = both["methods"]
         self.shapes = {**shapes(both), **harness["components"]["schemas"]}
         self.written = set()
+        self.conforms = ""  # of the structs within others
         for method in self.methods:
             for param in method["params"]:
                 self.write(param["schema"])
@@ -74,7 +75,7 @@ class Renderer:
             kind, text = self.kind(name, schema["items"])
             return f"[{kind}]", text
         if words == "object" and "properties" in schema:
-            return upper(name), self.struct(upper(name), schema, "")
+            return upper(name), self.struct(upper(name), schema, self.conforms)
         if words == "object":
             inner = schema.get("additionalProperties")
             if not isinstance(inner, dict):
@@ -95,7 +96,7 @@ class Renderer:
             lines += comment(one.get("description", f"The {member}."), "    ")
             lines += f"    public var {word(member)}: {kind}{optional}\n"
             arguments.append((member, f"{kind}{optional}", " = nil" if optional else ""))
-        text = comment(schema.get("description", name), "") + f"public struct {name}: {conforms or 'Codable, Hashable, Sendable'} {{\n"
+        text = comment(schema.get("description", name), "") + f"public struct {name}: {conforms or 'Decodable, Sendable'} {{\n"
         text += textwrap.indent(inner, "    ") + lines + more
         if is_written:
             arguments.sort(key=lambda argument: bool(argument[2]))
@@ -112,10 +113,12 @@ class Renderer:
             schema = {**schema, "required": [one for one in schema["required"] if one in uploading]}
         if name == "ReferenceParam":
             schema = {"description": schema.get("description", name), **schema["oneOf"][0]}
-        return self.struct(name, schema, "", name in self.written) if "properties" in schema else ""
+        self.conforms = "Codable, Sendable" if name in self.written else ""
+        return self.struct(name, schema, self.conforms, name in self.written) if "properties" in schema else ""
 
     def call(self, method):
         first, _, verb = method["name"].replace("rpc.", "rpc/").rpartition("/")
+        self.conforms = "Decodable, Sendable"
         params = {param["name"]: {"description": param.get("description", f"The {param['name']}."), **param["schema"]} for param in method["params"]}
         required = [param["name"] for param in method["params"] if param.get("required")]
         result = method["result"].get("schema", {})
@@ -137,6 +140,7 @@ class Renderer:
         description = method["summary"] + " " + method.get("description", "")
         schema = {"description": f"`{method['name']}`: {description}", "properties": params, "required": required}
         name = "".join(map(upper, filter(None, (first, verb))))
+        self.conforms = "Encodable, Sendable"
         return self.struct(name, schema, "StorageCall", True, more)
 
 

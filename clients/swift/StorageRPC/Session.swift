@@ -237,13 +237,13 @@ final class Session: @unchecked Sendable {
         var line = Data()
         while case let count = transport.read(into: buffer), count > 0 {
             var rest = buffer[..<count]
-            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                line.append(contentsOf: rest[..<end])
+            while let end = Transport.lineEnd(rest) {
+                line.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<end]))
                 take(line)
                 line = Data()
                 rest = rest[(end + 1)...]
             }
-            line.append(contentsOf: rest)
+            line.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest))
         }
         end(transport.end())
     }

@@ -83,7 +83,15 @@ final class Transport: @unchecked Sendable {
         #endif
     }
 
-    /// Blocks until there are bytes; empty at the end of the output.
+    /// Where the first line of the bytes ends.
+    static func lineEnd(_ bytes: Slice<UnsafeMutableRawBufferPointer>) -> Int? {
+        guard let start = UnsafeMutableRawBufferPointer(rebasing: bytes).baseAddress,
+            let end = memchr(start, 10, bytes.count)
+        else { return nil }
+        return bytes.startIndex + (end - start)
+    }
+
+    /// Blocks until there are bytes; 0 at the end of the output.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)

@@ -10,7 +10,7 @@ public protocol StorageCall: Encodable, Sendable {
 
 extension StorageWire {
     /// A value, or null, which removes or resets what has one. A nil of the type `Nullable?` leaves it as it is.
-    public enum Nullable<Value: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
+    public enum Nullable<Value: Codable & Sendable>: Codable, Sendable {
         /// JSON's null.
         case null
         /// A value.
@@ -40,7 +40,7 @@ extension StorageWire {
 }
 
 /// Any JSON value, where the contract leaves the shape open.
-public indirect enum StorageJSON: Codable, Hashable, Sendable {
+public indirect enum StorageJSON: Codable, Equatable, Sendable {
     /// null
     case null
     /// true and false

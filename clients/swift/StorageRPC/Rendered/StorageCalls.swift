@@ -8,7 +8,7 @@ public enum StorageCalls {
     /// result has the version that it supports.
     public struct Initialize: StorageCall {
         /// The client program.
-        public struct Client: Codable, Hashable, Sendable {
+        public struct Client: Encodable, Sendable {
             /// Its name.
             public var name: String
             /// Its version.
@@ -23,16 +23,16 @@ public enum StorageCalls {
         /// `false`.
         public var pausesTasks: Bool?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// Server
-            public struct Server: Codable, Hashable, Sendable {
+            public struct Server: Decodable, Sendable {
                 /// storage-rpc
                 public var name: String
                 /// The program's version.
                 public var version: String
             }
             /// Limits
-            public struct Limits: Codable, Hashable, Sendable {
+            public struct Limits: Decodable, Sendable {
                 /// The maximum length of a message, in bytes.
                 public var maxMessageBytes: Int64
                 /// The maximum nesting depth of arrays and objects in a message.
@@ -320,7 +320,7 @@ public enum StorageCalls {
         /// embedded engine -13050.
         public var project: String?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The buckets.
             public var buckets: [String]
         }
@@ -342,7 +342,7 @@ public enum StorageCalls {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The handle.
             public var handle: String
         }
@@ -361,7 +361,7 @@ public enum StorageCalls {
         /// The handle.
         public var handle: String
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// False if this connection has no such observer.
             public var removed: Bool
         }
@@ -642,7 +642,7 @@ public enum StorageCalls {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The exists.
             public var exists: Bool
         }
@@ -709,7 +709,7 @@ public enum StorageCalls {
         /// this param is -13050.
         public var expiresIn: Int64?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// An HTTP GET of this URL returns the bytes.
             public var url: String
         }
@@ -729,7 +729,7 @@ public enum StorageCalls {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// An HTTP GET of this URL returns the bytes.
             public var url: String
         }
@@ -840,7 +840,7 @@ public enum StorageCalls {
         /// the part.
         public var length: Int64?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The bytes.
             public var data: String
         }
@@ -1210,7 +1210,7 @@ public enum StorageCalls {
         /// The pageToken of the previous page of the same kind of tasks. It stays valid after a restart.
         public var pageToken: String?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The tasks.
             public var tasks: [StorageWire.Snapshot]
             /// The pageToken for the next page; absent on the last page.
@@ -1251,7 +1251,7 @@ public enum StorageCalls {
         /// The status.
         public var status: StorageWire.Status
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The handle.
             public var handle: String
         }
@@ -1271,7 +1271,7 @@ public enum StorageCalls {
         /// The handle.
         public var handle: String
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The removed.
             public var removed: Bool
         }
@@ -1292,7 +1292,7 @@ public enum StorageCalls {
         /// The default is all statuses.
         public var status: StorageWire.Status?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The removed.
             public var removed: Int64
         }
@@ -1472,7 +1472,7 @@ public enum StorageCalls {
         /// The pageToken of the previous page of the same kind of tasks. It stays valid after a restart.
         public var pageToken: String?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The tasks.
             public var tasks: [StorageWire.Snapshot]
             /// The pageToken for the next page; absent on the last page.
@@ -1513,7 +1513,7 @@ public enum StorageCalls {
         /// The status.
         public var status: StorageWire.Status
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The handle.
             public var handle: String
         }
@@ -1533,7 +1533,7 @@ public enum StorageCalls {
         /// The handle.
         public var handle: String
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The removed.
             public var removed: Bool
         }
@@ -1554,7 +1554,7 @@ public enum StorageCalls {
         /// The default is all statuses.
         public var status: StorageWire.Status?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The removed.
             public var removed: Int64
         }
@@ -1697,7 +1697,7 @@ public enum StorageCalls {
         /// The pageToken of the previous page.
         public var pageToken: String?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The tasks.
             public var tasks: [StorageWire.FolderSnapshot]
             /// The pageToken for the next page; absent on the last page.
@@ -1761,7 +1761,7 @@ public enum StorageCalls {
         /// The status.
         public var status: StorageWire.Status
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The handle.
             public var handle: String
         }
@@ -1781,7 +1781,7 @@ public enum StorageCalls {
         /// The handle.
         public var handle: String
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The removed.
             public var removed: Bool
         }
@@ -1801,7 +1801,7 @@ public enum StorageCalls {
         /// Only the observers of this status.
         public var status: StorageWire.Status?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The removed.
             public var removed: Int64
         }
@@ -1842,7 +1842,7 @@ public enum StorageCalls {
         /// Its name; a new one by default.
         public var rule: String?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The name of the rule.
             public var rule: String
         }
@@ -1868,7 +1868,7 @@ public enum StorageCalls {
         /// The name of one rule; all rules by default.
         public var rule: String?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// How often each rule was applied, by its name.
             public var fired: [String: Int64]
             /// The rules that were never applied.
@@ -1893,7 +1893,7 @@ public enum StorageCalls {
         /// How the calls end; by default they continue.
         public var `do`: StorageWire.HarnessEnding?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The number of released calls.
             public var released: Int64
         }
@@ -1922,7 +1922,7 @@ public enum StorageCalls {
         /// `real`: the clock runs on. `skip`: it jumps to the next moment whenever nothing else happens.
         public var run: String?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// Its time of day (RFC 3339).
             public var now: String
             /// It moves only when this method moves it.
@@ -1948,9 +1948,9 @@ public enum StorageCalls {
     /// before the answer. A task that waits for the answer to `auth/refreshToken` counts as active.
     public struct HarnessSettled: StorageCall {
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// Resting
-            public struct Resting: Codable, Hashable, Sendable {
+            public struct Resting: Decodable, Sendable {
                 /// The task.
                 public var task: String
                 /// RFC 3339.
@@ -1989,7 +1989,7 @@ public enum StorageCalls {
         /// With `expect`: answers as soon as it holds, and with -13900 once nothing more happens and it does not.
         public var wait: Bool?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The entries.
             public var entries: [StorageWire.HarnessEntry]
             /// The number of the newest entry of all.
@@ -2058,7 +2058,7 @@ public enum StorageCalls {
         /// SDKs have an address for it.
         public var gateway: Bool?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// Its name.
             public var space: String
             /// The path of a Unix socket whose connections are in the space.
@@ -2086,7 +2086,7 @@ public enum StorageCalls {
     /// objects are stored, or none. There are no events, no rule applies, and the journal has no entry.
     public struct HarnessSeed: StorageCall {
         /// Objects whose bytes depend on their number alone; `{n}` in the reference becomes the number, from 0.
-        public struct Generate: Codable, Hashable, Sendable {
+        public struct Generate: Encodable, Sendable {
             /// The reference.
             public var reference: String
             /// The count.
@@ -2104,7 +2104,7 @@ public enum StorageCalls {
         /// Objects whose bytes depend on their number alone; `{n}` in the reference becomes the number, from 0.
         public var generate: Generate?
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The objects.
             public var objects: Int64
             /// The bytes.
@@ -2129,7 +2129,7 @@ public enum StorageCalls {
         /// Its name.
         public var snapshot: String
         /// Answer
-        public struct Answer: Codable, Hashable, Sendable {
+        public struct Answer: Decodable, Sendable {
             /// The snapshot.
             public var snapshot: String
             /// The objects.

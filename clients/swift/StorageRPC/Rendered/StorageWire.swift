@@ -15,7 +15,7 @@ public enum StorageWire {
     }
 
     /// A bucket and a path in it, which may name an object or a folder. A value, not a handle.
-    public struct Reference: Codable, Hashable, Sendable {
+    public struct Reference: Decodable, Sendable {
         /// The bucket; it need not exist.
         public var bucket: String
         /// At most 1024 bytes of UTF-8 without CR and LF; empty at the root. Leading, trailing and doubled slashes are
@@ -35,7 +35,7 @@ public enum StorageWire {
     /// fullPath must belong; a `gs://` URL, which is not percent-decoded; or an http or https URL, which is
     /// percent-decoded and names exactly its object: `HOST/v0/b/BUCKET/o/PATH` of Firebase Storage and of this service,
     /// or a URL of Google Cloud Storage.
-    public struct ReferenceParam: Codable, Hashable, Sendable {
+    public struct ReferenceParam: Codable, Sendable {
         /// The bucket.
         public var bucket: String
         /// The fullPath.
@@ -52,7 +52,7 @@ public enum StorageWire {
     }
 
     /// The metadata of an object. Properties that are not set are absent.
-    public struct Metadata: Codable, Hashable, Sendable {
+    public struct Metadata: Decodable, Sendable {
         /// The bucket of the object.
         public var bucket: String
         /// The object's path in its bucket.
@@ -92,7 +92,7 @@ public enum StorageWire {
 
     /// A change of metadata: absent properties stay, null removes, any other value sets. Each of the first five members
     /// has at most 8192 bytes of UTF-8.
-    public struct MetadataWrite: Codable, Hashable, Sendable {
+    public struct MetadataWrite: Codable, Sendable {
         /// How caches may store the bytes, as in HTTP.
         public var cacheControl: StorageWire.Nullable<String>?
         /// How a browser presents the bytes.
@@ -123,7 +123,7 @@ public enum StorageWire {
     }
 
     /// The progress of a task, in bytes.
-    public struct Progress: Codable, Hashable, Sendable {
+    public struct Progress: Decodable, Sendable {
         /// The bytes that the engine has acknowledged, or that have arrived. Never decreases, except that it is at most
         /// totalUnitCount.
         public var completedUnitCount: Int64
@@ -166,7 +166,7 @@ public enum StorageWire {
     /// The state of a task at one time. `error` is set after a failure, and while the task is paused because it cannot
     /// continue by itself; `retry` is set while the task waits before another attempt; `observers` is set in the answer
     /// to a request with `observe`.
-    public struct Snapshot: Codable, Hashable, Sendable {
+    public struct Snapshot: Decodable, Sendable {
         /// The task.
         public var task: String
         /// The status.
@@ -208,7 +208,7 @@ public enum StorageWire {
 
     /// The wait of a running task after a failure. A `progress` event with it starts the wait, and another one without
     /// it ends the wait. Pausing and resuming the task retries at once.
-    public struct Retry: Codable, Hashable, Sendable {
+    public struct Retry: Decodable, Sendable {
         /// 1 for the first retry since the last progress.
         public var attempt: Int64
         /// The step that failed; `finalize` is the step with the last bytes, `download` the only step of a download.
@@ -220,7 +220,7 @@ public enum StorageWire {
     }
 
     /// The error of a task, or of a request.
-    public struct StorageError: Codable, Hashable, Sendable {
+    public struct StorageError: Decodable, Sendable {
         /// One of the storage codes of `x-errors`.
         public var code: Int64
         /// A sentence that says what failed and why.
@@ -230,7 +230,7 @@ public enum StorageWire {
     }
 
     /// The `data` of a storage error.
-    public struct StorageErrorData: Codable, Hashable, Sendable {
+    public struct StorageErrorData: Decodable, Sendable {
         /// The code's name.
         public var name: String
         /// The bucket of the failed operation.
@@ -259,7 +259,7 @@ public enum StorageWire {
     }
 
     /// A failed attempt of a step of a task.
-    public struct Attempt: Codable, Hashable, Sendable {
+    public struct Attempt: Decodable, Sendable {
         /// The time of the failure: RFC 3339, UTC, milliseconds.
         public var time: String
         /// The HTTP status of a remote engine's response.
@@ -271,7 +271,7 @@ public enum StorageWire {
     }
 
     /// The settings of the connection's later tasks and calls.
-    public struct Settings: Codable, Hashable, Sendable {
+    public struct Settings: Decodable, Sendable {
         /// How long a failing upload is retried without progress, in seconds.
         public var maxUploadRetryTime: Double
         /// How long a failing download is retried, in seconds.
@@ -290,11 +290,11 @@ public enum StorageWire {
     }
 
     /// A metric with its samples.
-    public struct Metric: Codable, Hashable, Sendable {
+    public struct Metric: Decodable, Sendable {
         /// Samples
-        public struct Samples: Codable, Hashable, Sendable {
+        public struct Samples: Decodable, Sendable {
             /// Buckets
-            public struct Buckets: Codable, Hashable, Sendable {
+            public struct Buckets: Decodable, Sendable {
                 /// The upper bound in seconds.
                 public var le: Double
                 /// The number of values up to the bound.
@@ -322,7 +322,7 @@ public enum StorageWire {
     }
 
     /// The state of a task over a folder at one time.
-    public struct FolderSnapshot: Codable, Hashable, Sendable {
+    public struct FolderSnapshot: Decodable, Sendable {
         /// The task.
         public var task: String
         /// The method that began the task: `reference/putDirectory`, `reference/writeToDirectory` or
@@ -361,7 +361,7 @@ public enum StorageWire {
     }
 
     /// The number of files of a task over a folder.
-    public struct FolderCounts: Codable, Hashable, Sendable {
+    public struct FolderCounts: Decodable, Sendable {
         /// Files to transfer, whatever their state, without refused ones.
         public var total: Int64
         /// Files that were transferred.
@@ -393,7 +393,7 @@ public enum StorageWire {
     }
 
     /// One file of a task over a folder.
-    public struct FolderItem: Codable, Hashable, Sendable {
+    public struct FolderItem: Decodable, Sendable {
         /// Below the folder and the directory. Bytes that are no UTF-8 are replaced.
         public var path: String
         /// What is or would be done; `read` is that of a directory, which has failed: `folderTask/retry` reads it
@@ -410,7 +410,7 @@ public enum StorageWire {
     }
 
     /// The result of a control of a task.
-    public struct TaskControl: Codable, Hashable, Sendable {
+    public struct TaskControl: Decodable, Sendable {
         /// False, without an event, if the state of the task does not allow the change.
         public var accepted: Bool
         /// The snapshot.
@@ -418,9 +418,9 @@ public enum StorageWire {
     }
 
     /// Returns the state of the process.
-    public struct ServiceStatus: Codable, Hashable, Sendable {
+    public struct ServiceStatus: Decodable, Sendable {
         /// Requests
-        public struct Requests: Codable, Hashable, Sendable {
+        public struct Requests: Decodable, Sendable {
             /// Requests that are being handled, without this one.
             public var active: Int64
             /// Requests that wait for the end of a task.
@@ -443,13 +443,13 @@ public enum StorageWire {
     }
 
     /// Returns what the process counts and measures.
-    public struct ServiceMetrics: Codable, Hashable, Sendable {
+    public struct ServiceMetrics: Decodable, Sendable {
         /// The metrics.
         public var metrics: [StorageWire.Metric]
     }
 
     /// Lists one page of what is below a reference: its direct children, or all.
-    public struct Listing: Codable, Hashable, Sendable {
+    public struct Listing: Decodable, Sendable {
         /// The folders: prefixes of the names of objects.
         public var prefixes: [StorageWire.Reference]
         /// The objects.
@@ -464,7 +464,7 @@ public enum StorageWire {
     }
 
     /// Brings the next bytes of an upload that reference/putStream began.
-    public struct Appended: Codable, Hashable, Sendable {
+    public struct Appended: Decodable, Sendable {
         /// All bytes before it are taken.
         public var offset: Int64
         /// The bytes before it survive an end of the process. Equal to offset on the embedded engine, unless its disk
@@ -474,7 +474,7 @@ public enum StorageWire {
     }
 
     /// Answers the next bytes of a download that reference/getStream began.
-    public struct StreamPiece: Codable, Hashable, Sendable {
+    public struct StreamPiece: Decodable, Sendable {
         /// The bytes. None if the object ends where the last piece has ended.
         public var data: String
         /// Where in the object they are.
@@ -487,7 +487,7 @@ public enum StorageWire {
     }
 
     /// Lists the files of a task: what is or would be done with each, and why not.
-    public struct FolderItems: Codable, Hashable, Sendable {
+    public struct FolderItems: Decodable, Sendable {
         /// The items.
         public var items: [StorageWire.FolderItem]
         /// The pageToken for the next page; absent on the last page.
@@ -495,7 +495,7 @@ public enum StorageWire {
     }
 
     /// An object for harness/seed.
-    public struct HarnessObject: Codable, Hashable, Sendable {
+    public struct HarnessObject: Codable, Sendable {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
         /// The text.
@@ -518,7 +518,7 @@ public enum StorageWire {
     }
 
     /// Who may do something with some objects.
-    public struct HarnessAccessRule: Codable, Hashable, Sendable {
+    public struct HarnessAccessRule: Codable, Sendable {
         /// The beginning of `gs://` URLs; all by default. The URL of a list is that of the folder, with a slash at its
         /// end.
         public var prefix: String?
@@ -571,7 +571,7 @@ public enum StorageWire {
     }
 
     /// HarnessFailure
-    public struct HarnessFailure: Codable, Hashable, Sendable {
+    public struct HarnessFailure: Codable, Sendable {
         /// The name of an error; by default that of httpStatus on a remote engine, else `unknown`.
         public var error: String?
         /// The httpStatus.
@@ -597,9 +597,9 @@ public enum StorageWire {
     }
 
     /// What happens in place of a call. Exactly one member is given.
-    public struct HarnessEffect: Codable, Hashable, Sendable {
+    public struct HarnessEffect: Codable, Sendable {
         /// A caller without one of these tokens is refused: auth/refreshToken is asked with `refused`, then -13020.
-        public struct Demand: Codable, Hashable, Sendable {
+        public struct Demand: Codable, Sendable {
             /// The accept.
             public var accept: [String]
             /// The kind.
@@ -638,7 +638,7 @@ public enum StorageWire {
 
     /// `fail`: the engine is not called, and this is the answer. `lose`: the engine executes the call, and this
     /// replaces its answer; an upload that has ended is found by the next `query`.
-    public struct HarnessEnding: Codable, Hashable, Sendable {
+    public struct HarnessEnding: Codable, Sendable {
         /// The fail.
         public var fail: StorageWire.HarnessFailure?
         /// The lose.
@@ -652,7 +652,7 @@ public enum StorageWire {
     }
 
     /// A call that waits until it is released.
-    public struct HarnessHold: Codable, Hashable, Sendable {
+    public struct HarnessHold: Decodable, Sendable {
         /// Its id.
         public var hold: String
         /// The rule that holds it.
@@ -668,7 +668,7 @@ public enum StorageWire {
     }
 
     /// A call to the engine that has ended.
-    public struct HarnessEntry: Codable, Hashable, Sendable {
+    public struct HarnessEntry: Decodable, Sendable {
         /// From 1 on.
         public var number: Int64
         /// When it ended (RFC 3339).
