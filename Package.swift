@@ -142,6 +142,7 @@ let package = Package(
                 "TestSupport",
             ],
             exclude: ["page.py", "sdks.py"]),
+        .testTarget(name: "StorageRPCTests", dependencies: ["StorageRPC", "storage-rpc", "TestSupport"]),
         .testTarget(
             name: "ContractTests",
             dependencies: ["Methods", "Harness", "Storage", "JSONRPC", "JSONText", "Resources", "TestSupport"]),
@@ -253,6 +254,7 @@ if let names = chosenTests {
         }
     }
     package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { !needed.contains($0.name) }
 }
 
 let cTargets: Set = [

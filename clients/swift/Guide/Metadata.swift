@@ -65,7 +65,7 @@ private func custom(_ forestRef: StorageReference) async throws {
     let metadata = [
         "customMetadata": [
             "location": "Yosemite, CA, USA",
-            "activity": "Hiking"
+            "activity": "Hiking",
         ]
     ]
 

@@ -1,3 +1,4 @@
+// swift-format-ignore-file: NeverForceUnwrap
 import FirebaseStorage
 import Foundation
 
@@ -82,13 +83,17 @@ private func withMetadata(_ storageRef: StorageReference, data: Data, localFile:
     mountainsRef.putFile(from: localFile, metadata: metadata)
 
     let unknown = storageRef.child("images/mountains")
-    check(try await unknown.putFileAsync(from: localFile, metadata: metadata).contentType == "image/jpeg", "a type is kept")
+    check(
+        try await unknown.putFileAsync(from: localFile, metadata: metadata).contentType == "image/jpeg",
+        "a type is kept")
     check(
         try await unknown.putFileAsync(from: localFile).contentType == "application/octet-stream",
         "a type that nothing tells is application/octet-stream")
     let page = URL(fileURLWithPath: "page.html")
     try Data("<p>".utf8).write(to: page)
-    check(try await unknown.putFileAsync(from: page).contentType == "text/html", "the extension of the file tells its type")
+    check(
+        try await unknown.putFileAsync(from: page).contentType == "text/html",
+        "the extension of the file tells its type")
 }
 
 private func manage(_ storageRef: StorageReference, localFile: URL) async throws {
@@ -115,7 +120,8 @@ private func monitor(_ storageRef: StorageReference, localFile: URL) async throw
     let snapshot: StorageTaskSnapshot = await called { done in
         storageRef.putFile(from: localFile).observe(.success) { snapshot in done(snapshot) }
     }
-    check(snapshot.progress?.completedUnitCount == 400_000 && snapshot.error == nil, "a snapshot has progress and error")
+    check(
+        snapshot.progress?.completedUnitCount == 400_000 && snapshot.error == nil, "a snapshot has progress and error")
     check(snapshot.metadata?.size == 400_000, "after the success it has the metadata of the uploaded file")
     check(snapshot.reference == storageRef && snapshot.task is StorageUploadTask, "it has the reference and the task")
     (snapshot.task as? StorageTaskManagement)?.pause?()
@@ -151,7 +157,8 @@ private func fullExample(_ storageRef: StorageReference) async throws {
         // Upload paused
     }
     uploadTask.observe(.progress) { snapshot in
-        let percentComplete = 100.0 * Double(snapshot.progress!.completedUnitCount)
+        let percentComplete =
+            100.0 * Double(snapshot.progress!.completedUnitCount)
             / Double(snapshot.progress!.totalUnitCount)
         check(percentComplete >= 0 && percentComplete <= 100, "progress is a percentage")
     }

@@ -20,7 +20,8 @@ extension StorageReference {
     public func putFile(
         from fileURL: URL, metadata: StorageMetadata? = nil, ifGenerationMatch: Int64
     ) -> StorageUploadTask {
-        let task = StorageUploadTask.put(file: fileURL, at: self, metadata: metadata, ifGenerationMatch: ifGenerationMatch)
+        let task = StorageUploadTask.put(
+            file: fileURL, at: self, metadata: metadata, ifGenerationMatch: ifGenerationMatch)
         task.enqueue()
         return task
     }
@@ -186,7 +187,9 @@ extension Storage {
     }
 
     /// Sets a token for requests to Firebase or Google Cloud, or with nil removes it.
-    public func setToken(_ token: String?, kind: StorageWire.TokenKind = .idToken, expiresIn: TimeInterval? = nil) async throws {
+    public func setToken(_ token: String?, kind: StorageWire.TokenKind = .idToken, expiresIn: TimeInterval? = nil)
+        async throws
+    {
         let call = StorageCalls.AuthSetToken(token: token.map { .value($0) } ?? .null, kind: kind, expiresIn: expiresIn)
         _ = try await ask(call)
     }

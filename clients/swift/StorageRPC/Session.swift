@@ -14,7 +14,6 @@ final class Session: @unchecked Sendable {
 
     private let service: StorageService
     private let lock = NSCondition()
-    private var transport: Transport?
     private var outbox: [(id: Int?, line: Data)] = []
     private var waiting: [Int: Waiting] = [:]
     private var tasks: [String: StorageObservableTask] = [:]
@@ -34,7 +33,9 @@ final class Session: @unchecked Sendable {
     /// The connection of this process to that service: the one that there is, or a new one.
     static func shared(_ service: StorageService) -> Session {
         registry.lock.withLock {
-            if let session = registry.sessions[service], session.lock.withLock({ session.ending == nil && !session.isClosing }) {
+            if let session = registry.sessions[service],
+                session.lock.withLock({ session.ending == nil && !session.isClosing })
+            {
                 return session
             }
             let session = Session(service)
@@ -72,14 +73,13 @@ final class Session: @unchecked Sendable {
 
     /// Fails all that waits, once.
     private func end(_ reason: StorageError) {
-        let (lost, lostTasks, lostFeeds, ended) = lock.withLock {
-            guard ending == nil else { return ([Waiting](), [StorageObservableTask](), [ChangeFeed](), onEnd) }
-            ending = isClosing ? .unknown(message: "The session is closed.", serverError: [:]) : reason
-            defer { (waiting, tasks, feeds, outbox, transport, onEnd) = ([:], [:], [:], [], nil, []) }
+        let (error, lost, lostTasks, lostFeeds, ended) = lock.withLock {
+            let error = ending ?? (isClosing ? .unknown(message: "The session is closed.", serverError: [:]) : reason)
+            ending = error
+            defer { (waiting, tasks, feeds, outbox, onEnd) = ([:], [:], [:], [], []) }
             lock.signal()
-            return (Array(waiting.values), Array(tasks.values), Array(feeds.values), onEnd)
+            return (error, Array(waiting.values), Array(tasks.values), Array(feeds.values), onEnd)
         }
-        let error = ending ?? reason
         Self.registry.lock.withLock {
             if Self.registry.sessions[service] === self { Self.registry.sessions[service] = nil }
         }
@@ -114,7 +114,8 @@ final class Session: @unchecked Sendable {
     ) -> Int {
         lastId += 1
         waiting[lastId] = { line in
-            then(line.flatMap { line in Result { () throws(StorageError) in try Self.answer(to: Call.self, in: line) } })
+            then(
+                line.flatMap { line in Result { () throws(StorageError) in try Self.answer(to: Call.self, in: line) } })
         }
         let line = Self.line(Request(id: lastId, method: method, params: call))
         outbox.insert((lastId, line), at: isFirst ? 0 : outbox.count)
@@ -182,30 +183,30 @@ final class Session: @unchecked Sendable {
         } catch {
             return end(error)
         }
-        lock.withLock {
-            self.transport = transport
+        let first = lock.withLock {
             let hello = StorageCalls.Initialize(
                 protocolVersion: 1, client: .init(name: "StorageRPC for Swift"), pausesTasks: service.pausesTasks)
             enqueue(hello, isFirst: true) { [weak self] in self?.welcome($0) }
+            return outbox.removeFirst().line
         }
         startThread("storage-rpc reader") { self.read(transport) }
-        guard transport.write(lock.withLock { outbox.removeFirst().line }) else { return }
-        while let batch = next() {
+        guard transport.write(first) else { return }  // The reader learns of the end, and why.
+        while let (batch, limit) = next() {
             var lines = Data()
             for (id, line) in batch {
-                if line.count <= maxMessageBytes { lines += line } else { refuse(id, line.count) }
+                if line.count <= limit { lines += line } else { refuse(id, line.count, limit) }
             }
-            guard transport.write(lines) else { return }  // The reader learns of the end, and why.
+            guard transport.write(lines) else { return }
         }
         transport.endInput()
     }
 
-    /// Waits for lines to write. Nil at the end.
-    private func next() -> [(id: Int?, line: Data)]? {
+    /// Waits for lines to write, of at most so many bytes each. Nil at the end.
+    private func next() -> ([(id: Int?, line: Data)], Int64)? {
         lock.withLock {
             while ending == nil && !(isReady && (isClosing || !outbox.isEmpty)) { lock.wait() }
             defer { outbox = [] }
-            return outbox.isEmpty ? nil : outbox
+            return outbox.isEmpty ? nil : (outbox, maxMessageBytes)
         }
     }
 
@@ -218,15 +219,22 @@ final class Session: @unchecked Sendable {
             lock.signal()
         }
         if isWrong {
-            end(.bucketMismatch(
-                message: "The default bucket of the service is \(server.defaultBucket): StorageService.bucket must name it."))
+            end(
+                .bucketMismatch(
+                    message:
+                        "The default bucket of the service is \(server.defaultBucket): StorageService.bucket must name it."
+                ))
         }
     }
 
-    private func refuse(_ id: Int?, _ count: Int) {
+    private func refuse(_ id: Int?, _ count: Int, _ limit: Int64) {
         guard let id, let waiting = lock.withLock({ waiting.removeValue(forKey: id) }) else { return }
-        waiting(.failure(.invalidArgument(
-            message: "A message of \(count) bytes is longer than the \(maxMessageBytes) bytes that the service takes.")))
+        waiting(
+            .failure(
+                .invalidArgument(
+                    message:
+                        "A message of \(count) bytes is longer than the \(limit) bytes that the service takes."
+                )))
     }
 
     // MARK: The reader
@@ -258,14 +266,18 @@ final class Session: @unchecked Sendable {
             guard let event = try? Self.decoder.decode(Event<StorageWire.Snapshot>.self, from: line) else { return }
             task(event.params.snapshot.task)?.hear(Report(event.params.snapshot))
         case "folderTask/event":
-            guard let event = try? Self.decoder.decode(Event<StorageWire.FolderSnapshot>.self, from: line) else { return }
+            guard let event = try? Self.decoder.decode(Event<StorageWire.FolderSnapshot>.self, from: line) else {
+                return
+            }
             task(event.params.snapshot.task)?.hear(Report(event.params.snapshot))
         case "storage/changed":
             guard let event = try? Self.decoder.decode(Changed.self, from: line) else { return }
             lock.withLock { feeds[event.params.handle] }?.hear(event.params)
         default:
             guard let id = head.id else { return }
-            let error = ["code": StorageJSON.integer(-32601), "message": .string("The client has no \(head.method ?? "").")]
+            let error = [
+                "code": StorageJSON.integer(-32601), "message": .string("The client has no \(head.method ?? "")."),
+            ]
             lock.withLock {
                 outbox.append((nil, Self.line(Refusal(id: id, error: error))))
                 lock.signal()

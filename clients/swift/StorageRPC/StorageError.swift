@@ -78,7 +78,8 @@ public enum StorageError: Error, CustomNSError, @unchecked Sendable {
         case .projectNotFound(let project): (info, sentence) = ([:], "Project \(project) does not exist.")
         case .quotaExceeded(let bucket, let serverError):
             (info, sentence) = (serverError, "The quota of bucket \(bucket) is exceeded.")
-        case .unauthenticated(let serverError): (info, sentence) = (serverError, "The server knows nobody by this token.")
+        case .unauthenticated(let serverError):
+            (info, sentence) = (serverError, "The server knows nobody by this token.")
         case .unauthorized(let bucket, let object, let serverError):
             (info, sentence) = (serverError, "The user may not do that to gs://\(bucket)/\(object).")
         case .retryLimitExceeded: (info, sentence) = ([:], "The operation has failed for the whole retry time.")

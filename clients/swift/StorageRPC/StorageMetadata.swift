@@ -45,20 +45,35 @@ open class StorageMetadata: NSObject, @unchecked Sendable {
     public let path: String?
 
     /// How caches may store the bytes, as in HTTP.
-    public var cacheControl: String? { get { self[\.cacheControl] } set { self[\.cacheControl] = newValue } }
+    public var cacheControl: String? {
+        get { self[\.cacheControl] }
+        set { self[\.cacheControl] = newValue }
+    }
     /// How a browser presents the bytes.
     public var contentDisposition: String? {
         get { self[\.contentDisposition] }
         set { self[\.contentDisposition] = newValue }
     }
     /// How the bytes are encoded, such as gzip.
-    public var contentEncoding: String? { get { self[\.contentEncoding] } set { self[\.contentEncoding] = newValue } }
+    public var contentEncoding: String? {
+        get { self[\.contentEncoding] }
+        set { self[\.contentEncoding] = newValue }
+    }
     /// The language of the content.
-    public var contentLanguage: String? { get { self[\.contentLanguage] } set { self[\.contentLanguage] = newValue } }
+    public var contentLanguage: String? {
+        get { self[\.contentLanguage] }
+        set { self[\.contentLanguage] = newValue }
+    }
     /// The media type. By default the service derives it from the extension of the file, else of the reference.
-    public var contentType: String? { get { self[\.contentType] } set { self[\.contentType] = newValue } }
+    public var contentType: String? {
+        get { self[\.contentType] }
+        set { self[\.contentType] = newValue }
+    }
     /// Strings under names of your own, at most 8192 bytes in all.
-    public var customMetadata: [String: String]? { get { self[\.customMetadata] } set { self[\.customMetadata] = newValue } }
+    public var customMetadata: [String: String]? {
+        get { self[\.customMetadata] }
+        set { self[\.customMetadata] = newValue }
+    }
 
     /// Whether an object has this metadata.
     public var isFile: Bool { generation != 0 }
@@ -122,7 +137,9 @@ open class StorageMetadata: NSObject, @unchecked Sendable {
         (bucket, path, name, size) = (other.bucket, other.path, other.name, other.size)
         (generation, metageneration) = (other.generation, other.metageneration)
         (md5Hash, crc32c) = (other.md5Hash, other.crc32c)
-        (timeCreated, updated, initialCustom, isOwn) = (other.timeCreated, other.updated, other.initialCustom, other.isOwn)
+        (timeCreated, updated, initialCustom, isOwn) = (
+            other.timeCreated, other.updated, other.initialCustom, other.isOwn
+        )
         (fields, assigned) = other.lock.withLock { (other.fields, other.assigned) }
     }
 

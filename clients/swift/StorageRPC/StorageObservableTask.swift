@@ -50,7 +50,8 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
             if !isOver { observers.append(observer) }
             schedule()
             let isRunning = told.state == .running && told.status != .pause
-            let matches = isRunning ? status == .resume || status == .progress : status == told.status && told.state != .queued
+            let matches =
+                isRunning ? status == .resume || status == .progress : status == told.status && told.state != .queued
             return matches ? told : nil
         }
         if let report {
@@ -79,7 +80,11 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
 
     /// Starts the task. The methods of `StorageReference` have done that already.
     open func enqueue() {
-        guard !lock.withLock({ () -> Bool in defer { isStarted = true }; return isStarted }) else { return }
+        guard
+            !lock.withLock({ () -> Bool in
+                defer { isStarted = true }; return isStarted
+            })
+        else { return }
         reference.storage.callbackQueue.async { [weak self] in self?.open() }
         start?(reference.storage.session, self)
         start = nil
@@ -115,7 +120,8 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
 
     /// Sends the next command, unless one is on its way: a resume that follows a pause finds the task paused.
     private func commandNext() {
-        let next = lock.withLock { () -> (StorageTaskCommand, String?, @Sendable (Result<Bool, StorageError>) -> Void)? in
+        let next = lock.withLock {
+            () -> (StorageTaskCommand, String?, @Sendable (Result<Bool, StorageError>) -> Void)? in
             guard !isCommanding, !commands.isEmpty, id != nil || current.status.isEnd else { return nil }
             isCommanding = true
             let command = commands.removeFirst()

@@ -68,7 +68,8 @@ struct StoragePath: Hashable, Sendable {
 /// directory.
 func localPath(_ url: URL) throws(StorageError) -> String {
     guard url.isFileURL || url.scheme == nil, !url.path.isEmpty else {
-        throw .unknown(message: "File at URL: \(url.absoluteString) is not reachable: it is no file URL.", serverError: [:])
+        throw .unknown(
+            message: "File at URL: \(url.absoluteString) is not reachable: it is no file URL.", serverError: [:])
     }
     return url.isFileURL ? url.path : URL(fileURLWithPath: url.path).path
 }

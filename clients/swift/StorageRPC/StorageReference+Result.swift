@@ -9,7 +9,8 @@ extension StorageReference {
 
     /// Downloads an object of at most `maxSize` bytes to memory.
     @discardableResult
-    public func getData(maxSize: Int64, completion: @escaping (Result<Data, any Error>) -> Void) -> StorageDownloadTask {
+    public func getData(maxSize: Int64, completion: @escaping (Result<Data, any Error>) -> Void) -> StorageDownloadTask
+    {
         getData(maxSize: maxSize, completion: either(completion))
     }
 
@@ -66,7 +67,8 @@ extension StorageReference {
     }
 }
 
-private func either<Value>(_ completion: @escaping (Result<Value, any Error>) -> Void) -> (Value?, (any Error)?) -> Void {
+private func either<Value>(_ completion: @escaping (Result<Value, any Error>) -> Void) -> (Value?, (any Error)?) -> Void
+{
     { value, error in
         if let value {
             completion(.success(value))

@@ -62,7 +62,9 @@ open class StorageReference: NSObject, @unchecked Sendable {
 
     /// Downloads an object of at most `maxSize` bytes to memory.
     @discardableResult
-    open func getData(maxSize: Int64, completion: @escaping ((_: Data?, _: (any Error)?) -> Void)) -> StorageDownloadTask {
+    open func getData(maxSize: Int64, completion: @escaping ((_: Data?, _: (any Error)?) -> Void))
+        -> StorageDownloadTask
+    {
         let task = StorageDownloadTask.getting(self, maxSize: maxSize)
         return started(task, completion) { [unowned task] _ in task.data }
     }
@@ -130,7 +132,10 @@ open class StorageReference: NSObject, @unchecked Sendable {
 
     /// Deletes the object.
     open func delete(completion: ((_: (any Error)?) -> Void)?) {
-        send(StorageCalls.ReferenceDelete(reference: path.wire), completion.map { then in { (_: Void?, error) in then(error) } }) {
+        send(
+            StorageCalls.ReferenceDelete(reference: path.wire),
+            completion.map { then in { (_: Void?, error) in then(error) } }
+        ) {
             _ in
         }
     }

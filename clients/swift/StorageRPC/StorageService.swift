@@ -77,7 +77,8 @@ public struct StorageService: Hashable, Sendable {
         if let found = try? find("storage-rpc") { return found }
         if let beside, FileManager.default.isExecutableFile(atPath: beside) { return beside }
         throw .unknown(
-            message: "There is no program storage-rpc: set STORAGE_RPC to its path, or put it on the PATH.", serverError: [:])
+            message: "There is no program storage-rpc: set STORAGE_RPC to its path, or put it on the PATH.",
+            serverError: [:])
     }
 
     /// The path of a program, as a shell finds it.

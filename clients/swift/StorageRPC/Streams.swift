@@ -130,7 +130,8 @@ public struct StorageDownloadStream: AsyncSequence, Sendable {
         /// The next piece. Nil after the last one.
         public mutating func next() async throws -> Data? {
             guard !isOver else { return nil }
-            let piece = try await task.reference.storage.ask(StorageCalls.DownloadTaskRead(task: try await task.taskID()))
+            let piece = try await task.reference.storage.ask(
+                StorageCalls.DownloadTaskRead(task: try await task.taskID()))
             isOver = piece.isEnd
             let data = Data(base64Encoded: piece.data) ?? Data()
             return data.isEmpty ? nil : data
@@ -148,7 +149,8 @@ extension StorageReference {
         let (path, metadata) = (path, metadata?.upload)
         let task = StorageUploadTask(reference: self).starting { all in
             StorageCalls.ReferencePutStream(
-                reference: path.wire, metadata: metadata, size: size, ifGenerationMatch: ifGenerationMatch, observe: all)
+                reference: path.wire, metadata: metadata, size: size, ifGenerationMatch: ifGenerationMatch, observe: all
+            )
         }
         task.enqueue()
         return StorageUploadStream(task)

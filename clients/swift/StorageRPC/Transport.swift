@@ -121,7 +121,8 @@ final class Transport: @unchecked Sendable {
         guard let process else { return .unknown(message: "The service has closed the connection.", serverError: [:]) }
         process.waitUntilExit()
         let text = lastWords.text()
-        let message = "The service has ended with status \(process.terminationStatus)\(text.isEmpty ? "." : ": \(text)")"
+        let message =
+            "The service has ended with status \(process.terminationStatus)\(text.isEmpty ? "." : ": \(text)")"
         return .unknown(message: message, serverError: ["stderr": text, "status": Int(process.terminationStatus)])
     }
 
