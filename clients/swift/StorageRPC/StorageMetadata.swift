@@ -207,5 +207,5 @@ open class StorageMetadata: NSObject, @unchecked Sendable {
     /// RFC 3339 with milliseconds.
     private static let times = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     private static func date(_ text: String) -> Date? { try? times.parse(text) }
-    private static func text(_ date: Date) -> String { times.format(date) }
+    private static func text(_ date: Date) -> String { times.format(date + 0.0001) }  // It cuts off what is below 1 ms.
 }

@@ -49,10 +49,9 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
             let isOver = told.status.isEnd
             if !isOver { observers.append(observer) }
             schedule()
-            let isRunning = told.state == .running && told.status != .pause
-            let matches =
-                isRunning ? status == .resume || status == .progress : status == told.status && told.state != .queued
-            return matches ? told : nil
+            var report = told
+            if told.state == .running && (status == .resume || status == .progress) { report.status = status }
+            return report.status == status && report.state != .queued ? report : nil
         }
         if let report {
             let snapshot = Lent((handler, StorageTaskSnapshot(task: self, report: report)))
