@@ -7,7 +7,7 @@ public let StorageErrorDomain: String = "FIRStorageErrorDomain"
 /// details as user info.
 ///
 /// `serverError` has, where they are known, `bucket`, `object`, `ResponseErrorCode` (the HTTP status, or that which the
-/// servers of Firebase answer in this case), `ResponseErrorDomain`, `ResponseBody`, and under `StorageRPC` the
+/// servers of Firebase answer in this case), `ResponseErrorDomain`, both as `NSUnderlyingErrorKey`, `ResponseBody`, and under `StorageRPC` the
 /// `StorageWire.StorageError` of the service. Sound: these values are values, which nobody changes.
 public enum StorageError: Error, CustomNSError, @unchecked Sendable {
     /// Any other failure; the message says which.
@@ -104,6 +104,8 @@ extension StorageError {
         errorUserInfo["StorageRPC"] as? StorageWire.StorageError
     }
 
+    private static let statusDomain = "com.google.HTTPStatus"
+
     /// What the servers of Firebase Storage answer in these cases.
     private static let statuses: [Int64: Int64] = [
         -13010: 404, -13011: 404, -13013: 402, -13020: 401, -13021: 403, -13412: 412,
@@ -117,7 +119,8 @@ extension StorageError {
         server["ResponseBody"] = data.serverResponse
         if let status = data.httpStatus ?? Self.statuses[error.code] {
             server["ResponseErrorCode"] = Int(status)
-            server["ResponseErrorDomain"] = "com.google.HTTPStatus"
+            server["ResponseErrorDomain"] = Self.statusDomain
+            server[NSUnderlyingErrorKey] = NSError(domain: Self.statusDomain, code: Int(status))
         }
         switch StorageErrorCode(rawValue: Int(error.code)) {
         case .objectNotFound: self = .objectNotFound(object: object, serverError: server)
