@@ -113,14 +113,20 @@ import Testing
         }
     }
 
-    @Test func `The emulator of a storage is another service`() async throws {
+    @Test func `The emulator of a storage is another service, which asks for fresh tokens`() async throws {
         try await ClientFixture.with { fixture in
             let space = try await fixture.storage.ask(StorageCalls.HarnessSpace(keep: true, gateway: true))
             let address = try #require(space.gateway).split(separator: ":")
             let service = ClientFixture.service(in: fixture.directory.appending(path: "emulated"))
             let storage = Storage.storage(service: service)
             storage.useEmulator(withHost: String(address[0]), port: try #require(Int(address[1])))
+            let refreshed = Heard()
+            try await storage.setToken("e30.e30.old", expiresIn: 1) { kind in
+                refreshed.append(kind == .idToken ? .resume : .unknown)
+                return "e30.e30.new"
+            }
             try await storage.reference().child("a").putDataAsync(Data("emulated".utf8))
+            #expect(refreshed.statuses == [.resume])
             let inSpace = Storage.storage(service: StorageService(socket: space.socket))
             #expect(try await inSpace.reference().child("a").data(maxSize: 8) == Data("emulated".utf8))
             await inSpace.close()

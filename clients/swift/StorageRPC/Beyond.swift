@@ -186,10 +186,17 @@ extension Storage {
         return task
     }
 
-    /// Sets a token for requests to Firebase or Google Cloud, or with nil removes it.
-    public func setToken(_ token: String?, kind: StorageWire.TokenKind = .idToken, expiresIn: TimeInterval? = nil)
-        async throws
-    {
+    /// Sets a token for the requests of this connection to Firebase or Google Cloud, or with nil removes it.
+    ///
+    /// - Parameters:
+    ///   - expiresIn: the lifetime in seconds, if it is known.
+    ///   - refresh: is asked for a new token of the kind when this one expires or is refused; nil means that there is none.
+    ///     It has 30 seconds.
+    public func setToken(
+        _ token: String?, kind: StorageWire.TokenKind = .idToken, expiresIn: TimeInterval? = nil,
+        refresh: (@Sendable (StorageWire.TokenKind) async -> String?)? = nil
+    ) async throws {
+        session.refresh(with: refresh)
         let call = StorageCalls.AuthSetToken(token: token.map { .value($0) } ?? .null, kind: kind, expiresIn: expiresIn)
         _ = try await ask(call)
     }

@@ -15,10 +15,22 @@ struct Notice: Encodable {
     let params: [String: Int]
 }
 
-struct Refusal: Encodable {
+/// An answer to the service.
+struct Reply: Encodable {
+    struct Failure: Encodable {
+        let code: Int
+        let message: String
+    }
+
     var jsonrpc = "2.0"
     let id: Int
-    let error: [String: StorageJSON]
+    var result: String?
+    var error: Failure?
+}
+
+struct RefreshRequest: Decodable {
+    struct Params: Decodable { let kind: StorageWire.TokenKind }
+    let params: Params
 }
 
 /// What tells the kinds of messages apart. Ids of others are not those of this client.

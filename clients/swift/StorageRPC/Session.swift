@@ -19,6 +19,7 @@ final class Session: @unchecked Sendable {
     private var tasks: [String: StorageObservableTask] = [:]
     private var feeds: [String: ChangeFeed] = [:]
     private var settings = SessionSettings()
+    private var refresh: (@Sendable (StorageWire.TokenKind) async -> String?)?
     private var lastId = 0
     private var maxMessageBytes = Int64.max
     private var isReady = false
@@ -275,14 +276,27 @@ final class Session: @unchecked Sendable {
             lock.withLock { feeds[event.params.handle] }?.hear(event.params)
         default:
             guard let id = head.id else { return }
-            let error = [
-                "code": StorageJSON.integer(-32601), "message": .string("The client has no \(head.method ?? "")."),
-            ]
-            lock.withLock {
-                outbox.append((nil, Self.line(Refusal(id: id, error: error))))
-                lock.signal()
+            guard head.method == "auth/refreshToken", let refresh = lock.withLock({ refresh }),
+                let request = try? Self.decoder.decode(RefreshRequest.self, from: line)
+            else { return reply(Reply(id: id, error: .init(code: -32601, message: "The client cannot do that."))) }
+            Task {
+                let token = await refresh(request.params.kind)
+                let error = Reply.Failure(code: -32603, message: "The client has no token any more.")
+                reply(Reply(id: id, result: token, error: token == nil ? error : nil))
             }
         }
+    }
+
+    private func reply(_ reply: Reply) {
+        lock.withLock {
+            outbox.append((nil, Self.line(reply)))
+            lock.signal()
+        }
+    }
+
+    /// Says where fresh tokens come from.
+    func refresh(with refresh: (@Sendable (StorageWire.TokenKind) async -> String?)?) {
+        lock.withLock { self.refresh = refresh }
     }
 }
 

@@ -49,8 +49,12 @@ open class StorageUploadTask: StorageObservableTask, StorageTaskManagement, @unc
         guard offset < data.count else { return _ = session.send(StorageCalls.UploadTaskFinish(task: id)) { _ in } }
         let piece = data.dropFirst(offset).prefix(piece).base64EncodedString()
         session.send(StorageCalls.UploadTaskAppend(task: id, data: piece, offset: Int64(offset))) { answer in
-            // An append fails after the upload has.
-            if case .success(let taken) = answer { append(data, from: Int(taken.offset), to: id, of: task) }
+            switch answer {
+            case .success(let taken): append(data, from: Int(taken.offset), to: id, of: task)
+            case .failure(let error):
+                task.fail(error)
+                session.send(StorageCalls.UploadTaskCancel(task: id)) { _ in }
+            }
         }
     }
 }

@@ -173,9 +173,9 @@ private func systemConnect(_ descriptor: Int32, _ address: UnsafePointer<sockadd
     private let quietly: Int32 = 0
 #else
     #if canImport(Musl)
-        private let streams = SOCK_STREAM
+        private let streams = SOCK_STREAM | SOCK_CLOEXEC
     #else
-        private let streams = Int32(SOCK_STREAM.rawValue)
+        private let streams = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     #endif
     private let quietly = Int32(MSG_NOSIGNAL)
 #endif
