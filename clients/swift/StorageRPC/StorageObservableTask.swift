@@ -5,7 +5,8 @@ import Foundation
 /// Handlers run on the `callbackQueue` of the `Storage`, one event after the other. Those that are added on that queue
 /// right after the task was started hear of all events. After `success` or `failure` all of them are gone.
 open class StorageObservableTask: StorageTask, @unchecked Sendable {
-    private struct Observer {
+    /// Sound: its handler is called on the callback queue alone.
+    private struct Observer: @unchecked Sendable {
         let handle: String
         let status: StorageTaskStatus
         let handler: (StorageTaskSnapshot) -> Void
@@ -18,6 +19,8 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
     private var untold: [Report] = []
     /// Whether something on the callback queue is going to tell.
     private var isTelling = false
+    /// Whether the callback queue has come back from the caller that started the task.
+    private var isOpen = false
     /// What waits for the end without a callback queue.
     private var endings: [@Sendable (Report) -> Void] = []
     /// What hears of all events, until it returns false.
@@ -46,18 +49,25 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
         precondition(status != .unknown, "An observer needs one of resume, progress, pause, success and failure.")
         let observer = Observer(handle: UUID().uuidString, status: status, handler: handler)
         let report: Report? = lock.withLock {
-            let isOver = told.status.isEnd
-            if !isOver { observers.append(observer) }
-            schedule()
             var report = told
             if told.state == .running && (status == .resume || status == .progress) { report.status = status }
-            return report.status == status && report.state != .queued ? report : nil
+            let isNow = report.status == status && report.state != .queued
+            if isNow || !told.status.isEnd { observers.append(observer) }
+            schedule()
+            return isNow ? report : nil
         }
         if let report {
-            let snapshot = Lent((handler, StorageTaskSnapshot(task: self, report: report)))
-            reference.storage.callbackQueue.async { snapshot.value.0(snapshot.value.1) }
+            let snapshot = Lent(StorageTaskSnapshot(task: self, report: report))
+            reference.storage.callbackQueue.async { [self] in
+                if has(observer) { observer.handler(snapshot.value) }
+                if report.status.isEnd { removeObserver(withHandle: observer.handle) }
+            }
         }
         return observer.handle
+    }
+
+    private func has(_ observer: Observer) -> Bool {
+        lock.withLock { observers.contains { $0.handle == observer.handle } }
     }
 
     /// Removes one observer. Its handler is not called any more, not even for an event that has happened already.
@@ -79,11 +89,11 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
 
     /// Starts the task. The methods of `StorageReference` have done that already.
     open func enqueue() {
-        guard
-            !lock.withLock({ () -> Bool in
-                defer { isStarted = true }; return isStarted
-            })
-        else { return }
+        let isFirst = lock.withLock {
+            defer { isStarted = true }
+            return !isStarted
+        }
+        guard isFirst else { return }
         reference.storage.callbackQueue.async { [weak self] in self?.open() }
         start?(reference.storage.session, self)
         start = nil
@@ -237,8 +247,9 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
 
     /// A task that has ended runs again: its observers are those that are added from now on.
     private func revive() {
-        let id = lock.withLock {
-            if current.status.isEnd { (current, told, untold) = (Report(), Report(), []) }
+        let id: String? = lock.withLock {
+            guard current.status.isEnd else { return nil }
+            (current, told, untold) = (Report(), Report(), [])
             return self.id
         }
         if let id { attach(id, in: reference.storage.session) }
@@ -269,8 +280,7 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
         schedule()
     }
 
-    /// Within `lock`. Without observers nothing is told later, except to those that are added before the callback queue
-    /// has come back from the caller that started the task.
+    /// Within `lock`. Without observers nothing is told later, except to those that are added before `isOpen`.
     private func schedule() {
         guard !isTelling, !untold.isEmpty else { return }
         guard !observers.isEmpty else {
@@ -280,8 +290,6 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
         isTelling = true
         reference.storage.callbackQueue.async { self.tell() }
     }
-
-    private var isOpen = false
 
     private func open() {
         lock.withLock {
@@ -294,9 +302,7 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
     private func tell() {
         while let (report, hearing) = next() {
             let snapshot = StorageTaskSnapshot(task: self, report: report)
-            for observer in hearing where lock.withLock({ observers.contains { $0.handle == observer.handle } }) {
-                observer.handler(snapshot)
-            }
+            for observer in hearing where has(observer) { observer.handler(snapshot) }
             if report.status.isEnd { removeAllObservers() }
         }
     }
