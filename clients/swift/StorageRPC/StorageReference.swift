@@ -2,7 +2,7 @@ import Foundation
 
 /// A bucket and a path in it, which may name an object or a folder. Nothing need be there.
 ///
-/// Completions run on the `callbackQueue` of the storage. Errors are `StorageError`s.
+/// Completions run on the `callbackQueue` of the storage. Errors are `StorageError`s. Sound: it does not change.
 open class StorageReference: NSObject, @unchecked Sendable {
     /// The storage that the reference is of.
     public let storage: Storage
@@ -186,7 +186,7 @@ open class StorageReference: NSObject, @unchecked Sendable {
     override open var description: String { path.url }
 }
 
-/// A page of a list.
+/// A page of a list. Sound: it does not change.
 open class StorageListResult: NSObject, @unchecked Sendable {
     /// The folders.
     public let prefixes: [StorageReference]

@@ -102,7 +102,7 @@ extension StorageTaskManagement {
     }
 }
 
-/// A task at one moment. It does not change.
+/// A task at one moment. Sound: it does not change, and its progress is its own.
 open class StorageTaskSnapshot: NSObject, @unchecked Sendable {
     /// The task.
     public let task: StorageTask
