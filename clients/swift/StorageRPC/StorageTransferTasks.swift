@@ -40,17 +40,21 @@ open class StorageUploadTask: StorageObservableTask, StorageTaskManagement, @unc
                 reference: reference.path.wire, metadata: metadata, size: Int64(data.count),
                 ifGenerationMatch: ifGenerationMatch, observe: all)
         } then: { task, id in
-            append(data, from: 0, to: id, of: task)
+            // Two pieces are on their way: one is encoded while the other one is stored.
+            for offset in [0, piece] { append(data, from: offset, to: id, of: task) }
         }
     }
 
     private static func append(_ data: Data, from offset: Int, to id: String, of task: StorageObservableTask) {
+        guard offset < data.count else { return }
         let session = task.reference.storage.session
-        guard offset < data.count else { return _ = session.send(StorageCalls.UploadTaskFinish(task: id)) { _ in } }
-        let piece = data.dropFirst(offset).prefix(piece).base64EncodedString()
-        session.send(StorageCalls.UploadTaskAppend(task: id, data: piece, offset: Int64(offset))) { answer in
+        let bytes = data.dropFirst(offset).prefix(piece).base64EncodedString()
+        session.send(StorageCalls.UploadTaskAppend(task: id, data: bytes, offset: Int64(offset))) { answer in
             switch answer {
-            case .success(let taken): append(data, from: Int(taken.offset), to: id, of: task)
+            case .success(let taken) where taken.offset == data.count:
+                session.send(StorageCalls.UploadTaskFinish(task: id)) { _ in }
+            case .success:
+                append(data, from: offset + 2 * piece, to: id, of: task)
             case .failure(let error):
                 task.fail(error)
                 session.send(StorageCalls.UploadTaskCancel(task: id)) { _ in }
