@@ -123,8 +123,9 @@ open class StorageDownloadTask: StorageObservableTask, StorageTaskManagement, @u
     override func hear(_ report: Report) {
         guard maxSize != nil else { return super.hear(report) }
         let isEarly = lock.withLock {
-            if report.status == .success && !hasAll { success = report }
-            return success != nil
+            guard report.status == .success && !hasAll else { return false }
+            success = report
+            return true
         }
         if !isEarly { super.hear(limited(report)) }
     }
