@@ -19,7 +19,12 @@ let wings: KeyValuePairs = [
 // Arrows point from a room to the rooms it may look into; the compiler keeps them.
 let package = Package(
     name: "storage-rpc",
-    products: [.executable(name: "storage-rpc", targets: ["storage-rpc"])],
+    platforms: [.macOS(.v13)],
+    products: [
+        .executable(name: "storage-rpc", targets: ["storage-rpc"]),
+        .library(name: "StorageRPC", targets: ["StorageRPC"]),
+        .library(name: "FirebaseStorage", targets: ["FirebaseStorage"]),
+    ],
     targets: [
         .executableTarget(
             name: "storage-rpc",
@@ -112,6 +117,10 @@ let package = Package(
         .target(name: "CSystem"),
         .target(name: "CZlib", dependencies: ["CLibrary"]),
 
+        // The Swift client: it depends on none of the others, and packages that use it build nothing else.
+        .target(name: "StorageRPC", path: "clients/swift/StorageRPC"),
+        .target(name: "FirebaseStorage", dependencies: ["StorageRPC"], path: "clients/swift/FirebaseStorage"),
+
         // Linked into the tests alone. `TestSupport` is a test target, so that builds of the program leave it out.
         .target(
             name: "CTestProcess", path: "Tests/CTestProcess",
@@ -133,6 +142,7 @@ let package = Package(
                 "TestSupport",
             ],
             exclude: ["page.py", "sdks.py"]),
+        .testTarget(name: "StorageRPCTests", dependencies: ["StorageRPC", "storage-rpc", "TestSupport"]),
         .testTarget(
             name: "ContractTests",
             dependencies: ["Methods", "Harness", "Storage", "JSONRPC", "JSONText", "Resources", "TestSupport"]),
@@ -244,6 +254,7 @@ if let names = chosenTests {
         }
     }
     package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { !needed.contains($0.name) }
 }
 
 let cTargets: Set = [
@@ -251,6 +262,8 @@ let cTargets: Set = [
 ]
 // The rooms whose generic types other rooms use for each request. Without specialization, these types are copied through
 // their metadata.
+/// Packages that use a target with unsafe flags cannot be built.
+let clients: Set = ["StorageRPC", "FirebaseStorage"]
 let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC", "Transfers"]
 for target in package.targets where !cTargets.contains(target.name) {
     // Exclusive access is checked at run time by debug builds and the fuzzers alone, and so by all tests.
@@ -265,6 +278,9 @@ for target in package.targets where !cTargets.contains(target.name) {
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         .treatAllWarnings(as: .error),
+    ]
+    guard !clients.contains(target.name) else { continue }
+    target.swiftSettings? += [
         .unsafeFlags(isFuzzing ? [] : released, .when(configuration: .release)),
         .unsafeFlags(debugged, .when(configuration: .debug)),
     ]

@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from rendering import markdown, node, python, python_faces
+from rendering import markdown, node, python, python_faces, swift
 
 HERE = Path(__file__).resolve().parent
 
@@ -26,6 +26,8 @@ def pages():
     for language, folder in ((python, "clients/python/storage_rpc"), (node, "clients/node")):
         folder = HERE.parent / folder
         texts.update((folder / name, text) for name, text in language.render(document, folder).items())
+    folder = HERE.parent / "clients/swift/StorageRPC/Rendered"
+    texts.update((folder / name, text) for name, text in swift.render(document, harness).items())
     folder = HERE.parent / "clients/python/storage_rpc"
     texts.update((folder / name, text) for name, text in python_faces.render(folder).items())
     return texts

@@ -1,0 +1,91 @@
+import Foundation
+import StorageRPC
+import TestSupport
+import Testing
+
+/// What the SDK does not have.
+@Suite(.watchdog) struct BeyondTests {
+    @Test func `An object is copied, moved and protected by its generation`() async throws {
+        try await ClientFixture.with(flags: []) { fixture in
+            let (one, two, three) = (fixture.root.child("1"), fixture.root.child("2"), fixture.root.child("3"))
+            let stored = try await one.putDataAsync(Data("one".utf8))
+            #expect(try await one.copy(to: two).wait().metadata?.path == "2")
+            try await two.move(to: three).wait()
+            let names = try await fixture.root.listAll().items.map(\.name)
+            #expect(names == ["1", "3"])
+            let areThere = [try await one.exists(), try await two.exists()]
+            #expect(areThere == [true, false])
+            let refused = one.putData(Data(), ifGenerationMatch: 0)
+            #expect(await code { try await refused.wait() } == .unknown)
+            #expect(refused.snapshot.serviceError?.data.name == "preconditionFailed")
+            #expect(refused.snapshot.serviceError?.data.generation == "\(stored.generation)")
+            try await one.putData(Data("new".utf8), ifGenerationMatch: stored.generation).wait()
+            #expect(await code { try await one.delete(ifGenerationMatch: stored.generation) } == .unknown)
+            #expect(try await fixture.root.listRecursively().map(\.name) == ["1", "3"])
+        }
+    }
+
+    @Test func `A folder is one task`() async throws {
+        try await ClientFixture.with(flags: []) { fixture in
+            let directory = fixture.directory.appending(path: "photos")
+            try FileManager.default.createDirectory(
+                at: directory.appending(path: "2026"), withIntermediateDirectories: true)
+            try Data("cat".utf8).write(to: directory.appending(path: "2026/cat.jpg"))
+            try Data("dog".utf8).write(to: directory.appending(path: "dog.tmp"))
+            let photos = fixture.root.child("photos")
+            let upload = photos.putDirectory(from: directory, exclude: ["*.tmp"])
+            #expect(try await upload.wait().folder?.files.completed == 1)
+            let copy = fixture.directory.appending(path: "copy")
+            try await photos.write(toDirectory: copy).wait()
+            #expect(try Data(contentsOf: copy.appending(path: "2026/cat.jpg")) == Data("cat".utf8))
+            let plan = photos.deleteAll(dryRun: true)
+            try await plan.wait()
+            #expect(try await plan.items().map(\.path) == ["2026/cat.jpg"])
+            #expect(try await photos.deleteAll().wait().folder?.files.deleted == 1)
+        }
+    }
+
+    @Test func `Streams bring and take bytes piece by piece`() async throws {
+        try await ClientFixture.with(flags: []) { fixture in
+            let stream = fixture.root.child("log.txt").putStream()
+            #expect(try await stream.write(Data("one\n".utf8)) == 4)
+            #expect(try await stream.write(Data("two\n".utf8)) == 8)
+            #expect(try await stream.finish().size == 8)
+            var bytes = Data()
+            for try await piece in fixture.root.child("log.txt").getStream(offset: 4) { bytes += piece }
+            #expect(bytes == Data("two\n".utf8))
+            let none = fixture.root.child("none").getStream()
+            #expect(await code { for try await _ in none {} } == .objectNotFound)
+        }
+    }
+
+    @Test func `Changes are told while somebody listens`() async throws {
+        try await ClientFixture.with(flags: []) { fixture in
+            let changes = try await fixture.root.child("in").changes()
+            let a = fixture.root.child("in/a")
+            try await a.putDataAsync(Data())
+            try await fixture.root.child("out/a").putDataAsync(Data())
+            try await a.delete()
+            var told: [String] = []
+            for try await change in changes {
+                told.append("\(change.kind) \(change.reference.fullPath)")
+                if change.kind == .deleted { break }
+            }
+            #expect(told == ["created in/a", "deleted in/a"])
+        }
+    }
+
+    @Test func `Tasks of an earlier process are there, paused, until they are resumed`() async throws {
+        let fixture = try ClientFixture()
+        let held = try await fixture.heldUpload()
+        _ = try await fixture.storage.ask(StorageCalls.ServiceStop())
+        #expect(await code { try await held.wait() } == .unknown)
+        let task = try #require(try await fixture.storage.uploadTasks().first)
+        #expect(task.snapshot.status == .pause && task.snapshot.reference.name == "film.mov")
+        let heard = Heard(task)
+        #expect(try await task.perform(.resume))
+        #expect(try await task.wait().metadata?.size == 4 << 20)
+        try await eventually { heard.statuses == [.pause, .resume, .success] }
+        await fixture.storage.close()
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Glibc
+import StorageRPC
+import TestSupport
+import Testing
+
+@Suite(.watchdog) struct SessionTests {
+    @Test func `When the service dies, what waits fails with its last words, and the next call starts another one`()
+        async throws
+    {
+        let fixture = try ClientFixture()
+        let task = try await fixture.heldUpload()
+        let heard = Heard(task, [.failure])
+        let waiting = Task { try await task.perform(.pause) }
+        _ = try? await waiting.value
+        let status = try await fixture.storage.ask(StorageCalls.ServiceStatus())
+        kill(pid_t(status.pid), SIGKILL)
+        #expect(await code { try await task.wait() } == .unknown)
+        try await eventually { heard.statuses == [.failure] }
+        let sentence = task.snapshot.error?.localizedDescription ?? ""
+        #expect(sentence.hasPrefix("The service has ended with status 9"))
+        let pong = try await fixture.storage.ask(StorageCalls.ServicePing())
+        #expect(pong == "pong")
+        #expect(try await fixture.storage.uploadTasks().map(\.snapshot.status) == [.pause])
+        await fixture.storage.close()
+    }
+
+    @Test func `A service that cannot start fails the calls, and says why`() async throws {
+        func failure(_ service: StorageService) async -> String {
+            do {
+                _ = try await Storage.storage(service: service).ask(StorageCalls.ServicePing())
+                return ""
+            } catch {
+                return error.localizedDescription
+            }
+        }
+        let program = ServiceProcess.program
+        #expect(await failure(StorageService(command: ["/nonexistent"])).contains("/nonexistent cannot be started"))
+        #expect(
+            await failure(StorageService(command: ["no-such-program"])).contains(
+                "no program no-such-program on the PATH"))
+        #expect(await failure(StorageService(command: [program], flags: ["--no-such"])).contains("--no-such"))
+        #expect(await failure(StorageService(socket: "/nonexistent/socket")).contains("There is no service at"))
+        #expect(await failure(StorageService(root: "/tmp", socket: "/a")).contains("takes no command"))
+        let task = Storage.storage(service: StorageService(command: ["/nonexistent"])).reference().child("a").putData(
+            Data())
+        #expect(await code { try await task.wait() } == .unknown)
+    }
+
+    @Test func `A closed session lets running tasks end, and the next call opens another one`() async throws {
+        let fixture = try ClientFixture(flags: [])
+        let task = fixture.root.child("a").putFile(from: try fixture.file("a", bytes: 8 << 20))
+        await fixture.storage.close()
+        #expect(task.snapshot.status == .success)
+        #expect(try await fixture.root.child("a").getMetadata().size == 8 << 20)
+        await fixture.storage.close()
+    }
+
+    @Test func `Clients of one process share a connection, and on a socket the service goes on without them`()
+        async throws
+    {
+        try await ClientFixture.with { fixture in
+            let space = try await fixture.storage.ask(StorageCalls.HarnessSpace(keep: true))
+            let service = StorageService(socket: space.socket)
+            let storage = Storage.storage(service: service)
+            #expect(storage === Storage.storage(service: service))
+            #expect(storage == storage.copy() as? Storage && storage != fixture.storage)
+            try await storage.reference().child("a").putDataAsync(Data("a".utf8))
+            await storage.close()
+            #expect(try await storage.reference().child("a").data(maxSize: 1) == Data("a".utf8))
+            await storage.close()
+        }
+    }
+
+    @Test func `Settings belong to a storage, though storages share the connection`() async throws {
+        try await ClientFixture.with(flags: []) { fixture in
+            let other = Storage.storage(service: fixture.storage.service, url: "gs://other")
+            other.maxOperationRetryTime = 7
+            other.uploadChunkSizeBytes = 1
+            let first = try await other.ask(StorageCalls.StorageGetSettings())
+            let second = try await fixture.storage.ask(StorageCalls.StorageGetSettings())
+            let third = try await other.ask(StorageCalls.StorageGetSettings())
+            #expect(first.uploadChunkSizeBytes == 256 << 10)
+            #expect([first, second, third].map(\.maxOperationRetryTime) == [7, 120, 7])
+            #expect(other.reference().bucket == "other" && other.uploadChunkSizeBytes == 1)
+        }
+    }
+
+    @Test func `A default bucket that is not that of the service is refused by name`() async throws {
+        try await ClientFixture.with { fixture in
+            var service = fixture.storage.service
+            service.root = fixture.directory.appending(path: "other").path
+            service.flags = []
+            service.command? += ["--bucket", "photos"]
+            let storage = Storage.storage(service: service)
+            #expect(await code { _ = try await storage.reference().listAll() } == .bucketMismatch)
+            service.bucket = "photos"
+            service.command?.removeLast(2)
+            let photos = Storage.storage(service: service)
+            try await photos.reference().child("a").putDataAsync(Data())
+            #expect(try await photos.reference().listAll().items.map(\.description) == ["gs://photos/a"])
+            await photos.close()
+        }
+    }
+
+    @Test func `Cancelling the Swift task cancels a request`() async throws {
+        try await ClientFixture.with { fixture in
+            _ = try await fixture.storage.ask(StorageCalls.HarnessArm(on: [.list], do: .init(hold: true)))
+            let list = Task { try await fixture.root.listAll() }
+            try await eventually { try await fixture.settled().held.count == 1 }
+            list.cancel()
+            #expect(await code { _ = try await list.value } == .cancelled)
+        }
+    }
+
+    @Test func `The emulator of a storage is another service, which asks for fresh tokens`() async throws {
+        try await ClientFixture.with { fixture in
+            let space = try await fixture.storage.ask(StorageCalls.HarnessSpace(keep: true, gateway: true))
+            let address = try #require(space.gateway).split(separator: ":")
+            let service = ClientFixture.service(in: fixture.directory.appending(path: "emulated"))
+            let storage = Storage.storage(service: service)
+            storage.useEmulator(withHost: String(address[0]), port: try #require(Int(address[1])))
+            let refreshed = Heard()
+            try await storage.setToken("e30.e30.old", expiresIn: 1) { kind in
+                refreshed.append(kind == .idToken ? .resume : .unknown)
+                return "e30.e30.new"
+            }
+            try await storage.reference().child("a").putDataAsync(Data("emulated".utf8))
+            #expect(refreshed.statuses == [.resume])
+            let inSpace = Storage.storage(service: StorageService(socket: space.socket))
+            #expect(try await inSpace.reference().child("a").data(maxSize: 8) == Data("emulated".utf8))
+            await inSpace.close()
+            await storage.close()
+        }
+    }
+}

@@ -1,0 +1,2167 @@
+// Rendered from protocol/openrpc.json and harness.json by protocol/render.py: edit these, not this.
+// swift-format-ignore-file
+
+/// All that the service can be asked for: `try await storage.ask(StorageCalls.ServicePing())`.
+public enum StorageCalls {
+    /// `initialize`: Describes the service. Optional. A client may skip it. Other params, such as `capabilities` or
+    /// `processId` in LSP, are accepted and ignored. A version that the service does not support is not an error: the
+    /// result has the version that it supports.
+    public struct Initialize: StorageCall {
+        /// The client program.
+        public struct Client: Encodable, Sendable {
+            /// Its name.
+            public var name: String
+            /// Its version.
+            public var version: String?
+        }
+        /// The version that the client speaks.
+        public var protocolVersion: Int64?
+        /// The client program.
+        public var client: Client?
+        /// When the connection ends, the tasks pause that it has started or resumed, unless another client has resumed
+        /// them since. Tasks whose requests have `wait` go on, and streams are what they are without it. Default:
+        /// `false`.
+        public var pausesTasks: Bool?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// Server
+            public struct Server: Decodable, Sendable {
+                /// storage-rpc
+                public var name: String
+                /// The program's version.
+                public var version: String
+            }
+            /// Limits
+            public struct Limits: Decodable, Sendable {
+                /// The maximum length of a message, in bytes.
+                public var maxMessageBytes: Int64
+                /// The maximum nesting depth of arrays and objects in a message.
+                public var maxNesting: Int64
+                /// The maximum number of messages in a batch.
+                public var maxBatchMessages: Int64
+                /// The maximum number of JSON values in a message or a batch, at any depth.
+                public var maxMessageValues: Int64
+                /// The maximum number of active requests of one connection.
+                public var maxRequests: Int64
+                /// The maximum size of the active requests of one connection, in bytes.
+                public var maxRequestBytes: Int64
+                /// The maximum number of requests of one connection that wait for tasks.
+                public var maxWaitingRequests: Int64
+                /// The maximum unread output of one connection, in bytes.
+                public var maxUnreadBytes: Int64
+                /// The maximum number of open connections: `--max-connections`, or fewer if the limit of open files is low.
+                public var maxConnections: Int64
+                /// The maximum size of the messages that all connections are receiving, in bytes; the same limit applies
+                /// separately to the messages of pending requests.
+                public var maxTotalMessageBytes: Int64
+                /// The maximum unread output of all connections together, in bytes.
+                public var maxTotalUnreadBytes: Int64
+                /// The maximum number of unfinished tasks.
+                public var maxTasks: Int64
+                /// The maximum number of unfinished uploads through the gateway whose clients send the bytes in several
+                /// requests; beyond it the longest idle one ends.
+                public var maxUploadSessions: Int64
+                /// How long after its beginning such an upload expires, in seconds.
+                public var maxUploadSessionSeconds: Int64
+                /// The maximum number of ended tasks of each kind that the service remembers.
+                public var maxFinishedTasks: Int64
+                /// The maximum number of observers of all connections.
+                public var maxObservers: Int64
+                /// The maximum number of observers of one connection.
+                public var maxConnectionObservers: Int64
+                /// The maximum number of results of `reference/listAll`.
+                public var maxListResults: Int64
+            }
+            /// The version that the service speaks: 1.
+            public var protocolVersion: Int64
+            /// The server.
+            public var server: Server
+            /// The storage engine: embedded, firebase or gcs.
+            public var engine: String
+            /// The bucket of references that do not name one.
+            public var defaultBucket: String
+            /// The methods.
+            public var methods: [String]
+            /// The notifications.
+            public var notifications: [String]
+            /// The limits.
+            public var limits: Limits
+            /// Only with `--harness`: clients may change faults and time.
+            public var harness: Bool?
+        }
+        /// The name of the method.
+        public static var method: String { "initialize" }
+
+        /// Makes one. What is nil is not said.
+        public init(protocolVersion: Int64? = nil, client: Client? = nil, pausesTasks: Bool? = nil) {
+            self.protocolVersion = protocolVersion
+            self.client = client
+            self.pausesTasks = pausesTasks
+        }
+    }
+
+    /// `shutdown`: Prepares the end of the connection: afterwards only `exit` is accepted. As in LSP, the first of the
+    /// two steps of an orderly end. Afterwards every other method fails with -32600.
+    public struct Shutdown: StorageCall {
+        /// What the service answers.
+        public typealias Answer = StorageWire.Nothing
+        /// The name of the method.
+        public static var method: String { "shutdown" }
+        /// The keys of the params: none.
+        private enum CodingKeys: CodingKey {}
+
+        /// Makes one. What is nil is not said.
+        public init() {
+        }
+    }
+
+    /// `exit`: Ends the process on stdio, with status 0 after `shutdown`, else 1; ends the connection on a socket.
+    /// Usually sent as a notification, which has no answer. On stdio the service pauses the running tasks, sends the
+    /// answers that are ready, and ends. On a socket the connection's tasks continue; `service/stop` ends the process.
+    public struct Exit: StorageCall {
+        /// What the service answers.
+        public typealias Answer = StorageWire.Nothing
+        /// The name of the method.
+        public static var method: String { "exit" }
+        /// The keys of the params: none.
+        private enum CodingKeys: CodingKey {}
+
+        /// Makes one. What is nil is not said.
+        public init() {
+        }
+    }
+
+    /// `rpc.discover`: Returns the contract: this OpenRPC document. Equal to `protocol/openrpc.json` of the running
+    /// version.
+    public struct RpcDiscover: StorageCall {
+        /// What the service answers.
+        public typealias Answer = StorageJSON
+        /// The name of the method.
+        public static var method: String { "rpc.discover" }
+        /// The keys of the params: none.
+        private enum CodingKeys: CodingKey {}
+
+        /// Makes one. What is nil is not said.
+        public init() {
+        }
+    }
+
+    /// `service/ping`: Checks that the service responds. Answers at once, whatever other work is in progress.
+    public struct ServicePing: StorageCall {
+        /// What the service answers.
+        public typealias Answer = String
+        /// The name of the method.
+        public static var method: String { "service/ping" }
+        /// The keys of the params: none.
+        private enum CodingKeys: CodingKey {}
+
+        /// Makes one. What is nil is not said.
+        public init() {
+        }
+    }
+
+    /// `service/status`: Returns the state of the process. Uptime in seconds; the number of connections, this one
+    /// included; the pending requests of all connections, without this one; the number of tasks in each state. The
+    /// service is idle if no request is active or waiting, and no task is queued or running.
+    public struct ServiceStatus: StorageCall {
+        /// What the service answers.
+        public typealias Answer = StorageWire.ServiceStatus
+        /// The name of the method.
+        public static var method: String { "service/status" }
+        /// The keys of the params: none.
+        private enum CodingKeys: CodingKey {}
+
+        /// Makes one. What is nil is not said.
+        public init() {
+        }
+    }
+
+    /// `service/metrics`: Returns what the process counts and measures. The metrics since the start of the process, as
+    /// `GET /metrics` of the HTTP servers shows them in the text format of Prometheus. Names and labels are those of
+    /// operations.md. The samples of a histogram have `buckets`, in seconds, each with the number of values up to its
+    /// bound `le`; others have a `value`. New metrics and labels may be added. Labels never have names of objects,
+    /// files or clients.
+    public struct ServiceMetrics: StorageCall {
+        /// What the service answers.
+        public typealias Answer = StorageWire.ServiceMetrics
+        /// The name of the method.
+        public static var method: String { "service/metrics" }
+        /// The keys of the params: none.
+        private enum CodingKeys: CodingKey {}
+
+        /// Makes one. What is nil is not said.
+        public init() {
+        }
+    }
+
+    /// `service/stop`: Ends the process for all clients, as SIGTERM does. The service answers, pauses the running
+    /// tasks, sends the answers that are ready, and exits with status 0. The log names the connection that sent the
+    /// request.
+    public struct ServiceStop: StorageCall {
+        /// What the service answers.
+        public typealias Answer = StorageWire.Nothing
+        /// The name of the method.
+        public static var method: String { "service/stop" }
+        /// The keys of the params: none.
+        private enum CodingKeys: CodingKey {}
+
+        /// Makes one. What is nil is not said.
+        public init() {
+        }
+    }
+
+    /// `auth/setToken`: Sets the token with which this connection authenticates to the engine. Applies to the later
+    /// requests and to the unfinished tasks of this connection; other connections have their own tokens. A connection
+    /// may set one token of each kind. When a token expires, or the server of the engine refuses it, the service
+    /// requests another with `auth/refreshToken`; setting one in the meantime works too. The embedded engine accepts
+    /// tokens, but never needs one. The token appears in no log and no error.
+    public struct AuthSetToken: StorageCall {
+        /// Printable ASCII without white space, at most 64 KiB; null removes the connection's token of this kind.
+        public var token: StorageWire.Nullable<String>
+        /// The default is accessToken on the engine gcs, else idToken.
+        public var kind: StorageWire.TokenKind?
+        /// The lifetime of the token in seconds, more than 0. By default the token is used until a server refuses it.
+        public var expiresIn: Double?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Nothing
+        /// The name of the method.
+        public static var method: String { "auth/setToken" }
+
+        /// Makes one. What is nil is not said.
+        public init(token: StorageWire.Nullable<String>, kind: StorageWire.TokenKind? = nil, expiresIn: Double? = nil) {
+            self.token = token
+            self.kind = kind
+            self.expiresIn = expiresIn
+        }
+    }
+
+    /// `storage/reference`: Makes a reference from a path of a bucket, the exact name of an object, or a URL. Sends no
+    /// request to the engine: the object need not exist. Without params, the reference is the root of the default
+    /// bucket. If both `url` and `bucket` are given, they must agree.
+    public struct StorageReference: StorageCall {
+        /// The default is the default bucket.
+        public var bucket: String?
+        /// The default is the root.
+        public var path: String?
+        /// The exact name of an object, which may have empty segments, as in `folder/` or `a//b`.
+        public var object: String?
+        /// A `gs://` URL, or an http or https URL of an object, such as a download URL.
+        public var url: String?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Reference
+        /// The name of the method.
+        public static var method: String { "storage/reference" }
+
+        /// Makes one. What is nil is not said.
+        public init(bucket: String? = nil, path: String? = nil, object: String? = nil, url: String? = nil) {
+            self.bucket = bucket
+            self.path = path
+            self.object = object
+            self.url = url
+        }
+    }
+
+    /// `storage/getSettings`: Returns the current settings. Retry times are in seconds. uploadChunkSizeBytes is absent
+    /// while it is not set: chunks then grow with the upload.
+    public struct StorageGetSettings: StorageCall {
+        /// What the service answers.
+        public typealias Answer = StorageWire.Settings
+        /// The name of the method.
+        public static var method: String { "storage/getSettings" }
+        /// The keys of the params: none.
+        private enum CodingKeys: CodingKey {}
+
+        /// Makes one. What is nil is not said.
+        public init() {
+        }
+    }
+
+    /// `storage/updateSettings`: Changes the given settings, for the later tasks and calls of the connection. Other
+    /// connections have their own settings. If one value is out of range, no setting is changed.
+    public struct StorageUpdateSettings: StorageCall {
+        /// How long a failing upload is retried without progress, in seconds.
+        public var maxUploadRetryTime: Double?
+        /// How long a failing download is retried without progress, in seconds.
+        public var maxDownloadRetryTime: Double?
+        /// How long any other failing call is retried, in seconds.
+        public var maxOperationRetryTime: Double?
+        /// The value is rounded up to a multiple of 256 KiB.
+        public var uploadChunkSizeBytes: Int64?
+        /// The Google Cloud project that is billed for the requests to a remote engine, and whose quota they use; with
+        /// an empty string the credentials decide.
+        public var userProject: String?
+        /// How many uploads run at the same time, without those that go in one request, as all copies of the embedded
+        /// engine do. The value counts for all clients of the service.
+        public var uploadsAtOnce: Int64?
+        /// The same for downloads to files.
+        public var downloadsAtOnce: Int64?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Settings
+        /// The name of the method.
+        public static var method: String { "storage/updateSettings" }
+
+        /// Makes one. What is nil is not said.
+        public init(maxUploadRetryTime: Double? = nil, maxDownloadRetryTime: Double? = nil, maxOperationRetryTime: Double? = nil, uploadChunkSizeBytes: Int64? = nil, userProject: String? = nil, uploadsAtOnce: Int64? = nil, downloadsAtOnce: Int64? = nil) {
+            self.maxUploadRetryTime = maxUploadRetryTime
+            self.maxDownloadRetryTime = maxDownloadRetryTime
+            self.maxOperationRetryTime = maxOperationRetryTime
+            self.uploadChunkSizeBytes = uploadChunkSizeBytes
+            self.userProject = userProject
+            self.uploadsAtOnce = uploadsAtOnce
+            self.downloadsAtOnce = downloadsAtOnce
+        }
+    }
+
+    /// `storage/buckets`: Lists the buckets. The names of all buckets, sorted by their bytes: on the embedded engine of
+    /// those that have had an object, on Google Cloud Storage of those of a project. Firebase Storage cannot list
+    /// buckets (-13050).
+    public struct StorageBuckets: StorageCall {
+        /// The project of Google Cloud whose buckets are listed; by default that of the setting userProject. On the
+        /// embedded engine -13050.
+        public var project: String?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The buckets.
+            public var buckets: [String]
+        }
+        /// The name of the method.
+        public static var method: String { "storage/buckets" }
+
+        /// Makes one. What is nil is not said.
+        public init(project: String? = nil) {
+            self.project = project
+        }
+    }
+
+    /// `storage/observe`: Tells of changes of objects. From then on `storage/changed` tells this connection of each
+    /// object at the reference and below it that is created, replaced, updated or deleted, whoever does it: this
+    /// client, another one, or a client of the gateway. A reference to the root of a bucket observes all of it. The
+    /// observer ends with the connection, and counts as one of a task does. Only the embedded engine hears of changes:
+    /// elsewhere -13050.
+    public struct StorageObserve: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The handle.
+            public var handle: String
+        }
+        /// The name of the method.
+        public static var method: String { "storage/observe" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam) {
+            self.reference = reference
+        }
+    }
+
+    /// `storage/removeObserver`: Ends an observer of objects. One that this connection has added with
+    /// `storage/observe`.
+    public struct StorageRemoveObserver: StorageCall {
+        /// The handle.
+        public var handle: String
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// False if this connection has no such observer.
+            public var removed: Bool
+        }
+        /// The name of the method.
+        public static var method: String { "storage/removeObserver" }
+
+        /// Makes one. What is nil is not said.
+        public init(handle: String) {
+            self.handle = handle
+        }
+    }
+
+    /// `reference/child`: Returns the reference at a path below this one. The path may have several segments. `..` is a
+    /// name like any other.
+    public struct ReferenceChild: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// A path relative to the reference.
+        public var path: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.Reference
+        /// The name of the method.
+        public static var method: String { "reference/child" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, path: String) {
+            self.reference = reference
+            self.path = path
+        }
+    }
+
+    /// `reference/parent`: Returns the reference one level up; null at the root. The parent of a child of the root is
+    /// the root.
+    public struct ReferenceParent: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// What the service answers.
+        public typealias Answer = StorageWire.Reference?
+        /// The name of the method.
+        public static var method: String { "reference/parent" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam) {
+            self.reference = reference
+        }
+    }
+
+    /// `reference/root`: Returns the root of the bucket. The root has an empty fullPath.
+    public struct ReferenceRoot: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// What the service answers.
+        public typealias Answer = StorageWire.Reference
+        /// The name of the method.
+        public static var method: String { "reference/root" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam) {
+            self.reference = reference
+        }
+    }
+
+    /// `reference/putData`: Uploads bytes from memory. The events of the task follow the answer. Exactly one of `data`
+    /// and `text` must be given. With `wait: true` the request fails with the error of the task.
+    public struct ReferencePutData: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// The bytes in base64.
+        public var data: String?
+        /// Text whose UTF-8 bytes are stored.
+        public var text: String?
+        /// The metadata to store with the bytes. Without contentType it is inferred: from the file's extension, else
+        /// from the reference's extension, else application/octet-stream.
+        public var metadata: StorageWire.MetadataWrite?
+        /// Stores only if the object has this generation, given as in metadata or as an integer; 0 requires that there
+        /// is no object. Otherwise -13412.
+        public var ifGenerationMatch: Int64?
+        /// The same condition for the metageneration.
+        public var ifMetagenerationMatch: Int64?
+        /// Adds an observer for each of these statuses; true for all five.
+        public var observe: [StorageWire.Status]?
+        /// Answers only when the task has ended: with the final Snapshot, or with the task's error.
+        public var wait: Bool?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "reference/putData" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, data: String? = nil, text: String? = nil, metadata: StorageWire.MetadataWrite? = nil, ifGenerationMatch: Int64? = nil, ifMetagenerationMatch: Int64? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+            self.reference = reference
+            self.data = data
+            self.text = text
+            self.metadata = metadata
+            self.ifGenerationMatch = ifGenerationMatch
+            self.ifMetagenerationMatch = ifMetagenerationMatch
+            self.observe = observe
+            self.wait = wait
+        }
+    }
+
+    /// `reference/putFile`: Uploads a local file. Streams a file of any size in constant memory. The file must not
+    /// change until the task ends: if it changes, or is missing, unreadable or not regular, the task fails with -13000
+    /// and nothing is stored. The object appears as a whole or not at all.
+    public struct ReferencePutFile: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// An absolute path, or a `file://` URL of this machine, else -13050.
+        public var file: String
+        /// The metadata to store with the bytes. Without contentType it is inferred: from the file's extension, else
+        /// from the reference's extension, else application/octet-stream.
+        public var metadata: StorageWire.MetadataWrite?
+        /// Stores only if the object has this generation, given as in metadata or as an integer; 0 requires that there
+        /// is no object. Otherwise -13412.
+        public var ifGenerationMatch: Int64?
+        /// The same condition for the metageneration.
+        public var ifMetagenerationMatch: Int64?
+        /// A name for the task, of 1 to 256 bytes. While an upload with this key has not ended, the same request does
+        /// not start another one, but goes on with it, also after a restart and for another client: it is resumed if it
+        /// is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
+        /// `wait` aside, are -13050. An upload whose file has changed since is cancelled, and a new one takes its
+        /// place.
+        public var key: String?
+        /// Adds an observer for each of these statuses; true for all five.
+        public var observe: [StorageWire.Status]?
+        /// Answers only when the task has ended: with the final Snapshot, or with the task's error.
+        public var wait: Bool?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "reference/putFile" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, file: String, metadata: StorageWire.MetadataWrite? = nil, ifGenerationMatch: Int64? = nil, ifMetagenerationMatch: Int64? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+            self.reference = reference
+            self.file = file
+            self.metadata = metadata
+            self.ifGenerationMatch = ifGenerationMatch
+            self.ifMetagenerationMatch = ifMetagenerationMatch
+            self.key = key
+            self.observe = observe
+            self.wait = wait
+        }
+    }
+
+    /// `reference/putStream`: Begins an upload whose bytes the client sends piece by piece. The size need not be known.
+    /// `uploadTask/append` brings the next bytes, and `uploadTask/finish` stores the object; until then nothing is
+    /// stored. The task is one like any other: it can be paused and observed, it outlives the connection and the
+    /// process (`--tasks`), and it waits for its client without a limit of time. Its snapshots have `origin: "stream"`
+    /// and `offset`. It takes no place among the uploads that run at the same time.
+    public struct ReferencePutStream: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// The metadata to store with the bytes. Without contentType it is inferred from the reference's extension,
+        /// else application/octet-stream.
+        public var metadata: StorageWire.MetadataWrite?
+        /// The size of the object in bytes, if it is known: bytes beyond it, and an end before it, are then -13050.
+        public var size: Int64?
+        /// Stores only if the object has this generation, given as in metadata or as an integer; 0 requires that there
+        /// is no object. Otherwise -13412.
+        public var ifGenerationMatch: Int64?
+        /// The same condition for the metageneration.
+        public var ifMetagenerationMatch: Int64?
+        /// Adds an observer for each of these statuses; true for all five.
+        public var observe: [StorageWire.Status]?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "reference/putStream" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, metadata: StorageWire.MetadataWrite? = nil, size: Int64? = nil, ifGenerationMatch: Int64? = nil, ifMetagenerationMatch: Int64? = nil, observe: [StorageWire.Status]? = nil) {
+            self.reference = reference
+            self.metadata = metadata
+            self.size = size
+            self.ifGenerationMatch = ifGenerationMatch
+            self.ifMetagenerationMatch = ifMetagenerationMatch
+            self.observe = observe
+        }
+    }
+
+    /// `reference/copy`: Makes another object of an object. An upload task whose source is an object. Its size is
+    /// unknown until the task has looked at the object; a missing one fails the task with -13010. The new object has
+    /// the metadata of the object, its download URLs among it where the engine keeps those with the object, or the
+    /// metadata that is given. On the embedded engine no byte is copied: objects share a file until the last of them
+    /// goes. Google Cloud Storage copies by itself. Firebase Storage has no copies: the bytes go through the service,
+    /// in constant memory. Where the object is replaced meanwhile, the copy begins anew once; then, or with
+    /// ifSourceGenerationMatch, it fails with -13412. A copy onto itself is a new generation. URLs with `expiresIn` are
+    /// not copied.
+    public struct ReferenceCopy: StorageCall {
+        /// The object that is copied.
+        public var reference: StorageWire.ReferenceParam
+        /// The new object. One that has this name is replaced.
+        public var to: StorageWire.ReferenceParam
+        /// The metadata of the new object, instead of that of the object that is copied. Without contentType it has
+        /// that of that object. `md5Hash` is what that object must have, else -13031.
+        public var metadata: StorageWire.MetadataWrite?
+        /// Stores only if the object at `to` has this generation, given as in metadata or as an integer; 0 requires
+        /// that there is no object. Otherwise -13412.
+        public var ifGenerationMatch: Int64?
+        /// The same condition for the metageneration.
+        public var ifMetagenerationMatch: Int64?
+        /// The generation that the object that is copied must have. Otherwise -13412.
+        public var ifSourceGenerationMatch: Int64?
+        /// The same condition for its metageneration.
+        public var ifSourceMetagenerationMatch: Int64?
+        /// Adds an observer for each of these statuses; true for all five.
+        public var observe: [StorageWire.Status]?
+        /// Answers only when the task has ended: with the final Snapshot, or with the task's error.
+        public var wait: Bool?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "reference/copy" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, to: StorageWire.ReferenceParam, metadata: StorageWire.MetadataWrite? = nil, ifGenerationMatch: Int64? = nil, ifMetagenerationMatch: Int64? = nil, ifSourceGenerationMatch: Int64? = nil, ifSourceMetagenerationMatch: Int64? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+            self.reference = reference
+            self.to = to
+            self.metadata = metadata
+            self.ifGenerationMatch = ifGenerationMatch
+            self.ifMetagenerationMatch = ifMetagenerationMatch
+            self.ifSourceGenerationMatch = ifSourceGenerationMatch
+            self.ifSourceMetagenerationMatch = ifSourceMetagenerationMatch
+            self.observe = observe
+            self.wait = wait
+        }
+    }
+
+    /// `reference/move`: Gives an object another name, or moves it to another bucket. As `reference/copy`; then the
+    /// object is deleted. On the embedded engine both happen in one moment. Elsewhere the object that was copied is
+    /// deleted after that: where it, or its metadata, was changed meanwhile, it stays, and the task fails with -13412.
+    /// Firebase Storage deletes by name alone: there the service compares just before. An object cannot be moved onto
+    /// itself (-13050).
+    public struct ReferenceMove: StorageCall {
+        /// The object that is moved.
+        public var reference: StorageWire.ReferenceParam
+        /// The new name. An object that has it is replaced.
+        public var to: StorageWire.ReferenceParam
+        /// The metadata of the new object, instead of that of the object that is moved. Without contentType it has that
+        /// of that object. `md5Hash` is what that object must have, else -13031.
+        public var metadata: StorageWire.MetadataWrite?
+        /// Stores only if the object at `to` has this generation, given as in metadata or as an integer; 0 requires
+        /// that there is no object. Otherwise -13412.
+        public var ifGenerationMatch: Int64?
+        /// The same condition for the metageneration.
+        public var ifMetagenerationMatch: Int64?
+        /// The generation that the object that is moved must have. Otherwise -13412.
+        public var ifSourceGenerationMatch: Int64?
+        /// The same condition for its metageneration.
+        public var ifSourceMetagenerationMatch: Int64?
+        /// Adds an observer for each of these statuses; true for all five.
+        public var observe: [StorageWire.Status]?
+        /// Answers only when the task has ended: with the final Snapshot, or with the task's error.
+        public var wait: Bool?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "reference/move" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, to: StorageWire.ReferenceParam, metadata: StorageWire.MetadataWrite? = nil, ifGenerationMatch: Int64? = nil, ifMetagenerationMatch: Int64? = nil, ifSourceGenerationMatch: Int64? = nil, ifSourceMetagenerationMatch: Int64? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+            self.reference = reference
+            self.to = to
+            self.metadata = metadata
+            self.ifGenerationMatch = ifGenerationMatch
+            self.ifMetagenerationMatch = ifMetagenerationMatch
+            self.ifSourceGenerationMatch = ifSourceGenerationMatch
+            self.ifSourceMetagenerationMatch = ifSourceMetagenerationMatch
+            self.observe = observe
+            self.wait = wait
+        }
+    }
+
+    /// `reference/exists`: Says whether there is an object. False for an object that is not there, also where there are
+    /// others below that name, and on the embedded engine in any bucket; an error where that cannot be found out.
+    public struct ReferenceExists: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The exists.
+            public var exists: Bool
+        }
+        /// The name of the method.
+        public static var method: String { "reference/exists" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam) {
+            self.reference = reference
+        }
+    }
+
+    /// `reference/getMetadata`: Returns the metadata of an object. Properties that are not set are absent.
+    public struct ReferenceGetMetadata: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// What the service answers.
+        public typealias Answer = StorageWire.Metadata
+        /// The name of the method.
+        public static var method: String { "reference/getMetadata" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam) {
+            self.reference = reference
+        }
+    }
+
+    /// `reference/updateMetadata`: Changes metadata: absent properties stay, null removes, any other value sets.
+    /// Read-only properties are ignored, so a client can edit metadata that it has read and send it back. Absent keys
+    /// of customMetadata stay too; null removes a key. metageneration increases by one.
+    public struct ReferenceUpdateMetadata: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// The metadata.
+        public var metadata: StorageWire.MetadataWrite
+        /// Changes only if the object has this generation, given as in metadata or as an integer; 0 requires that there
+        /// is no object. Otherwise -13412.
+        public var ifGenerationMatch: Int64?
+        /// The same condition for the metageneration.
+        public var ifMetagenerationMatch: Int64?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Metadata
+        /// The name of the method.
+        public static var method: String { "reference/updateMetadata" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, metadata: StorageWire.MetadataWrite, ifGenerationMatch: Int64? = nil, ifMetagenerationMatch: Int64? = nil) {
+            self.reference = reference
+            self.metadata = metadata
+            self.ifGenerationMatch = ifGenerationMatch
+            self.ifMetagenerationMatch = ifMetagenerationMatch
+        }
+    }
+
+    /// `reference/downloadURL`: Returns a URL from which anybody can download the object. The URL contains a secret, so
+    /// a download needs no token and no client. It is valid until it is revoked or the object is deleted. A remote
+    /// engine serves it on its own server, the embedded engine on this machine.
+    public struct ReferenceDownloadURL: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any case, by default
+        /// after seven days. On the embedded engine one that expires holds no longer than those that do not: revoking
+        /// these ends it. A server of Google Cloud Storage on plain http has URLs without an end. With Firebase Storage
+        /// this param is -13050.
+        public var expiresIn: Int64?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// An HTTP GET of this URL returns the bytes.
+            public var url: String
+        }
+        /// The name of the method.
+        public static var method: String { "reference/downloadURL" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, expiresIn: Int64? = nil) {
+            self.reference = reference
+            self.expiresIn = expiresIn
+        }
+    }
+
+    /// `reference/revokeDownloadURL`: Invalidates the earlier download URLs, and returns a new one. Counts as a change
+    /// of metadata. The SDK offers this only in the console.
+    public struct ReferenceRevokeDownloadURL: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// An HTTP GET of this URL returns the bytes.
+            public var url: String
+        }
+        /// The name of the method.
+        public static var method: String { "reference/revokeDownloadURL" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam) {
+            self.reference = reference
+        }
+    }
+
+    /// `reference/delete`: Deletes an object. Later requests do not find it; running downloads of it may fail. Objects
+    /// below it stay.
+    public struct ReferenceDelete: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// Deletes only if the object has this generation, given as in metadata or as an integer; 0 requires that there
+        /// is no object. Otherwise -13412.
+        public var ifGenerationMatch: Int64?
+        /// The same condition for the metageneration.
+        public var ifMetagenerationMatch: Int64?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Nothing
+        /// The name of the method.
+        public static var method: String { "reference/delete" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, ifGenerationMatch: Int64? = nil, ifMetagenerationMatch: Int64? = nil) {
+            self.reference = reference
+            self.ifGenerationMatch = ifGenerationMatch
+            self.ifMetagenerationMatch = ifMetagenerationMatch
+        }
+    }
+
+    /// `reference/list`: Lists one page of what is below a reference: its direct children, or all. Sorted by the bytes
+    /// of the names. The root is allowed; a reference without children has an empty page. A reference that is both an
+    /// object and a folder lists what is below it. A page may have fewer results than requested without being the last.
+    /// Names that references cannot express, which other tools may have created, are omitted.
+    public struct ReferenceList: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// The maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000.
+        public var maxResults: Int64?
+        /// The pageToken of the previous page of the same reference, with the same `recursive`; one of another
+        /// reference, or an unknown one, is -13050.
+        public var pageToken: String?
+        /// Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`. Firebase
+        /// Storage itself may omit them.
+        public var exact: Bool?
+        /// The page has the metadata of its items. The list of Firebase Storage has none: with that engine the service
+        /// asks for each item, and leaves out those that are gone meanwhile.
+        public var metadata: Bool?
+        /// Lists the items at any depth below the reference, and no prefixes.
+        public var recursive: Bool?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Listing
+        /// The name of the method.
+        public static var method: String { "reference/list" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, maxResults: Int64? = nil, pageToken: String? = nil, exact: Bool? = nil, metadata: Bool? = nil, recursive: Bool? = nil) {
+            self.reference = reference
+            self.maxResults = maxResults
+            self.pageToken = pageToken
+            self.exact = exact
+            self.metadata = metadata
+            self.recursive = recursive
+        }
+    }
+
+    /// `reference/listAll`: Lists all direct children of a reference, or all that is below it. All pages of
+    /// `reference/list` in one answer: if there may be very many children, list them page by page. Children that are
+    /// created or deleted in the meantime may be missing.
+    public struct ReferenceListAll: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// Includes names with empty segments, as in `reference/list`.
+        public var exact: Bool?
+        /// Lists the items at any depth below the reference, and no prefixes.
+        public var recursive: Bool?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Listing
+        /// The name of the method.
+        public static var method: String { "reference/listAll" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, exact: Bool? = nil, recursive: Bool? = nil) {
+            self.reference = reference
+            self.exact = exact
+            self.recursive = recursive
+        }
+    }
+
+    /// `reference/getData`: Downloads an object to memory, up to a maximum size. Verifies the checksum. An object
+    /// larger than maxSize, or too large for an answer of maxMessageBytes (about 48 MiB by default), is -13032 and is
+    /// not downloaded: `reference/writeToFile` accepts any size. Retries for maxDownloadRetryTime.
+    public struct ReferenceGetData: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// In bytes, not negative (else -13050). The service reserves this much memory, so calls with large values wait
+        /// for each other.
+        public var maxSize: Int64
+        /// Where a part begins, in bytes: at most the size of the object, else -13050. A part is not verified, unless
+        /// it is all of the object.
+        public var offset: Int64?
+        /// How long it is; shorter where the object ends before. By default it is all that follows. maxSize counts for
+        /// the part.
+        public var length: Int64?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The bytes.
+            public var data: String
+        }
+        /// The name of the method.
+        public static var method: String { "reference/getData" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, maxSize: Int64, offset: Int64? = nil, length: Int64? = nil) {
+            self.reference = reference
+            self.maxSize = maxSize
+            self.offset = offset
+            self.length = length
+        }
+    }
+
+    /// `reference/writeToFile`: Downloads to a local file. Streams an object of any size in constant memory to a file
+    /// beside the destination, and moves that file to the destination atomically once all bytes have arrived and the
+    /// checksum matches. The directory must exist. If the object changes in the meantime, the download restarts from
+    /// the first byte.
+    public struct ReferenceWriteToFile: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// An absolute path, or a `file://` URL of this machine, else -13050.
+        public var file: String
+        /// A name for the task, of 1 to 256 bytes. While a download with this key has not ended, the same request does
+        /// not start another one, but goes on with it, also after a restart and for another client: it is resumed if it
+        /// is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
+        /// `wait` aside, are -13050.
+        public var key: String?
+        /// Adds an observer for each of these statuses; true for all five.
+        public var observe: [StorageWire.Status]?
+        /// Answers only when the task has ended: with the final Snapshot, or with the task's error.
+        public var wait: Bool?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "reference/writeToFile" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, file: String, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+            self.reference = reference
+            self.file = file
+            self.key = key
+            self.observe = observe
+            self.wait = wait
+        }
+    }
+
+    /// `reference/putDirectory`: Uploads a local directory below a reference, as one task. The file `a/b.jpg` of the
+    /// directory becomes the object `a/b.jpg` below the reference, whether or not something is there. The task finds
+    /// all files first, then transfers as many at a time as the engine's limits allow, and survives a restart: it goes
+    /// on with what is missing. Links are not followed: links, sockets, and names that cannot be objects are reported
+    /// as `refused`, and the task goes on. A file that fails does not stop the others, unless the error concerns all of
+    /// them (-13020, -13011, -13013, -13030); then, or at the end, the task fails. Empty directories become nothing.
+    public struct ReferencePutDirectory: StorageCall {
+        /// The folder, or the root of a bucket.
+        public var reference: StorageWire.ReferenceParam
+        /// An absolute path, or a `file://` URL of this machine, else -13050.
+        public var directory: String
+        /// Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for any, `?` for
+        /// one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[` without its
+        /// `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is compared with the
+        /// path below the folder, any other with the name of the file or of a folder on the way to it; one that ends
+        /// with a slash matches folders alone. What is below a folder that matches, matches.
+        public var include: [String]?
+        /// Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove what is
+        /// left out.
+        public var exclude: [String]?
+        /// Skips a file whose target has the same size and checksum. Only files on this machine are read for that.
+        public var changed: Bool?
+        /// With `changed`: a local file is not read if its device, inode, size and times of change are those that it
+        /// had when a task with `trustTimes` read it last. Without `changed` -32602.
+        public var trustTimes: Bool?
+        /// Deletes the objects below the reference that the directory does not have. Nothing is removed before
+        /// everything else has succeeded, and no object that has changed since it was listed. What is below something
+        /// refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
+        /// such as `a//b`.
+        public var delete: Bool?
+        /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        public var dryRun: Bool?
+        /// Of each new object. Without contentType each file has that of its name.
+        public var metadata: StorageWire.MetadataWrite?
+        /// 0 is the only value: nothing that is there is replaced. A file whose target is there counts as unchanged.
+        public var ifGenerationMatch: Int64?
+        /// Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        public var atOnce: Int64?
+        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the same
+        /// request does not start another one, but goes on with it, also after a restart and for another client: it is
+        /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        /// observers and `wait` aside, are -13050.
+        public var key: String?
+        /// Adds an observer for each of these statuses; true for all five.
+        public var observe: [StorageWire.Status]?
+        /// Answers only when the task has ended: with the final FolderSnapshot, or with the task's error.
+        public var wait: Bool?
+        /// What the service answers.
+        public typealias Answer = StorageWire.FolderSnapshot
+        /// The name of the method.
+        public static var method: String { "reference/putDirectory" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, directory: String, include: [String]? = nil, exclude: [String]? = nil, changed: Bool? = nil, trustTimes: Bool? = nil, delete: Bool? = nil, dryRun: Bool? = nil, metadata: StorageWire.MetadataWrite? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+            self.reference = reference
+            self.directory = directory
+            self.include = include
+            self.exclude = exclude
+            self.changed = changed
+            self.trustTimes = trustTimes
+            self.delete = delete
+            self.dryRun = dryRun
+            self.metadata = metadata
+            self.ifGenerationMatch = ifGenerationMatch
+            self.atOnce = atOnce
+            self.key = key
+            self.observe = observe
+            self.wait = wait
+        }
+    }
+
+    /// `reference/writeToDirectory`: Downloads all that is below a reference to a local directory, as one task. The
+    /// object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
+    /// created. Each file appears whole, as with `reference/writeToFile`. The task goes on after a restart and reports
+    /// as `reference/putDirectory` does. Objects whose names cannot be files, such as `a//b`, `../a`, or `a` beside
+    /// `a/b`, are `refused`; no link in the directory is followed.
+    public struct ReferenceWriteToDirectory: StorageCall {
+        /// The folder, or the root of a bucket.
+        public var reference: StorageWire.ReferenceParam
+        /// An absolute path, or a `file://` URL of this machine, else -13050.
+        public var directory: String
+        /// Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for any, `?` for
+        /// one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[` without its
+        /// `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is compared with the
+        /// path below the folder, any other with the name of the file or of a folder on the way to it; one that ends
+        /// with a slash matches folders alone. What is below a folder that matches, matches.
+        public var include: [String]?
+        /// Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove what is
+        /// left out.
+        public var exclude: [String]?
+        /// Skips a file whose target has the same size and checksum. Only files on this machine are read for that.
+        public var changed: Bool?
+        /// With `changed`: a local file is not read if its device, inode, size and times of change are those that it
+        /// had when a task with `trustTimes` read it last. Without `changed` -32602.
+        public var trustTimes: Bool?
+        /// Deletes the files in the directory that are not below the reference. Links and directories stay. Nothing is
+        /// removed before everything else has succeeded, and no file that has changed since it was listed.
+        public var delete: Bool?
+        /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        public var dryRun: Bool?
+        /// 0 is the only value: nothing that is there is replaced. A file whose target is there counts as unchanged.
+        public var ifGenerationMatch: Int64?
+        /// Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        public var atOnce: Int64?
+        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the same
+        /// request does not start another one, but goes on with it, also after a restart and for another client: it is
+        /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        /// observers and `wait` aside, are -13050.
+        public var key: String?
+        /// Adds an observer for each of these statuses; true for all five.
+        public var observe: [StorageWire.Status]?
+        /// Answers only when the task has ended: with the final FolderSnapshot, or with the task's error.
+        public var wait: Bool?
+        /// What the service answers.
+        public typealias Answer = StorageWire.FolderSnapshot
+        /// The name of the method.
+        public static var method: String { "reference/writeToDirectory" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, directory: String, include: [String]? = nil, exclude: [String]? = nil, changed: Bool? = nil, trustTimes: Bool? = nil, delete: Bool? = nil, dryRun: Bool? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+            self.reference = reference
+            self.directory = directory
+            self.include = include
+            self.exclude = exclude
+            self.changed = changed
+            self.trustTimes = trustTimes
+            self.delete = delete
+            self.dryRun = dryRun
+            self.ifGenerationMatch = ifGenerationMatch
+            self.atOnce = atOnce
+            self.key = key
+            self.observe = observe
+            self.wait = wait
+        }
+    }
+
+    /// `reference/deleteAll`: Deletes all objects below a reference, as one task. Lists what is below the reference
+    /// first, and deletes that: an object that is replaced meanwhile stays, and is reported as failed. `files.deleted`
+    /// counts. An object that has the name of the folder itself stays.
+    public struct ReferenceDeleteAll: StorageCall {
+        /// The folder, or with `everything` the root of a bucket.
+        public var reference: StorageWire.ReferenceParam
+        /// Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for any, `?` for
+        /// one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[` without its
+        /// `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is compared with the
+        /// path below the folder, any other with the name of the file or of a folder on the way to it; one that ends
+        /// with a slash matches folders alone. What is below a folder that matches, matches.
+        public var include: [String]?
+        /// Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove what is
+        /// left out.
+        public var exclude: [String]?
+        /// Must be true for the root of a bucket, else -13050: an empty path is not taken for all.
+        public var everything: Bool?
+        /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        public var dryRun: Bool?
+        /// Deletes at most so many files at a time, below the limits that count for all tasks.
+        public var atOnce: Int64?
+        /// Adds an observer for each of these statuses; true for all five.
+        public var observe: [StorageWire.Status]?
+        /// Answers only when the task has ended: with the final FolderSnapshot, or with the task's error.
+        public var wait: Bool?
+        /// What the service answers.
+        public typealias Answer = StorageWire.FolderSnapshot
+        /// The name of the method.
+        public static var method: String { "reference/deleteAll" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, include: [String]? = nil, exclude: [String]? = nil, everything: Bool? = nil, dryRun: Bool? = nil, atOnce: Int64? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+            self.reference = reference
+            self.include = include
+            self.exclude = exclude
+            self.everything = everything
+            self.dryRun = dryRun
+            self.atOnce = atOnce
+            self.observe = observe
+            self.wait = wait
+        }
+    }
+
+    /// `reference/getStream`: Begins a download whose bytes the client fetches piece by piece. `downloadTask/read`
+    /// answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted meanwhile,
+    /// the next read fails, and so does the task. The task has a memory of one piece at most, can be paused and
+    /// observed, waits for its client without a limit of time, and ends with the connection that began it, with -13040.
+    /// Its snapshots have `origin: "stream"` and `offset`. It takes no place among the downloads that run at the same
+    /// time, and is not recorded.
+    public struct ReferenceGetStream: StorageCall {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// The first byte that is read: at most the size of the object, else the task fails with -13050. 0 by default.
+        public var offset: Int64?
+        /// Adds an observer for each of these statuses; true for all five.
+        public var observe: [StorageWire.Status]?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "reference/getStream" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, offset: Int64? = nil, observe: [StorageWire.Status]? = nil) {
+            self.reference = reference
+            self.offset = offset
+            self.observe = observe
+        }
+    }
+
+    /// `uploadTask/pause`: Stops an upload until it is resumed. Answers once the upload has stopped, within a second.
+    /// The `pause` event comes before the answer, and no `progress` after it. If the upload is committed at that
+    /// moment, the answer is `accepted: false` with state success.
+    public struct UploadTaskPause: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "uploadTask/pause" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `uploadTask/resume`: Continues an upload from the last acknowledged byte. Never restarts from zero. If too many
+    /// uploads are running, the task is queued, and the `resume` event follows when it runs.
+    public struct UploadTaskResume: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "uploadTask/resume" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `uploadTask/retry`: Tries an upload again at once: the network is back. An upload that waits after a failure
+    /// (`retry` in its snapshot) tries again now; the attempt counts like the one that was due. An upload that has
+    /// failed with an error that is `retryable`, or with -13030, begins anew under the same id, with the same request
+    /// and a new retry time: it is queued, listed as unfinished, and survives restarts, as one that was just created.
+    /// Its observers have received `failure` and are gone: observe it again. It continues with the tokens of this
+    /// connection. A copy or a move first finds out whether its object is stored. `accepted` is false for an upload
+    /// that runs without a wait, is paused, succeeded, was cancelled or failed for good, for one of `reference/putData`
+    /// whose bytes are gone, for one of the gateway or of another endpoint, and for one that a release before this
+    /// method recorded. With --max-tasks unfinished tasks, and if the disk is full, it is -13013, and the task stays as
+    /// it is.
+    public struct UploadTaskRetry: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "uploadTask/retry" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `uploadTask/cancel`: Ends an upload; nothing is stored. Answers once the upload has ended, within a second,
+    /// after its observers have received `failure` with -13040. If a remote engine's server has all bytes and has not
+    /// answered yet, the service waits for the answer, ends the session and looks at the object: if it is stored, the
+    /// answer is `accepted: false` with state success. If that cannot be found out, the error has `mayBeStored`.
+    public struct UploadTaskCancel: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "uploadTask/cancel" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `uploadTask/snapshot`: Returns the current snapshot of the task. Also works for the newest 1000 ended tasks.
+    public struct UploadTaskSnapshot: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "uploadTask/snapshot" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `uploadTask/wait`: Answers when the task has ended. The result is the snapshot after success; the error is that
+    /// of the task after failure. `$/cancelRequest` ends the request, not the task.
+    public struct UploadTaskWait: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "uploadTask/wait" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `uploadTask/list`: Lists all active tasks, and the newest 1000 ended ones. Sorted by creation. A page may have
+    /// fewer tasks than requested without being the last. A task that exists from the first page to the last is listed
+    /// exactly once, even if others end or are forgotten in the meantime; new tasks come last.
+    public struct UploadTaskList: StorageCall {
+        /// The maximum number of tasks in a page: 1 to 1000, else -13050. Without it the answer has all tasks; if they
+        /// do not fit into one answer, the request fails with -13013.
+        public var maxResults: Int64?
+        /// The pageToken of the previous page of the same kind of tasks. It stays valid after a restart.
+        public var pageToken: String?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The tasks.
+            public var tasks: [StorageWire.Snapshot]
+            /// The pageToken for the next page; absent on the last page.
+            public var pageToken: String?
+        }
+        /// The name of the method.
+        public static var method: String { "uploadTask/list" }
+
+        /// Makes one. What is nil is not said.
+        public init(maxResults: Int64? = nil, pageToken: String? = nil) {
+            self.maxResults = maxResults
+            self.pageToken = pageToken
+        }
+    }
+
+    /// `uploadTask/forget`: Removes an ended upload from the list. Its id is unknown from then on, after a restart too.
+    /// `accepted` is false for an active task: cancel it first.
+    public struct UploadTaskForget: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "uploadTask/forget" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `uploadTask/observe`: Adds an observer of this connection for one kind of event. If the status matches the
+    /// current state of the task, the first event follows the answer at once. `success` and `failure` remove all
+    /// observers of a task.
+    public struct UploadTaskObserve: StorageCall {
+        /// The task.
+        public var task: String
+        /// The status.
+        public var status: StorageWire.Status
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The handle.
+            public var handle: String
+        }
+        /// The name of the method.
+        public static var method: String { "uploadTask/observe" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String, status: StorageWire.Status) {
+            self.task = task
+            self.status = status
+        }
+    }
+
+    /// `uploadTask/removeObserver`: Removes one of this connection's observers, by its handle. False if this connection
+    /// has no such observer.
+    public struct UploadTaskRemoveObserver: StorageCall {
+        /// The handle.
+        public var handle: String
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The removed.
+            public var removed: Bool
+        }
+        /// The name of the method.
+        public static var method: String { "uploadTask/removeObserver" }
+
+        /// Makes one. What is nil is not said.
+        public init(handle: String) {
+            self.handle = handle
+        }
+    }
+
+    /// `uploadTask/removeAllObservers`: Removes this connection's observers of a task, or those of one status. Returns
+    /// the number of removed observers. Observers of other connections stay.
+    public struct UploadTaskRemoveAllObservers: StorageCall {
+        /// The task.
+        public var task: String
+        /// The default is all statuses.
+        public var status: StorageWire.Status?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The removed.
+            public var removed: Int64
+        }
+        /// The name of the method.
+        public static var method: String { "uploadTask/removeAllObservers" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String, status: StorageWire.Status? = nil) {
+            self.task = task
+            self.status = status
+        }
+    }
+
+    /// `uploadTask/append`: Brings the next bytes of an upload that reference/putStream began. Exactly one of `data`
+    /// and `text` must be given. The answer comes when the bytes are taken: a client that waits for it, or for one of a
+    /// few earlier ones, never sends faster than the engine stores. Appends take their positions in the order in which
+    /// they arrive, so that several may be on their way. If one is answered with an error, whatever it is, those behind
+    /// it are -13050, and so is every later one without `offset`, until one with `offset` succeeds; the same holds for
+    /// the first append to a task of an earlier process. A message whose method or task cannot be read, or that is too
+    /// long, counts as such an append to each stream that its connection has begun or appended to. `$/cancelRequest`,
+    /// and the end of the connection, take back the bytes that the engine neither has nor is getting: the message of
+    /// the next -13050 names the position. To a paused task an append waits until the task is resumed. To one that has
+    /// ended it is the error of the task, or -13050 after success.
+    public struct UploadTaskAppend: StorageCall {
+        /// The task.
+        public var task: String
+        /// The bytes in base64.
+        public var data: String?
+        /// Text whose UTF-8 bytes are stored.
+        public var text: String?
+        /// Where in the object the bytes are. Those that the upload has already are left out, so that a client may
+        /// repeat what has no answer; a gap before them is -13050, and the message names both positions. By default
+        /// they follow the bytes of the append before.
+        public var offset: Int64?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Appended
+        /// The name of the method.
+        public static var method: String { "uploadTask/append" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String, data: String? = nil, text: String? = nil, offset: Int64? = nil) {
+            self.task = task
+            self.data = data
+            self.text = text
+            self.offset = offset
+        }
+    }
+
+    /// `uploadTask/finish`: Ends an upload that reference/putStream began: stores the object. All bytes that were
+    /// appended are the object. Answers when the task has ended: with the final snapshot, or with the error of the
+    /// task. If the bytes end before the announced size, that is -13050, and the upload continues; the same holds after
+    /// an append that was answered with an error, until one with `offset` succeeds (it may bring no bytes), and if one
+    /// before it is cancelled, unless the engine is getting the last bytes. A client that repeats the request gets the
+    /// same end. `$/cancelRequest` ends the request, not the task.
+    public struct UploadTaskFinish: StorageCall {
+        /// The task.
+        public var task: String
+        /// The MD5 that all bytes must have, as the base64 of 16 bytes; with another one the task fails with -13031,
+        /// and nothing is stored.
+        public var md5Hash: String?
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "uploadTask/finish" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String, md5Hash: String? = nil) {
+            self.task = task
+            self.md5Hash = md5Hash
+        }
+    }
+
+    /// `downloadTask/pause`: Stops a download until it is resumed. Answers once the download has stopped, within a
+    /// second. The `pause` event comes before the answer, and no `progress` after it. If the download completes at that
+    /// moment, the answer is `accepted: false` with state success.
+    public struct DownloadTaskPause: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "downloadTask/pause" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `downloadTask/resume`: Continues a paused download. Continues after the last byte on the disk if the object has
+    /// not changed, else from the first byte.
+    public struct DownloadTaskResume: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "downloadTask/resume" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `downloadTask/retry`: Tries a download again at once: the network is back. As `uploadTask/retry`: it ends the
+    /// wait of a download, and a download that has failed begins anew, from the first byte.
+    public struct DownloadTaskRetry: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "downloadTask/retry" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `downloadTask/cancel`: Ends a download for good. Answers once the download has ended, within a second, after its
+    /// observers have received `failure` with -13040. The partial download is removed, and the destination file does
+    /// not change. If the download completes at that moment, the answer is `accepted: false` with state success.
+    public struct DownloadTaskCancel: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "downloadTask/cancel" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `downloadTask/snapshot`: Returns the current snapshot of the task. Also works for the newest 1000 ended tasks.
+    public struct DownloadTaskSnapshot: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "downloadTask/snapshot" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `downloadTask/wait`: Answers when the task has ended. The result is the snapshot after success; the error is
+    /// that of the task after failure. `$/cancelRequest` ends the request, not the task.
+    public struct DownloadTaskWait: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.Snapshot
+        /// The name of the method.
+        public static var method: String { "downloadTask/wait" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `downloadTask/list`: Lists all active tasks, and the newest 1000 ended ones. Sorted by creation. A page may have
+    /// fewer tasks than requested without being the last. A task that exists from the first page to the last is listed
+    /// exactly once, even if others end or are forgotten in the meantime; new tasks come last.
+    public struct DownloadTaskList: StorageCall {
+        /// The maximum number of tasks in a page: 1 to 1000, else -13050. Without it the answer has all tasks; if they
+        /// do not fit into one answer, the request fails with -13013.
+        public var maxResults: Int64?
+        /// The pageToken of the previous page of the same kind of tasks. It stays valid after a restart.
+        public var pageToken: String?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The tasks.
+            public var tasks: [StorageWire.Snapshot]
+            /// The pageToken for the next page; absent on the last page.
+            public var pageToken: String?
+        }
+        /// The name of the method.
+        public static var method: String { "downloadTask/list" }
+
+        /// Makes one. What is nil is not said.
+        public init(maxResults: Int64? = nil, pageToken: String? = nil) {
+            self.maxResults = maxResults
+            self.pageToken = pageToken
+        }
+    }
+
+    /// `downloadTask/forget`: Removes an ended download from the list. Its id is unknown from then on, after a restart
+    /// too. `accepted` is false for an active task: cancel it first.
+    public struct DownloadTaskForget: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "downloadTask/forget" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `downloadTask/observe`: Adds an observer of this connection for one kind of event. If the status matches the
+    /// current state of the task, the first event follows the answer at once. `success` and `failure` remove all
+    /// observers of a task.
+    public struct DownloadTaskObserve: StorageCall {
+        /// The task.
+        public var task: String
+        /// The status.
+        public var status: StorageWire.Status
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The handle.
+            public var handle: String
+        }
+        /// The name of the method.
+        public static var method: String { "downloadTask/observe" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String, status: StorageWire.Status) {
+            self.task = task
+            self.status = status
+        }
+    }
+
+    /// `downloadTask/removeObserver`: Removes one of this connection's observers, by its handle. False if this
+    /// connection has no such observer.
+    public struct DownloadTaskRemoveObserver: StorageCall {
+        /// The handle.
+        public var handle: String
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The removed.
+            public var removed: Bool
+        }
+        /// The name of the method.
+        public static var method: String { "downloadTask/removeObserver" }
+
+        /// Makes one. What is nil is not said.
+        public init(handle: String) {
+            self.handle = handle
+        }
+    }
+
+    /// `downloadTask/removeAllObservers`: Removes this connection's observers of a task, or those of one status.
+    /// Returns the number of removed observers. Observers of other connections stay.
+    public struct DownloadTaskRemoveAllObservers: StorageCall {
+        /// The task.
+        public var task: String
+        /// The default is all statuses.
+        public var status: StorageWire.Status?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The removed.
+            public var removed: Int64
+        }
+        /// The name of the method.
+        public static var method: String { "downloadTask/removeAllObservers" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String, status: StorageWire.Status? = nil) {
+            self.task = task
+            self.status = status
+        }
+    }
+
+    /// `downloadTask/read`: Answers the next bytes of a download that reference/getStream began. Several reads may be
+    /// on their way; they are answered in their order. A failure is retried for maxDownloadRetryTime, as in any
+    /// download. To a paused task a read waits until the task is resumed. The read that reaches the end has `isEnd:
+    /// true`; then the task has succeeded. If the bytes do not match the checksum of the object, that read and the task
+    /// fail with -13031, and the client must discard what it has; if the object was replaced, with -13412, and if it
+    /// was deleted, with -13010. After the end a read answers no bytes, with `isEnd: true`; to a task that has failed
+    /// it is the error of the task.
+    public struct DownloadTaskRead: StorageCall {
+        /// The task.
+        public var task: String
+        /// The most bytes of the piece, at least 1. 1 MiB by default, and no more than fit an answer of
+        /// maxMessageBytes.
+        public var length: Int64?
+        /// What the service answers.
+        public typealias Answer = StorageWire.StreamPiece
+        /// The name of the method.
+        public static var method: String { "downloadTask/read" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String, length: Int64? = nil) {
+            self.task = task
+            self.length = length
+        }
+    }
+
+    /// `folderTask/pause`: Stops a task over a folder until it is resumed. Answers once no byte moves. Large files go
+    /// on from their last acknowledged byte, small ones begin anew.
+    public struct FolderTaskPause: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "folderTask/pause" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `folderTask/resume`: Goes on with what is missing. A task that an earlier process has left is paused. It goes on
+    /// with the tokens of the client that resumes it.
+    public struct FolderTaskResume: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "folderTask/resume" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `folderTask/cancel`: Stops a task over a folder for good. What was transferred stays. Answers once no byte
+    /// moves.
+    public struct FolderTaskCancel: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "folderTask/cancel" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `folderTask/retry`: Tries again what failed. A wait after a failure ends now. A task that has failed goes on
+    /// with the items that failed and those that are still to do, under the same id; observers are added anew.
+    public struct FolderTaskRetry: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "folderTask/retry" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `folderTask/snapshot`: Returns the task as it is now. `failures` has the first 20 files that failed or are
+    /// refused; `folderTask/items` has all.
+    public struct FolderTaskSnapshot: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.FolderSnapshot
+        /// The name of the method.
+        public static var method: String { "folderTask/snapshot" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `folderTask/wait`: Answers when the task has ended. The result is the snapshot after success; the error is that
+    /// of the task after failure. `$/cancelRequest` ends the request, not the task.
+    public struct FolderTaskWait: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.FolderSnapshot
+        /// The name of the method.
+        public static var method: String { "folderTask/wait" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `folderTask/list`: Lists all active tasks, and the newest 100 ended ones. Sorted by creation, as
+    /// `uploadTask/list`.
+    public struct FolderTaskList: StorageCall {
+        /// The maximum number of results in a page: 1 to 1000, else -13050.
+        public var maxResults: Int64?
+        /// The pageToken of the previous page.
+        public var pageToken: String?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The tasks.
+            public var tasks: [StorageWire.FolderSnapshot]
+            /// The pageToken for the next page; absent on the last page.
+            public var pageToken: String?
+        }
+        /// The name of the method.
+        public static var method: String { "folderTask/list" }
+
+        /// Makes one. What is nil is not said.
+        public init(maxResults: Int64? = nil, pageToken: String? = nil) {
+            self.maxResults = maxResults
+            self.pageToken = pageToken
+        }
+    }
+
+    /// `folderTask/items`: Lists the files of a task: what is or would be done with each, and why not. In the order in
+    /// which they were found. An ended task keeps its failed and refused items, and a dry run keeps all.
+    public struct FolderTaskItems: StorageCall {
+        /// The task.
+        public var task: String
+        /// Only items in these states; all without it.
+        public var states: [StorageWire.FolderItemState]?
+        /// The maximum number of results in a page: 1 to 1000, else -13050.
+        public var maxResults: Int64?
+        /// The pageToken of the previous page.
+        public var pageToken: String?
+        /// What the service answers.
+        public typealias Answer = StorageWire.FolderItems
+        /// The name of the method.
+        public static var method: String { "folderTask/items" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String, states: [StorageWire.FolderItemState]? = nil, maxResults: Int64? = nil, pageToken: String? = nil) {
+            self.task = task
+            self.states = states
+            self.maxResults = maxResults
+            self.pageToken = pageToken
+        }
+    }
+
+    /// `folderTask/forget`: Removes an ended task from the list. Its id is unknown from then on, after a restart too.
+    /// `accepted` is false for an active task: cancel it first.
+    public struct FolderTaskForget: StorageCall {
+        /// The task.
+        public var task: String
+        /// What the service answers.
+        public typealias Answer = StorageWire.TaskControl
+        /// The name of the method.
+        public static var method: String { "folderTask/forget" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String) {
+            self.task = task
+        }
+    }
+
+    /// `folderTask/observe`: Adds an observer for one status of a task. As `uploadTask/observe`.
+    public struct FolderTaskObserve: StorageCall {
+        /// The task.
+        public var task: String
+        /// The status.
+        public var status: StorageWire.Status
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The handle.
+            public var handle: String
+        }
+        /// The name of the method.
+        public static var method: String { "folderTask/observe" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String, status: StorageWire.Status) {
+            self.task = task
+            self.status = status
+        }
+    }
+
+    /// `folderTask/removeObserver`: Removes one of this connection's observers, by its handle. False if this connection
+    /// has no such observer.
+    public struct FolderTaskRemoveObserver: StorageCall {
+        /// The handle.
+        public var handle: String
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The removed.
+            public var removed: Bool
+        }
+        /// The name of the method.
+        public static var method: String { "folderTask/removeObserver" }
+
+        /// Makes one. What is nil is not said.
+        public init(handle: String) {
+            self.handle = handle
+        }
+    }
+
+    /// `folderTask/removeAllObservers`: Removes this connection's observers of a task. Returns how many there were.
+    public struct FolderTaskRemoveAllObservers: StorageCall {
+        /// The task.
+        public var task: String
+        /// Only the observers of this status.
+        public var status: StorageWire.Status?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The removed.
+            public var removed: Int64
+        }
+        /// The name of the method.
+        public static var method: String { "folderTask/removeAllObservers" }
+
+        /// Makes one. What is nil is not said.
+        public init(task: String, status: StorageWire.Status? = nil) {
+            self.task = task
+            self.status = status
+        }
+    }
+
+    /// `harness/arm`: Sets a rule, which changes what the engine does from now on. A rule names operations of the
+    /// engine and an effect. All rules that fit a call count it, in the order in which they were armed; the first that
+    /// is due takes effect. A rule of the same name is replaced, and the calls that it holds continue. With `at`, the
+    /// steps of an upload and the attempts of a download end before that byte of the object, as the progress shows; the
+    /// rule is about the one that begins there. `at` is for `fetch` and `send`, for `send` on a remote engine a
+    /// multiple of 262144; `rate` is for `fetch`, `send` and `whole`; `corrupt` for these and `getData`. A held
+    /// download has no open file: an object that is replaced meanwhile arrives from its first byte, and one that is
+    /// deleted is not found. An operation without a task that fails by a retryable rule is repeated for
+    /// maxOperationRetryTime.
+    public struct HarnessArm: StorageCall {
+        /// The operations: one, several, or `*` for all.
+        public var on: [StorageWire.HarnessOperation]
+        /// A pattern of `gs://` URLs, in which `*` is anything but a slash and `**` is anything.
+        public var reference: String?
+        /// The id of an existing task.
+        public var task: String?
+        /// What happens.
+        public var `do`: StorageWire.HarnessEffect
+        /// A byte of the object, before which steps end.
+        public var at: Int64?
+        /// The first call that the rule applies to, counted from 1; 1 by default.
+        public var nth: Int64?
+        /// The number of calls that it applies to; 1 by default; null for all from `nth` on.
+        public var times: StorageWire.Nullable<Int64>?
+        /// Its name; a new one by default.
+        public var rule: String?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The name of the rule.
+            public var rule: String
+        }
+        /// The name of the method.
+        public static var method: String { "harness/arm" }
+
+        /// Makes one. What is nil is not said.
+        public init(on: [StorageWire.HarnessOperation], `do`: StorageWire.HarnessEffect, reference: String? = nil, task: String? = nil, at: Int64? = nil, nth: Int64? = nil, times: StorageWire.Nullable<Int64>? = nil, rule: String? = nil) {
+            self.on = on
+            self.do = `do`
+            self.reference = reference
+            self.task = task
+            self.at = at
+            self.nth = nth
+            self.times = times
+            self.rule = rule
+        }
+    }
+
+    /// `harness/disarm`: Removes rules, and returns how often they were applied. The calls that they hold continue. A
+    /// test that ends with `unfired` rules has not tested what it was written for.
+    public struct HarnessDisarm: StorageCall {
+        /// The name of one rule; all rules by default.
+        public var rule: String?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// How often each rule was applied, by its name.
+            public var fired: [String: Int64]
+            /// The rules that were never applied.
+            public var unfired: [String]
+        }
+        /// The name of the method.
+        public static var method: String { "harness/disarm" }
+
+        /// Makes one. What is nil is not said.
+        public init(rule: String? = nil) {
+            self.rule = rule
+        }
+    }
+
+    /// `harness/release`: Continues held calls, or ends them. Without `hold` and `rule`: all. A pause, a cancellation
+    /// and the end of a connection release the calls that they end.
+    public struct HarnessRelease: StorageCall {
+        /// One hold.
+        public var hold: String?
+        /// The calls that this rule holds.
+        public var rule: String?
+        /// How the calls end; by default they continue.
+        public var `do`: StorageWire.HarnessEnding?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The number of released calls.
+            public var released: Int64
+        }
+        /// The name of the method.
+        public static var method: String { "harness/release" }
+
+        /// Makes one. What is nil is not said.
+        public init(hold: String? = nil, rule: String? = nil, `do`: StorageWire.HarnessEnding? = nil) {
+            self.hold = hold
+            self.rule = rule
+            self.do = `do`
+        }
+    }
+
+    /// `harness/clock`: Stops and moves the clock. The clock governs retries, deadlines of tokens, `delay`, `rate`, and
+    /// the times and generations of objects. It runs as the machine's until `at` stops it; then only this method moves
+    /// it. At most one param is given. `at`, where it stands: wakes all that is due at once. `advance` and `toNext`
+    /// wait until nothing else happens; `advance` wakes what is due on the way, one moment after the other.
+    public struct HarnessClock: StorageCall {
+        /// A time (RFC 3339): the clock stands there.
+        public var at: String?
+        /// Seconds by which a clock that stands moves.
+        public var advance: Double?
+        /// The clock moves to the next moment that a task or an operation waits for.
+        public var toNext: Bool?
+        /// `real`: the clock runs on. `skip`: it jumps to the next moment whenever nothing else happens.
+        public var run: String?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// Its time of day (RFC 3339).
+            public var now: String
+            /// It moves only when this method moves it.
+            public var stands: Bool
+            /// How many tasks and operations wait for a moment.
+            public var sleeping: Int64
+        }
+        /// The name of the method.
+        public static var method: String { "harness/clock" }
+
+        /// Makes one. What is nil is not said.
+        public init(at: String? = nil, advance: Double? = nil, toNext: Bool? = nil, run: String? = nil) {
+            self.at = at
+            self.advance = advance
+            self.toNext = toNext
+            self.run = run
+        }
+    }
+
+    /// `harness/settled`: Answers when nothing more happens without a request or a move of the clock. Then no request
+    /// is being answered, except those that are held, that rest, and that wait for these; every task is paused, has
+    /// ended, is held, is queued behind such tasks, or rests on a stopped clock. All events up to this state are sent
+    /// before the answer. A task that waits for the answer to `auth/refreshToken` counts as active.
+    public struct HarnessSettled: StorageCall {
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// Resting
+            public struct Resting: Decodable, Sendable {
+                /// The task.
+                public var task: String
+                /// RFC 3339.
+                public var at: String
+            }
+            /// The tasks.
+            public var tasks: [String: Int64]
+            /// The held.
+            public var held: [StorageWire.HarnessHold]
+            /// The tasks that rest before a retry, and until when.
+            public var resting: [Resting]
+        }
+        /// The name of the method.
+        public static var method: String { "harness/settled" }
+        /// The keys of the params: none.
+        private enum CodingKeys: CodingKey {}
+
+        /// Makes one. What is nil is not said.
+        public init() {
+        }
+    }
+
+    /// `harness/journal`: Lists the calls to the engine and their outcomes. The newest 10000 entries at least, in the
+    /// order in which they ended.
+    public struct HarnessJournal: StorageCall {
+        /// The operations: one, several, or `*` for all.
+        public var on: [StorageWire.HarnessOperation]?
+        /// A pattern of `gs://` URLs, in which `*` is anything but a slash and `**` is anything.
+        public var reference: String?
+        /// The id of a task.
+        public var task: String?
+        /// Entries after this number.
+        public var since: Int64?
+        /// If the entries differ, the answer is -13900.
+        public var expect: [String]?
+        /// With `expect`: answers as soon as it holds, and with -13900 once nothing more happens and it does not.
+        public var wait: Bool?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The entries.
+            public var entries: [StorageWire.HarnessEntry]
+            /// The number of the newest entry of all.
+            public var last: Int64
+            /// The number of entries that are no longer kept.
+            public var dropped: Int64
+        }
+        /// The name of the method.
+        public static var method: String { "harness/journal" }
+
+        /// Makes one. What is nil is not said.
+        public init(on: [StorageWire.HarnessOperation]? = nil, reference: String? = nil, task: String? = nil, since: Int64? = nil, expect: [String]? = nil, wait: Bool? = nil) {
+            self.on = on
+            self.reference = reference
+            self.task = task
+            self.since = since
+            self.expect = expect
+            self.wait = wait
+        }
+    }
+
+    /// `harness/authorize`: Sets who may do what through the gateway of the space. The first rule that fits a request
+    /// counts: it allows `who` and the owner alone. The table is about Firebase Storage's API: what it does not allow
+    /// is 403. Clients of Google Cloud Storage are servers, for which security rules do not count. A request with a
+    /// download token, and the chunks of an upload that could begin, need no permission. Tokens (`Authorization:
+    /// Firebase …` or `Bearer …`) are decoded and not verified; `owner` in place of one is the owner. Without params
+    /// everything is allowed, as at the beginning, and after a reset by `harness/reset`; `POST /internal/reset` keeps
+    /// the table.
+    public struct HarnessAuthorize: StorageCall {
+        /// For requests that no rule fits; `allow` by default.
+        public var `default`: String?
+        /// At most 1000; none by default.
+        public var rules: [StorageWire.HarnessAccessRule]?
+        /// What the service answers.
+        public typealias Answer = StorageJSON
+        /// The name of the method.
+        public static var method: String { "harness/authorize" }
+
+        /// Makes one. What is nil is not said.
+        public init(`default`: String? = nil, rules: [StorageWire.HarnessAccessRule]? = nil) {
+            self.default = `default`
+            self.rules = rules
+        }
+    }
+
+    /// `harness/space`: Gives the connection a space. A space has objects, tasks, settings, rules, a clock and a
+    /// journal of its own; it shares nothing with others. Connections begin in the space of the socket they came by;
+    /// those of `--socket` and stdio begin in `main`. A space that exists is entered as it is: `seed`, `buckets`,
+    /// `quota` and `keep` count for a new one. With `gateway` SDKs have an address for it, on the host of `--gateway`
+    /// or on 127.0.0.1, at a port of its own. A client that connects to `socket` is in the space without a call of this
+    /// method. Download URLs of `--http` are those of `main` alone; those of a space with a gateway lead there. A space
+    /// ends with its last connection, unless `keep` is true; `main` stays. The connection's tokens stay, its settings
+    /// are those of the space.
+    public struct HarnessSpace: StorageCall {
+        /// 1 to 64 of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`; a new name by default.
+        public var space: String?
+        /// Of ids, download tokens and the times between retries; 1 by default.
+        public var seed: Int64?
+        /// The buckets of the space; others are not found (-13011), unless the gateway makes them. By default every
+        /// bucket exists.
+        public var buckets: [String]?
+        /// Bytes in all; beyond them uploads fail with -13013.
+        public var quota: Int64?
+        /// The space outlives its last connection.
+        public var keep: Bool?
+        /// SDKs have an address for it.
+        public var gateway: Bool?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// Its name.
+            public var space: String
+            /// The path of a Unix socket whose connections are in the space.
+            public var socket: String
+            /// The isNew.
+            public var isNew: Bool
+            /// Host and port of its gateway, as `FIREBASE_STORAGE_EMULATOR_HOST` has them; absent where it has none.
+            public var gateway: String?
+        }
+        /// The name of the method.
+        public static var method: String { "harness/space" }
+
+        /// Makes one. What is nil is not said.
+        public init(space: String? = nil, seed: Int64? = nil, buckets: [String]? = nil, quota: Int64? = nil, keep: Bool? = nil, gateway: Bool? = nil) {
+            self.space = space
+            self.seed = seed
+            self.buckets = buckets
+            self.quota = quota
+            self.keep = keep
+            self.gateway = gateway
+        }
+    }
+
+    /// `harness/seed`: Stores objects without tasks. Exactly one of `directory`, `objects` and `generate` is given. All
+    /// objects are stored, or none. There are no events, no rule applies, and the journal has no entry.
+    public struct HarnessSeed: StorageCall {
+        /// Objects whose bytes depend on their number alone; `{n}` in the reference becomes the number, from 0.
+        public struct Generate: Encodable, Sendable {
+            /// The reference.
+            public var reference: String
+            /// The count.
+            public var count: Int64
+            /// Bytes.
+            public var size: Int64
+        }
+        /// The path of a directory. Each file below it becomes an object; without `into` the first level names the
+        /// bucket.
+        public var directory: String?
+        /// With `directory`: the reference below which the objects are.
+        public var into: StorageWire.ReferenceParam?
+        /// Each with exactly one of `text`, `data` and `file`.
+        public var objects: [StorageWire.HarnessObject]?
+        /// Objects whose bytes depend on their number alone; `{n}` in the reference becomes the number, from 0.
+        public var generate: Generate?
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The objects.
+            public var objects: Int64
+            /// The bytes.
+            public var bytes: Int64
+        }
+        /// The name of the method.
+        public static var method: String { "harness/seed" }
+
+        /// Makes one. What is nil is not said.
+        public init(directory: String? = nil, into: StorageWire.ReferenceParam? = nil, objects: [StorageWire.HarnessObject]? = nil, generate: Generate? = nil) {
+            self.directory = directory
+            self.into = into
+            self.objects = objects
+            self.generate = generate
+        }
+    }
+
+    /// `harness/save`: Saves the objects of the space, and its paused tasks, for `harness/reset`. Waits as
+    /// `harness/settled` does. A snapshot of the same name is replaced. It is deleted with the space. Remote engines
+    /// have none.
+    public struct HarnessSave: StorageCall {
+        /// Its name.
+        public var snapshot: String
+        /// Answer
+        public struct Answer: Decodable, Sendable {
+            /// The snapshot.
+            public var snapshot: String
+            /// The objects.
+            public var objects: Int64
+            /// The bytes.
+            public var bytes: Int64
+        }
+        /// The name of the method.
+        public static var method: String { "harness/save" }
+
+        /// Makes one. What is nil is not said.
+        public init(snapshot: String) {
+            self.snapshot = snapshot
+        }
+    }
+
+    /// `harness/reset`: Resets the space. The objects are those of the snapshot, or none. Tasks end with -13040, rules
+    /// are removed, requests that are held or rest end with -13000, and settings, clock, journal and ids start again
+    /// from the seed. The connections of the space stay; what they send meanwhile happens in the new space. A snapshot
+    /// that cannot be read, or an object that cannot be deleted at a server, is an error of a reset that has taken
+    /// place. On a remote engine the objects that this space has stored are deleted, and no others.
+    public struct HarnessReset: StorageCall {
+        /// The name of a snapshot; none by default.
+        public var snapshot: String?
+        /// What the service answers.
+        public typealias Answer = StorageJSON
+        /// The name of the method.
+        public static var method: String { "harness/reset" }
+
+        /// Makes one. What is nil is not said.
+        public init(snapshot: String? = nil) {
+            self.snapshot = snapshot
+        }
+    }
+}
