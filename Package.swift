@@ -260,10 +260,10 @@ if let names = chosenTests {
 let cTargets: Set = [
     "CCrypto", "CCurl", "CChecksums", "CLibrary", "CSQLite", "CSystem", "CZlib", "Resources", "CTestProcess",
 ]
+// Packages that use a target with unsafe flags cannot be built.
+let clients: Set = ["StorageRPC", "FirebaseStorage"]
 // The rooms whose generic types other rooms use for each request. Without specialization, these types are copied through
 // their metadata.
-/// Packages that use a target with unsafe flags cannot be built.
-let clients: Set = ["StorageRPC", "FirebaseStorage"]
 let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC", "Transfers"]
 for target in package.targets where !cTargets.contains(target.name) {
     // Exclusive access is checked at run time by debug builds and the fuzzers alone, and so by all tests.
