@@ -14,6 +14,7 @@ extension Server {
     /// Serves until the process has to end. Throws the reason why it cannot start.
     nonisolated static func run(_ wanted: ServiceOptions, freeDescriptors: Int) throws -> Never {
         let signals = CurrentProcess.blockTerminationSignals()
+        Durability.ofProcess = wanted.durability
         try Loop.start()
         let log = Log(wanted)
         log.takeOverStderr()

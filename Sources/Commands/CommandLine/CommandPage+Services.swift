@@ -13,8 +13,12 @@ extension CommandPage {
         Flag("--tasks", nil, "WHAT", "unfinished ones: pause (default), resume, forget") { options, line in
             options.service.tasks = try line.choice()
         },
-        record,
+        record, durability,
     ]
+
+    private static let durability = Flag(
+        "--durability", nil, "WHAT", "full, or none: what is stored is not synced"
+    ) { options, line in options.service.namedDurability = try line.choice() }
 
     private static let record = Flag("--trace", "FILE", "write every message and its time to FILE", \.service.trace)
     private static let socket = Flag("--socket", "PATH", "serve many clients on a Unix socket", \.service.socket)
@@ -94,7 +98,7 @@ extension CommandPage {
             "are gone at its end, unless --root names a directory for them.",
         ],
         flags: double + [
-            socket, record, Flag("--json", "print variables, process and root as an object", \.json),
+            socket, record, durability, Flag("--json", "print variables, process and root as an object", \.json),
         ],
         examples: [
             "gateway 127.0.0.1:0", "gateway 0.0.0.0:9199 --allow-insecure --allow-host storage",

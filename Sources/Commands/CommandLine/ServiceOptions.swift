@@ -22,6 +22,10 @@ package struct ServiceOptions {
     package var harness = false
     /// The root, where it goes with the process.
     package var temporaryRoot: String?
+    /// Nil for that of what it is for.
+    package var namedDurability: Durability?
+    /// Tests have no use for what a loss of power leaves.
+    package var durability: Durability { namedDurability ?? (harness || announcement != nil ? .none : .full) }
     /// Where download URLs are served, as `ADDRESS:PORT`.
     package var http: String?
     /// Where the SDKs of Firebase and Google are answered, as `ADDRESS:PORT`.

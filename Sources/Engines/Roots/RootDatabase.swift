@@ -176,7 +176,7 @@ package final class RootDatabase: Sendable {
 extension RootDatabase.Writer {
     fileprivate mutating func relax(_ database: Database, _ wanted: Bool) throws {
         guard wanted != isRelaxed else { return }
-        try database.execute("PRAGMA synchronous = \(wanted ? "NORMAL" : "FULL")")
+        try database.sync(wanted ? .normal : .full)
         isRelaxed = wanted
     }
 

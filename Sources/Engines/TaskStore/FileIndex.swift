@@ -82,8 +82,9 @@ final class FileIndex: FileChecksums {
         if let database = state.database { return database }
         let path = "\(root.path)/\(Self.name)"
         let database = try Database(path: path, applicationID: StorageRoot.applicationID, isExclusive: true)
+        try database.sync(.normal)
         // KiB.
-        try database.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4096")
+        try database.execute("PRAGMA cache_size = -4096")
         try database.migrate([.fileIndex])
         state.database = database
         return database

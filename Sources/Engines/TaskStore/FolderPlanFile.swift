@@ -106,8 +106,9 @@ final class FolderPlanFile: FolderPlan {
         guard try FileStatus(ofPath: path, followingLinks: false).kind == .regular else { throw SystemError.link }
         // Without a file of shared memory, which a full disk has no room for.
         let database = try Database(path: path, applicationID: StorageRoot.applicationID, isExclusive: true)
+        try database.sync(.normal)
         // KiB.
-        try database.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -1024")
+        try database.execute("PRAGMA cache_size = -1024")
         try database.migrate([.folders])
         state.database = database
         return database

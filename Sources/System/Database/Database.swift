@@ -1,9 +1,10 @@
 import CSQLite
+import Platform
 
 /// One connection to an SQLite file, for the use of one thread at a time.
 ///
-/// A committed transaction is durable: write-ahead log, `synchronous=FULL`. SQLite has no page checksums, so a flipped
-/// bit inside a value goes unnoticed; a damaged structure is reported as `isCorrupt`.
+/// A committed transaction is durable, unless the process syncs nothing: write-ahead log, `synchronous=FULL`. SQLite has
+/// no page checksums, so a flipped bit inside a value goes unnoticed; a damaged structure is reported as `isCorrupt`.
 public final class Database {
     public let path: String
     private var connection: OpaquePointer?
@@ -122,6 +123,7 @@ public final class Database {
             PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
             PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY
             """)
+        try sync(.full)
         let isNew = try isNew(to: applicationID)
         guard csqlite_db_readonly(try opened()) == 0 else {
             throw .readOnly(path, openErrno)
@@ -129,12 +131,20 @@ public final class Database {
         // Freed pages return to the file system. Files created without this setting reuse their free pages.
         if isNew { try execute("PRAGMA auto_vacuum = FULL") }
         // Where a write-ahead log is not supported, SQLite keeps its slower, equally safe rollback journal.
-        try execute(
-            """
-            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-            PRAGMA journal_size_limit = \(Self.keptLogBytes)
-            """)
+        try execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = \(Self.keptLogBytes)")
         if isNew { try execute("PRAGMA application_id = \(applicationID)") }
+    }
+
+    /// What of a commit is on the disk when it has ended.
+    package enum CommitSync: String {
+        case full = "FULL"
+        /// The database stays sound, but its last commits may be lost.
+        case normal = "NORMAL"
+    }
+
+    /// Syncs commits from now on, unless the process syncs nothing.
+    package func sync(_ commits: CommitSync) throws(DatabaseError) {
+        try execute("PRAGMA synchronous = \(Durability.ofProcess == .full ? commits.rawValue : "OFF")")
     }
 
     // The log is cut back to this size when it starts over.

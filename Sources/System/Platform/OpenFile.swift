@@ -97,8 +97,9 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// Returns when its bytes are on the disk.
+    /// Returns when its bytes are on the disk; at once where nothing is synced.
     package func sync() throws(SystemError) {
+        guard Durability.ofProcess == .full else { return }
         try ProcessMetrics.syncs.time { () throws(SystemError) in try check(csystem_sync(raw)) }
     }
 
@@ -188,8 +189,11 @@ extension OpenFile {
     /// Returns when all that was written to files on the same file system is on the disk.
     package func syncFileSystem() throws(SystemError) { try check(csystem_sync_file_system(raw)) }
 
-    /// Writes the names in this directory to the disk.
-    package func syncNames() throws(SystemError) { try check(fsync(raw)) }
+    /// Writes the names in this directory to the disk, unless nothing is synced.
+    package func syncNames() throws(SystemError) {
+        guard Durability.ofProcess == .full else { return }
+        try check(fsync(raw))
+    }
 
     /// The same; ignores directories that cannot be read or synced.
     package static func syncDirectory(_ path: String, in start: OpenFile? = nil) throws(SystemError) {
