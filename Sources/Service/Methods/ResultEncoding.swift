@@ -166,7 +166,7 @@ extension JSON {
 
 extension TaskKind {
     /// The notification about an event of a task.
-    var event: String { "\(self)Task/event" }
+    var event: String { "\(rawValue)Task/event" }
 }
 
 extension TaskSnapshot {
