@@ -239,7 +239,10 @@ import Testing
         let bucket = "\(cloud)/bucket-parts"
         let layout = try await client.get("\(bucket)/storageLayout")
         #expect(layout["bucket"] == "bucket-parts" && layout["hierarchicalNamespace"] == ["enabled": false])
-        #expect(try await client.get("\(bucket)/managedFolders?prefix=d/&pageSize=9").json == ["kind": "storage#managedFolders"])
+        #expect(
+            try await client.get("\(bucket)/managedFolders?prefix=d/&pageSize=9").json == [
+                "kind": "storage#managedFolders"
+            ])
         for path in ["/storage/v1/projects/p/serviceAccount", "/projects/p/serviceAccount"] {
             #expect(try await client.get(path)["email_address"]?.string?.contains("@gs-project-accounts.") == true)
         }
