@@ -56,6 +56,70 @@ import Testing
         await fixture.storage.close()
     }
 
+    @Test func `A closed session lets uploads from memory and downloads to memory end, and starts no other service`()
+        async throws
+    {
+        let fixture = try ClientFixture(flags: [])
+        let bytes = Data(count: 10 << 20) + Data(repeating: 7, count: 10 << 20)
+        let upload = fixture.root.child("a").putData(bytes)
+        await fixture.storage.close()
+        #expect(upload.snapshot.status == .success)
+        let got = Heard()
+        let download = fixture.root.child("a").getData(maxSize: 20 << 20) { data, _ in
+            got.append(data == bytes ? .success : .failure)
+        }
+        await fixture.storage.close()
+        try await eventually { got.statuses == [.success] }
+        #expect(download.snapshot.status == .success)
+    }
+
+    @Test func `A closed session ends though an upload from memory is paused`() async throws {
+        let fixture = try ClientFixture(flags: [])
+        let upload = fixture.root.child("a").putData(Data(count: 40 << 20))
+        try await upload.perform(.pause)
+        await fixture.storage.close()
+        #expect(upload.snapshot.status.rawValue >= StorageTaskStatus.pause.rawValue)
+    }
+
+    @Test func `Calls that come while a session closes wait for the next service`() async throws {
+        let fixture = try ClientFixture(flags: [])
+        let calls = Task {
+            for number in 0..<100 { try await fixture.root.child("\(number)").putDataAsync(Data("x".utf8)) }
+        }
+        for _ in 0..<5 { await fixture.storage.close() }
+        try await calls.value
+        #expect(try await fixture.root.listAll().items.count == 100)
+        await fixture.storage.close()
+    }
+
+    @Test func `A program that is no service fails the calls with what it says, and is ended`() async throws {
+        for script in ["exec yes", "echo 7; exec sleep 1000", "exec head -c 9000000 /dev/zero"] {
+            let storage = Storage.storage(service: StorageService(command: ["sh", "-c", script]))
+            do {
+                _ = try await storage.ask(StorageCalls.ServicePing())
+                Issue.record("\(script) is a service")
+            } catch {
+                #expect(error.localizedDescription.contains("does not speak the protocol"), "\(error)")
+            }
+        }
+    }
+
+    @Test func `A call of a Swift task that is cancelled already is not sent`() async throws {
+        try await ClientFixture.with { fixture in
+            try await fixture.root.child("a").putDataAsync(Data())
+            let calls = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                let codes = [
+                    await code { try await fixture.root.child("a").delete() },
+                    await code { try await fixture.root.child("b").putDataAsync(Data()) },
+                ]
+                return codes
+            }
+            #expect(await calls.value == [.cancelled, .cancelled])
+            #expect(try await fixture.root.listAll().items.map(\.name) == ["a"])
+        }
+    }
+
     @Test func `Clients of one process share a connection, and on a socket the service goes on without them`()
         async throws
     {

@@ -233,4 +233,16 @@ import Testing
             #expect(try await task.wait().metadata?.size == 2 << 20)
         }
     }
+
+    @Test func `Observers that are added at any moment hear of the end`() async throws {
+        try await ClientFixture.with { fixture in
+            let heard = Heard()
+            for number in 0..<200 {
+                let task = fixture.root.child("\(number)").putData(Data("x".utf8))
+                if number % 2 == 0 { await Task.yield() } else { _ = try await task.taskID() }
+                for _ in 0..<5 { task.observe(.success) { heard.append($0.status) } }
+            }
+            try await eventually { heard.statuses.count == 1000 }
+        }
+    }
 }

@@ -12,9 +12,11 @@ final class Session: @unchecked Sendable {
     /// Gets the line of an answer, or the reason why none will come.
     private typealias Waiting = (Result<Data, StorageError>) -> Void
 
+    private typealias Outgoing = (id: Int?, line: @Sendable () throws(StorageError) -> Data)
+
     private let service: StorageService
     private let lock = NSCondition()
-    private var outbox: [(id: Int?, line: Data)] = []
+    private var outbox: [Outgoing] = []
     private var waiting: [Int: Waiting] = [:]
     private var tasks: [String: StorageObservableTask] = [:]
     private var feeds: [String: ChangeFeed] = [:]
@@ -24,6 +26,13 @@ final class Session: @unchecked Sendable {
     private var maxMessageBytes = Int64.max
     private var isReady = false
     private var isClosing = false
+    /// Nothing is written any more.
+    private var hasLeft = false
+    /// Tasks whose bytes this process brings or fetches: the input of the service stays open for them.
+    private var fed: [ObjectIdentifier: StorageObservableTask] = [:]
+    /// The connection that ends before this one begins, so that there are not two services of one root.
+    private var predecessor: Session?
+    private weak var transport: Transport?
     private var ending: StorageError?
     private var onEnd: [() -> Void] = []
 
@@ -34,12 +43,9 @@ final class Session: @unchecked Sendable {
     /// The connection of this process to that service: the one that there is, or a new one.
     static func shared(_ service: StorageService) -> Session {
         registry.lock.withLock {
-            if let session = registry.sessions[service],
-                session.lock.withLock({ session.ending == nil && !session.isClosing })
-            {
-                return session
-            }
-            let session = Session(service)
+            let old = registry.sessions[service]
+            if let old, old.lock.withLock({ old.ending == nil && !old.isClosing }) { return old }
+            let session = Session(service, after: old)
             registry.sessions[service] = session
             return session
         }
@@ -56,8 +62,8 @@ final class Session: @unchecked Sendable {
         var sessions: [StorageService: Session] = [:]
     }
 
-    private init(_ service: StorageService) {
-        self.service = service
+    private init(_ service: StorageService, after predecessor: Session?) {
+        (self.service, self.predecessor) = (service, predecessor)
         startThread("storage-rpc writer") { self.write() }
     }
 
@@ -66,19 +72,26 @@ final class Session: @unchecked Sendable {
         let hasEnded = lock.withLock {
             isClosing = true
             if ending == nil { onEnd.append(then) }
-            lock.signal()
+            lock.broadcast()
             return ending != nil
         }
         if hasEnded { then() }
     }
 
+    /// Whether nothing reaches the service any more.
+    var hasEnded: Bool { lock.withLock { ending != nil } }
+
+    private func waitForEnd() {
+        lock.withLock { while ending == nil { lock.wait() } }
+    }
+
     /// Fails all that waits, once.
     private func end(_ reason: StorageError) {
         let (error, lost, lostTasks, lostFeeds, ended) = lock.withLock {
-            let error = ending ?? (isClosing ? .unknown(message: "The session is closed.", serverError: [:]) : reason)
+            let error = ending ?? (isClosing ? Self.closed : reason)
             ending = error
-            defer { (waiting, tasks, feeds, outbox, onEnd) = ([:], [:], [:], [], []) }
-            lock.signal()
+            defer { (waiting, tasks, feeds, outbox, onEnd, fed) = ([:], [:], [:], [], [], [:]) }
+            lock.broadcast()
             return (error, Array(waiting.values), Array(tasks.values), Array(feeds.values), onEnd)
         }
         Self.registry.lock.withLock {
@@ -92,58 +105,119 @@ final class Session: @unchecked Sendable {
 
     // MARK: Requests
 
+    /// Where a request went, to abandon it.
+    struct Sent {
+        let session: Session
+        let id: Int
+
+        func abandon() { session.abandon(id) }
+    }
+
     /// Sends a request, behind the settings that it needs. `then` runs on the reader thread, which it must not block.
+    ///
+    /// - Parameter isOfTask: it is about a task that this service has. Other requests go to the next service where this one
+    ///   ends.
     @discardableResult func send<Call: StorageCall>(
-        _ call: Call, as method: String = Call.method, with wanted: SessionSettings? = nil,
+        _ call: Call, as method: String = Call.method, with wanted: SessionSettings? = nil, isOfTask: Bool = false,
         then: @escaping @Sendable (Result<Call.Answer, StorageError>) -> Void
-    ) -> Int? {
-        let (id, error): (Int?, StorageError?) = lock.withLock {
-            if let ending { return (nil, ending) }
+    ) -> Sent? {
+        send(
+            as: method, with: wanted, isOfTask: isOfTask, making: { () throws(StorageError) in call },
+            then: { _, answer in then(answer) })
+    }
+
+    /// Sends a request that the writer makes: its bytes may be many. `then` gets the session that has sent it, too.
+    ///
+    /// - Parameter task: until it has ended or is paused, the input of the service stays open for it.
+    @discardableResult func send<Call: StorageCall>(
+        as method: String = Call.method, with wanted: SessionSettings? = nil, isOfTask: Bool = false,
+        feeding task: StorageObservableTask? = nil, isElsewhere: Bool = false,
+        making call: @escaping @Sendable () throws(StorageError) -> Call,
+        then: @escaping @Sendable (Session, Result<Call.Answer, StorageError>) -> Void
+    ) -> Sent? {
+        let (sent, error): (Sent?, StorageError?) = lock.withLock {
+            if !isOfTask && !isElsewhere && (isClosing || ending != nil) { return (nil, nil) }
+            if let error = ending ?? (hasLeft ? Self.closed : nil) { return (nil, error) }
             if let wanted = wanted?.after(settings), wanted != settings {
                 settings = wanted
-                enqueue(wanted.call) { _ in }
+                let change = wanted.call
+                enqueue(making: { () throws(StorageError) in change }) { _, _ in }
             }
-            return (enqueue(call, as: method, then: then), nil)
+            if let task { fed[ObjectIdentifier(task)] = task }
+            return (Sent(session: self, id: enqueue(as: method, making: call, then: then)), nil)
         }
-        if let error { then(.failure(error)) }
+        if let error { then(self, .failure(error)) }
+        guard sent == nil, error == nil else {
+            if sent != nil, let task { task.whenEnded { [weak self, weak task] _ in self?.feedNoMore(task) } }
+            return sent
+        }
+        return Session.shared(service).send(
+            as: method, with: wanted, feeding: task, isElsewhere: true, making: call, then: then)
+    }
+
+    private func feedNoMore(_ task: StorageObservableTask?) {
+        lock.withLock {
+            if let task { fed[ObjectIdentifier(task)] = nil }
+            lock.broadcast()
+        }
+    }
+
+    private static let closed = StorageError.unknown(message: "The session is closed.", serverError: [:])
+
+    @discardableResult private func enqueue<Call: StorageCall>(
+        as method: String = Call.method, isFirst: Bool = false,
+        making call: @escaping @Sendable () throws(StorageError) -> Call,
+        then: @escaping @Sendable (Session, Result<Call.Answer, StorageError>) -> Void
+    ) -> Int {
+        lastId += 1
+        let id = lastId
+        waiting[id] = { line in
+            then(
+                self,
+                line.flatMap { line in Result { () throws(StorageError) in try Self.answer(to: Call.self, in: line) } })
+        }
+        let line: @Sendable () throws(StorageError) -> Data = { () throws(StorageError) in
+            Self.line(Request(id: id, method: method, params: try call()))
+        }
+        outbox.insert((id, line), at: isFirst ? 0 : outbox.count)
+        lock.broadcast()
         return id
     }
 
-    @discardableResult private func enqueue<Call: StorageCall>(
-        _ call: Call, as method: String = Call.method, isFirst: Bool = false,
-        then: @escaping @Sendable (Result<Call.Answer, StorageError>) -> Void
-    ) -> Int {
-        lastId += 1
-        waiting[lastId] = { line in
-            then(
-                line.flatMap { line in Result { () throws(StorageError) in try Self.answer(to: Call.self, in: line) } })
-        }
-        let line = Self.line(Request(id: lastId, method: method, params: call))
-        outbox.insert((lastId, line), at: isFirst ? 0 : outbox.count)
-        lock.signal()
-        return lastId
-    }
-
-    /// Sends a request and waits for its answer. If the task is cancelled, the request is, too.
-    func ask<Call: StorageCall>(_ call: Call, with settings: SessionSettings? = nil) async throws -> Call.Answer {
+    /// Sends a request and waits for its answer. If the Swift task is cancelled, the request is, too.
+    func ask<Call: StorageCall>(
+        _ call: Call, with settings: SessionSettings? = nil, isOfTask: Bool = false
+    ) async throws -> Call.Answer {
+        if Task.isCancelled { throw StorageError.cancelled }
         let abandonment = Abandonment()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let id = send(call, with: settings) { continuation.resume(with: $0) }
-                abandonment.arm { [weak self] in if let id { self?.abandon(id) } }
+                let sent = send(call, with: settings, isOfTask: isOfTask) { continuation.resume(with: $0) }
+                abandonment.arm { sent?.abandon() }
             }
         } onCancel: {
             abandonment.abandon()
         }
     }
 
-    /// Tells the service that nobody waits for the answer any more; it answers with -32800.
-    func abandon(_ id: Int) {
-        lock.withLock {
-            guard waiting[id] != nil else { return }
-            outbox.append((nil, Self.line(Notice(method: "$/cancelRequest", params: ["id": id]))))
-            lock.signal()
+    /// Ends the wait for the answer, and tells the service, unless the request is not sent yet.
+    private func abandon(_ id: Int) {
+        let waiting: Waiting? = lock.withLock {
+            guard let waiting = self.waiting.removeValue(forKey: id) else { return nil }
+            if let place = outbox.firstIndex(where: { $0.id == id }) {
+                outbox.remove(at: place)
+            } else {
+                post(Notice(method: "$/cancelRequest", params: ["id": id]))
+            }
+            return waiting
         }
+        waiting?(.failure(.cancelled))
+    }
+
+    /// Within `lock`.
+    private func post(_ message: some Encodable & Sendable) {
+        outbox.append((nil, { () throws(StorageError) in Self.line(message) }))
+        lock.broadcast()
     }
 
     // MARK: Tasks and feeds
@@ -172,52 +246,84 @@ final class Session: @unchecked Sendable {
 
     func unfollow(handle: String) {
         lock.withLock { _ = feeds.removeValue(forKey: handle) }
-        send(StorageCalls.StorageRemoveObserver(handle: handle)) { _ in }
+        send(StorageCalls.StorageRemoveObserver(handle: handle), isOfTask: true) { _ in }
     }
 
     // MARK: The writer
 
     private func write() {
+        predecessor?.waitForEnd()
+        predecessor = nil
         let transport: Transport
         do throws(StorageError) {
             transport = try Transport(service)
         } catch {
             return end(error)
         }
+        let hello = StorageCalls.Initialize(
+            protocolVersion: 1, client: .init(name: "StorageRPC for Swift"), pausesTasks: service.pausesTasks)
         let first = lock.withLock {
-            let hello = StorageCalls.Initialize(
-                protocolVersion: 1, client: .init(name: "StorageRPC for Swift"), pausesTasks: service.pausesTasks)
-            enqueue(hello, isFirst: true) { [weak self] in self?.welcome($0) }
-            return outbox.removeFirst().line
+            self.transport = transport
+            enqueue(isFirst: true, making: { () throws(StorageError) in hello }, then: { $0.welcome($1) })
+            return outbox.removeFirst()
         }
         startThread("storage-rpc reader") { self.read(transport) }
-        guard transport.write(first) else { return }  // The reader learns of the end, and why.
+        guard write([first], .max, to: transport) else { return }
         while let (batch, limit) = next() {
-            var lines = Data()
-            for (id, line) in batch {
-                if line.count <= limit { lines += line } else { refuse(id, line.count, limit) }
-            }
-            guard transport.write(lines) else { return }
+            guard write(batch, limit, to: transport) else { return }
         }
         transport.endInput()
     }
 
+    /// False if the service takes no more: the reader learns of the end, and why.
+    private func write(_ batch: [Outgoing], _ limit: Int64, to transport: Transport) -> Bool {
+        var lines = Data()
+        for (id, line) in batch {
+            do throws(StorageError) {
+                let line = try line()
+                guard line.count <= limit else {
+                    throw .invalidArgument(
+                        message:
+                            "A message of \(line.count) bytes is longer than the \(limit) bytes that the service takes."
+                    )
+                }
+                lines += line
+            } catch {
+                if let id { lock.withLock { waiting.removeValue(forKey: id) }?(.failure(error)) }
+            }
+            // Few large messages are held at the same time.
+            guard lines.count > 1 << 20 else { continue }
+            guard transport.write(lines) else { return false }
+            lines = Data()
+        }
+        return transport.write(lines)
+    }
+
     /// Waits for lines to write, of at most so many bytes each. Nil at the end.
-    private func next() -> ([(id: Int?, line: Data)], Int64)? {
+    private func next() -> ([Outgoing], Int64)? {
         lock.withLock {
-            while ending == nil && !(isReady && (isClosing || !outbox.isEmpty)) { lock.wait() }
+            while ending == nil && !(isReady && (mayLeave || !outbox.isEmpty)) { lock.wait() }
             defer { outbox = [] }
-            return outbox.isEmpty ? nil : (outbox, maxMessageBytes)
+            hasLeft = outbox.isEmpty
+            return hasLeft ? nil : (outbox, maxMessageBytes)
         }
     }
 
+    /// Within `lock`.
+    private var mayLeave: Bool { isClosing && !fed.values.contains(where: \.isMoving) }
+
     private func welcome(_ answer: Result<StorageCalls.Initialize.Answer, StorageError>) {
-        guard case .success(let server) = answer else { return }
+        guard case .success(let server) = answer else {
+            // A service that cannot start ends by itself, and says why.
+            return DispatchQueue.global().asyncAfter(deadline: .now() + Transport.patience) { [weak transport] in
+                transport?.kill()
+            }
+        }
         let isWrong = service.bucket == nil && server.defaultBucket != service.defaultBucket
         lock.withLock {
             maxMessageBytes = server.limits.maxMessageBytes
             isReady = !isWrong
-            lock.signal()
+            lock.broadcast()
         }
         if isWrong {
             end(
@@ -226,16 +332,6 @@ final class Session: @unchecked Sendable {
                         "The default bucket of the service is \(server.defaultBucket): StorageService.bucket must name it."
                 ))
         }
-    }
-
-    private func refuse(_ id: Int?, _ count: Int, _ limit: Int64) {
-        guard let id, let waiting = lock.withLock({ waiting.removeValue(forKey: id) }) else { return }
-        waiting(
-            .failure(
-                .invalidArgument(
-                    message:
-                        "A message of \(count) bytes is longer than the \(limit) bytes that the service takes."
-                )))
     }
 
     // MARK: The reader
@@ -248,17 +344,37 @@ final class Session: @unchecked Sendable {
             var rest = buffer[..<count]
             while let end = Transport.lineEnd(rest) {
                 line.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<end]))
-                take(line)
+                guard take(line) else { return refuse(line, of: transport) }
                 line = Data()
                 rest = rest[(end + 1)...]
             }
             line.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest))
+            guard line.count < Self.longestHello || lock.withLock({ isReady }) else {
+                return refuse(line, of: transport)
+            }
         }
         end(transport.end())
     }
 
-    private func take(_ line: Data) {
-        guard let head = try? Self.decoder.decode(Head.self, from: line) else { return }
+    /// The most bytes of the answer to `initialize`.
+    private static let longestHello = 1 << 20
+
+    /// The program is no service.
+    private func refuse(_ line: Data, of transport: Transport) {
+        let text = String(decoding: line.prefix(200), as: UTF8.self)
+        transport.kill()
+        _ = transport.end()
+        end(.unknown(message: "The program does not speak the protocol of storage-rpc: \(text)", serverError: [:]))
+    }
+
+    /// False for what is no message.
+    private func take(_ line: Data) -> Bool {
+        guard let head = try? Self.decoder.decode(Head.self, from: line) else { return false }
+        take(head, line)
+        return true
+    }
+
+    private func take(_ head: Head, _ line: Data) {
         switch head.method {
         case nil:
             guard let id = head.id, let waiting = lock.withLock({ waiting.removeValue(forKey: id) }) else { return }
@@ -266,6 +382,8 @@ final class Session: @unchecked Sendable {
         case "uploadTask/event", "downloadTask/event":
             guard let event = try? Self.decoder.decode(Event<StorageWire.Snapshot>.self, from: line) else { return }
             task(event.params.snapshot.task)?.hear(Report(event.params.snapshot))
+            // One that is paused does not keep the connection open.
+            lock.withLock { if isClosing { lock.broadcast() } }
         case "folderTask/event":
             guard let event = try? Self.decoder.decode(Event<StorageWire.FolderSnapshot>.self, from: line) else {
                 return
@@ -288,10 +406,7 @@ final class Session: @unchecked Sendable {
     }
 
     private func reply(_ reply: Reply) {
-        lock.withLock {
-            outbox.append((nil, Self.line(reply)))
-            lock.signal()
-        }
+        lock.withLock { post(reply) }
     }
 
     /// Says where fresh tokens come from.

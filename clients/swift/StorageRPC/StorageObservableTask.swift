@@ -32,11 +32,22 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
     private var id: String?
     private var idWaiters: [@Sendable (Result<String, any Error>) -> Void] = []
     private var isStarted = false
+    /// The connection to the service that has the task. Nil before its answer.
+    private var home: Session?
     /// Sends the request that starts the task.
     var start: (@Sendable (Session, StorageObservableTask) -> Void)?
 
     /// `uploadTask`, `downloadTask` or `folderTask`: the first part of the names of its methods.
     var receiver: String { fatalError("A class of tasks has a receiver.") }
+
+    /// The connection for requests about the task: that of its service, or where that has ended, of the next one.
+    var session: Session {
+        if let home = lock.withLock({ home }), !home.hasEnded { return home }
+        return reference.storage.session
+    }
+
+    /// It has not ended, and is not paused.
+    var isMoving: Bool { lock.withLock { !current.status.isEnd && current.state != .paused } }
 
     // MARK: Observers
 
@@ -144,8 +155,7 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
             commandNext()
         }
         guard let id else { return done(.success(Control(accepted: false))) }
-        let session = reference.storage.session
-        session.send(TaskCall(task: id), as: "\(receiver)/\(command.rawValue)", then: done)
+        session.send(TaskCall(task: id), as: "\(receiver)/\(command.rawValue)", isOfTask: true, then: done)
     }
 
     // MARK: Events
@@ -156,7 +166,7 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
         case .failure(let error): fail(error)
         case .success(let report):
             lock.withLock {
-                self.id = id
+                (self.id, home) = (id, session)
                 current = report
                 if report.status != .resume || report.state == .running { append(report) }
             }
@@ -235,11 +245,11 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
     }
 
     private func finish(_ report: Report) {
-        let (id, endings) = lock.withLock {
+        let (id, home, endings) = lock.withLock {
             defer { self.endings = [] }
-            return (self.id, self.endings)
+            return (self.id, self.home, self.endings)
         }
-        if let id { Session.existing(reference.storage.service)?.forget(id) }
+        if let id { home?.forget(id) }
         endings.forEach { $0(report) }
         tellID()
         commandNext()
@@ -258,14 +268,15 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
     /// Observes a task that the service has already.
     func attach(_ id: String, in session: Session, as report: Report? = nil) {
         lock.withLock {
-            (self.id, isStarted) = (id, true)
+            (self.id, isStarted, home) = (id, true, session)
             if let report { (current, told) = (report, report.status.isEnd ? report : told) }
         }
         if let report, report.status.isEnd { return finish(report) }
         open()
         session.follow(self, id: id)
         for status in [StorageWire.Status.resume, .progress, .pause, .success, .failure] {
-            session.send(TaskObserve(task: id, status: status), as: "\(receiver)/observe") { [weak self] answer in
+            session.send(TaskObserve(task: id, status: status), as: "\(receiver)/observe", isOfTask: true) {
+                [weak self] answer in
                 if case .failure(let error) = answer { self?.fail(error) }
             }
         }
@@ -300,10 +311,13 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
 
     /// On the callback queue.
     private func tell() {
-        while let (report, hearing) = next() {
+        while let (report, known) = next() {
             let snapshot = StorageTaskSnapshot(task: self, report: report)
-            for observer in hearing where has(observer) { observer.handler(snapshot) }
-            if report.status.isEnd { removeAllObservers() }
+            for observer in known where observer.status == report.status && has(observer) { observer.handler(snapshot) }
+            guard report.status.isEnd else { continue }
+            // Those that were added meanwhile are told by themselves.
+            let handles = Set(known.map(\.handle))
+            lock.withLock { observers.removeAll { handles.contains($0.handle) } }
         }
     }
 
@@ -314,7 +328,7 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
                 return nil
             }
             told = untold.removeFirst()
-            return (told, observers.filter { $0.status == told.status })
+            return (told, observers)
         }
     }
 }

@@ -24,7 +24,7 @@ struct StoragePath: Hashable, Sendable {
             self.init(bucket: String(bucket), fullPath: parts.count > 1 ? String(parts[1]) : "")
         } else if url.hasPrefix("http://") || url.hasPrefix("https://") {
             let parts = (URLComponents(string: url)?.percentEncodedPath ?? "").split(separator: "/")
-            let names = parts.map { $0.removingPercentEncoding ?? String($0) }
+            let names = parts.map { Self.percentDecoded($0) ?? String($0) }
             guard names.count >= 3, names[0] == "v0", names[1] == "b", names.count == 3 || names[3] == "o" else {
                 throw .pathError(message: "\(url) is not http(s)://HOST/v0/b/BUCKET/o/PATH.")
             }
@@ -32,6 +32,22 @@ struct StoragePath: Hashable, Sendable {
         } else {
             throw .pathError(message: "The scheme of \(url) is not one of gs, http and https.")
         }
+    }
+
+    /// Foundation's drops a byte order mark at the beginning. Nil for what is not UTF-8.
+    private static func percentDecoded(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard rest.count >= 2, let value = UInt8(String(Substring(rest.prefix(2))), radix: 16) else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
     }
 
     init(_ reference: StorageWire.Reference) {

@@ -89,6 +89,7 @@ extension StorageObservableTask {
 
     /// Starts the task and waits for its end.
     func finished(_ onProgress: ((Progress?) -> Void)?) async throws -> StorageTaskSnapshot {
+        if Task.isCancelled { throw StorageError.cancelled }
         if let onProgress { observe(.progress) { onProgress($0.progress) } }
         let isSilent = onProgress == nil
         return try await withTaskCancellationHandler {

@@ -41,7 +41,8 @@ public struct StorageService: Hashable, Sendable {
         let environment = ProcessInfo.processInfo.environment
         let flags = (environment["STORAGE_RPC_FLAGS"] ?? "").split(separator: " ").map(String.init)
         let bucket = flags.firstIndex(of: "--bucket").flatMap { $0 + 1 < flags.count ? flags[$0 + 1] : nil }
-        return StorageService(socket: environment["STORAGE_RPC_SOCKET"], bucket: bucket, flags: flags)
+        let socket = environment["STORAGE_RPC_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
+        return StorageService(socket: socket, bucket: bucket, flags: flags)
     }
 
     /// The bucket of references that name none.

@@ -35,7 +35,7 @@ open class StorageUploadTask: StorageObservableTask, StorageTaskManagement, @unc
     private static func putPieces(
         of data: Data, at reference: StorageReference, metadata: StorageWire.MetadataWrite?, ifGenerationMatch: Int64?
     ) -> StorageUploadTask {
-        StorageUploadTask(reference: reference).starting { all in
+        StorageUploadTask(reference: reference).starting(isFed: true) { all in
             StorageCalls.ReferencePutStream(
                 reference: reference.path.wire, metadata: metadata, size: Int64(data.count),
                 ifGenerationMatch: ifGenerationMatch, observe: all)
@@ -47,17 +47,21 @@ open class StorageUploadTask: StorageObservableTask, StorageTaskManagement, @unc
 
     private static func append(_ data: Data, from offset: Int, to id: String, of task: StorageObservableTask) {
         guard offset < data.count else { return }
-        let session = task.reference.storage.session
-        let bytes = data.dropFirst(offset).prefix(piece).base64EncodedString()
-        session.send(StorageCalls.UploadTaskAppend(task: id, data: bytes, offset: Int64(offset))) { answer in
+        task.session.send(
+            isOfTask: true,
+            making: { () throws(StorageError) in
+                let bytes = data.dropFirst(offset).prefix(piece).base64EncodedString()
+                return StorageCalls.UploadTaskAppend(task: id, data: bytes, offset: Int64(offset))
+            }
+        ) { session, answer in
             switch answer {
             case .success(let taken) where taken.offset == data.count:
-                session.send(StorageCalls.UploadTaskFinish(task: id)) { _ in }
+                session.send(StorageCalls.UploadTaskFinish(task: id), isOfTask: true) { _ in }
             case .success:
                 append(data, from: offset + 2 * piece, to: id, of: task)
             case .failure(let error):
                 task.fail(error)
-                session.send(StorageCalls.UploadTaskCancel(task: id)) { _ in }
+                session.send(StorageCalls.UploadTaskCancel(task: id), isOfTask: true) { _ in }
             }
         }
     }
@@ -71,6 +75,7 @@ open class StorageDownloadTask: StorageObservableTask, StorageTaskManagement, @u
     /// Nil for a download to a file.
     private var maxSize: Int64?
     private var hasAll = false
+    private var isTooLarge = false
     /// The success, if the service has told it before the last bytes.
     private var success: Report?
 
@@ -87,7 +92,7 @@ open class StorageDownloadTask: StorageObservableTask, StorageTaskManagement, @u
     static func getting(_ reference: StorageReference, maxSize: Int64) -> StorageDownloadTask {
         let task = StorageDownloadTask(reference: reference)
         task.maxSize = maxSize
-        return task.starting { all in
+        return task.starting(isFed: true) { all in
             StorageCalls.ReferenceGetStream(reference: reference.path.wire, observe: all)
         } then: { task, id in
             (task as? StorageDownloadTask)?.read(id)
@@ -98,7 +103,7 @@ open class StorageDownloadTask: StorageObservableTask, StorageTaskManagement, @u
     private func read(_ id: String) {
         let room = min((maxSize ?? 0) - Int64(data.count), 1 << 20 - 1)
         let call = StorageCalls.DownloadTaskRead(task: id, length: max(1, room + 1))
-        reference.storage.session.send(call) { [self] answer in take(answer, of: id) }
+        session.send(call, isOfTask: true) { [self] answer in take(answer, of: id) }
     }
 
     private func take(_ answer: Result<StorageWire.StreamPiece, StorageError>, of id: String) {
@@ -109,7 +114,8 @@ open class StorageDownloadTask: StorageObservableTask, StorageTaskManagement, @u
         let (success, isTooLarge) = lock.withLock { () -> (Report?, Bool) in
             received += Data(base64Encoded: piece.data) ?? Data()
             hasAll = piece.isEnd
-            return (self.success, received.count > maxSize ?? 0)
+            self.isTooLarge = max(Int64(received.count), current.total) > maxSize ?? 0
+            return (self.success, self.isTooLarge)
         }
         if let success {
             super.hear(limited(success))
@@ -132,8 +138,8 @@ open class StorageDownloadTask: StorageObservableTask, StorageTaskManagement, @u
 
     /// The end of a download of too many bytes is that it has too many.
     private func limited(_ report: Report) -> Report {
-        let (count, maxSize) = lock.withLock { (Int64(received.count), self.maxSize ?? 0) }
-        guard report.status.isEnd, max(report.total, count) > maxSize, count > maxSize || report.error == nil else {
+        let (count, maxSize, isTooLarge) = lock.withLock { (Int64(received.count), self.maxSize ?? 0, self.isTooLarge) }
+        guard report.status.isEnd, max(report.total, count) > maxSize, isTooLarge || report.error == nil else {
             return report
         }
         return report.failed(.downloadSizeExceeded(total: max(report.total, count), maxSize: maxSize))
@@ -161,20 +167,20 @@ extension StorageWire.FolderSnapshot: StartedTask {
 
 extension StorageObservableTask {
     /// This task, whose start sends the request. `then` is called with its id.
+    ///
+    /// - Parameter isFed: this process brings or fetches its bytes.
     func starting<Call: StorageCall>(
-        with call: @escaping @Sendable ([StorageWire.Status]) throws(StorageError) -> Call,
+        isFed: Bool = false, with call: @escaping @Sendable ([StorageWire.Status]) throws(StorageError) -> Call,
         then: @escaping @Sendable (StorageObservableTask, String) -> Void = { _, _ in }
     ) -> Self where Call.Answer: StartedTask {
         start = { session, task in
-            do throws(StorageError) {
-                let call = try call([.resume, .progress, .pause, .success, .failure])
-                session.send(call, with: task.reference.storage.settings) { answer in
-                    let id = try? answer.get().task
-                    task.started(answer.map(\.report), id: id ?? "", in: session)
-                    if let id { then(task, id) }
-                }
-            } catch {
-                task.fail(error)
+            session.send(
+                with: task.reference.storage.settings, feeding: isFed ? task : nil,
+                making: { () throws(StorageError) in try call([.resume, .progress, .pause, .success, .failure]) }
+            ) { session, answer in
+                let id = try? answer.get().task
+                task.started(answer.map(\.report), id: id ?? "", in: session)
+                if let id { then(task, id) }
             }
         }
         return self

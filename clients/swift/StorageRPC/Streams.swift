@@ -97,7 +97,7 @@ public final class StorageUploadStream: Sendable {
             let piece = rest.prefix(8 << 20)
             rest = rest.dropFirst(piece.count)
             let call = StorageCalls.UploadTaskAppend(task: id, data: piece.base64EncodedString())
-            offset = try await task.reference.storage.ask(call).offset
+            offset = try await task.session.ask(call, isOfTask: true).offset
         } while !rest.isEmpty
         return offset
     }
@@ -105,7 +105,7 @@ public final class StorageUploadStream: Sendable {
     /// Stores the object, and returns its metadata.
     @discardableResult public func finish() async throws -> StorageMetadata {
         let call = StorageCalls.UploadTaskFinish(task: try await task.taskID())
-        guard let metadata = try await task.reference.storage.ask(call).metadata else {
+        guard let metadata = try await task.session.ask(call, isOfTask: true).metadata else {
             throw StorageError.internalError(message: "The service has told no metadata of the stored object.")
         }
         return StorageMetadata(metadata)
@@ -130,8 +130,8 @@ public struct StorageDownloadStream: AsyncSequence, Sendable {
         /// The next piece. Nil after the last one.
         public mutating func next() async throws -> Data? {
             guard !isOver else { return nil }
-            let piece = try await task.reference.storage.ask(
-                StorageCalls.DownloadTaskRead(task: try await task.taskID()))
+            let call = StorageCalls.DownloadTaskRead(task: try await task.taskID())
+            let piece = try await task.session.ask(call, isOfTask: true)
             isOver = piece.isEnd
             let data = Data(base64Encoded: piece.data) ?? Data()
             return data.isEmpty ? nil : data
@@ -168,12 +168,12 @@ extension StorageReference {
 
     /// The changes of objects at this reference and below it, whoever makes them, from now on. Embedded engine.
     public func changes() async throws -> AsyncThrowingStream<StorageChange, any Error> {
-        let session = storage.session
         let (stream, continuation) = AsyncThrowingStream<StorageChange, any Error>.makeStream(
             bufferingPolicy: .bufferingOldest(ChangeFeed.limit))
         let feed = ChangeFeed(storage: storage, continuation)
         try await withCheckedThrowingContinuation { (begun: CheckedContinuation<Void, any Error>) in
-            session.send(StorageCalls.StorageObserve(reference: path.wire)) { answer in
+            let call = StorageCalls.StorageObserve(reference: path.wire)
+            storage.session.send(making: { () throws(StorageError) in call }) { session, answer in
                 if case .success(let answer) = answer {  // On the reader thread: before the first change.
                     session.follow(feed, handle: answer.handle)
                     continuation.onTermination = { _ in session.unfollow(handle: answer.handle) }

@@ -115,15 +115,32 @@ final class Transport: @unchecked Sendable {
     /// Ends the input: the service answers what it was asked, and ends after its running tasks.
     func endInput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
+    /// In seconds: how long a process may go on without its output.
+    static let patience: TimeInterval = 5
+
+    /// Ends the process, if it is one of this program's and still runs.
+    func kill() {
+        if let process, process.isRunning { _ = systemKill(process.processIdentifier, SIGKILL) }
+    }
+
     /// After the end of the output: waits for the end of the process, and says why there is no service any more.
     func end() -> StorageError {
         shutdown(descriptor, Int32(SHUT_RDWR))
         guard let process else { return .unknown(message: "The service has closed the connection.", serverError: [:]) }
-        process.waitUntilExit()
+        waitForExit(Self.patience)
+        kill()
+        waitForExit(1)
         let text = lastWords.text()
+        let status = process.isRunning ? SIGKILL : process.terminationStatus
         let message =
-            "The service has ended with status \(process.terminationStatus)\(text.isEmpty ? "." : ": \(text)")"
-        return .unknown(message: message, serverError: ["stderr": text, "status": Int(process.terminationStatus)])
+            "The service has ended with status \(status)\(text.isEmpty ? "." : ": \(text)")"
+        return .unknown(message: message, serverError: ["stderr": text, "status": Int(status)])
+    }
+
+    /// For at most so many seconds. Foundation's own wait does not end while a child of the process lives.
+    private func waitForExit(_ seconds: TimeInterval) {
+        let limit = Date() + seconds
+        while let process, process.isRunning, Date() < limit { Thread.sleep(forTimeInterval: 0.005) }
     }
 
     deinit { close(descriptor) }
@@ -141,8 +158,12 @@ private final class LastWords: @unchecked Sendable {
 
     func listen(to file: FileHandle) {
         startThread("storage-rpc stderr") { [self] in
-            while case let words = file.availableData, !words.isEmpty {
-                lock.withLock { kept = (kept + words).suffix(4096) }
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = systemRead(file.fileDescriptor, &buffer, buffer.count)
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { break }
+                lock.withLock { kept = (kept + buffer.prefix(count)).suffix(4096) }
             }
             ended.signal()
         }
@@ -163,6 +184,12 @@ func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
     thread.stackSize = 1 << 20
     thread.start()
 }
+
+private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
+    read(descriptor, buffer, count)
+}
+
+private func systemKill(_ process: pid_t, _ signal: Int32) -> Int32 { kill(process, signal) }
 
 private func systemConnect(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
     connect(descriptor, address, length)
