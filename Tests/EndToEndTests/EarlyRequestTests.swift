@@ -3,6 +3,7 @@ import Glibc
 import HTTPClient
 import HTTPText
 import JSONText
+import Synchronization
 import TestSupport
 import Testing
 
@@ -10,24 +11,26 @@ import Testing
 @Suite(.watchdog) struct EarlyRequestTests {
     private let place = Place()
 
-    /// A port of the loopback that nobody uses.
+    private static let next = Atomic<UInt32>(UInt32(getpid()) &* 131)
+
+    /// A port of the loopback that nobody uses, and that the system gives nobody: those that it chooses are above.
     private func freePort() throws -> UInt16 {
-        let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(raw) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let failure = withUnsafeMutablePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(raw, $0, length) != 0 ? -1 : getsockname(raw, $0, &length)
-            }
+        for _ in 0..<1000 {
+            let number = Self.next.wrappingAdd(1, ordering: .relaxed).newValue
+            let port = UInt16(20_000 + number % 10_000)
+            if isFree(port) { return port }
         }
-        try #require(failure == 0)
-        return UInt16(bigEndian: address.sin_port)
+        throw NoFreePort()
     }
 
-    private func accepts(_ port: UInt16) -> Bool {
+    private struct NoFreePort: Error {}
+
+    private func isFree(_ port: UInt16) -> Bool { perform(port) { bind($0, $1, $2) } }
+    private func accepts(_ port: UInt16) -> Bool { perform(port) { connect($0, $1, $2) } }
+
+    private func perform(
+        _ port: UInt16, _ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32
+    ) -> Bool {
         let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(raw) }
         var address = sockaddr_in()
@@ -35,7 +38,7 @@ import Testing
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         return withUnsafeBytes(of: &address) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { connect(raw, $0.baseAddress, socklen_t(bytes.count)) }
+            bytes.withMemoryRebound(to: sockaddr.self) { call(raw, $0.baseAddress, socklen_t(bytes.count)) }
         } == 0
     }
 
