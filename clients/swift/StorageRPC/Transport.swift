@@ -130,6 +130,8 @@ final class Transport: @unchecked Sendable {
         waitForExit(Self.patience)
         kill()
         waitForExit(1)
+        // Frees what Foundation keeps for it.
+        if !process.isRunning { process.waitUntilExit() }
         let text = lastWords.text()
         let status = process.isRunning ? SIGKILL : process.terminationStatus
         let message =
@@ -165,6 +167,7 @@ private final class LastWords: @unchecked Sendable {
                 guard count > 0 else { break }
                 lock.withLock { kept = (kept + buffer.prefix(count)).suffix(4096) }
             }
+            try? file.close()
             ended.signal()
         }
     }
