@@ -216,11 +216,13 @@ check("an upload that is paused takes its bytes when it is resumed", async (room
   const storage = await room.spawn();
   const stream = storage.reference("x").putStream();
   assert.equal(await stream.task.pause(), true);
+  const ended = once(stream, "finish");
   stream.end("later");
   await storage.request("service/ping");
   assert.equal((await stream.task.snapshot()).state, "paused");
   assert.equal(await stream.task.resume(), true);
   assert.equal((await stream.task.wait()).size, 5);
+  await ended; // Its request is answered after the wait.
 });
 
 check("an upload goes on in another session", async (room) => {
