@@ -64,6 +64,7 @@ import Testing
             [
                 "key": "x", "x-amz-algorithm": "AWS4-HMAC-SHA256", "x-amz-credential": "c", "x-amz-date": "d",
                 "x-amz-signature": "s", "x-amz-meta-k": "v",
+                "policy": policy(#"{"x-amz-meta-k":"v"},["eq","$x-amz-algorithm","AWS4-HMAC-SHA256"]"#),
             ])
         #expect(answer.status == 204, "\(answer.text)")
         #expect(try await gateway.get("\(gateway.gcs)/x")["metadata"] == ["k": "v"])

@@ -62,7 +62,9 @@ import Storage
         }
         let status = try fields.successStatus
         let policy = try fields["policy"].map { text throws(GatewayError) in try FormPolicy(text) }
-        try policy?.check(at: service.engine.clock.now()) { $0 == "bucket" ? bucket : fields[$0] }
+        try policy?.check(at: service.engine.clock.now()) { name in
+            name == "bucket" ? bucket : fields[HTTPServerRequest.googleName(of: name)]
+        }
         try headers.checkPart()
         let object = try Reference(bucket: bucket, object: key.replacing("${filename}", with: file))
         var change = try MetadataChange(fields: fields.all)
@@ -139,7 +141,7 @@ private struct FormFields {
 @Loop private final class FormFile: ByteSource {
     private let reader: MultipartReader
     var policy: FormPolicy?
-    private var count: Int64 = 0
+    private var received: Int64 = 0
 
     init(_ reader: MultipartReader) { self.reader = reader }
 
@@ -151,8 +153,8 @@ private struct FormFields {
         } catch {
             throw error.gatewayError
         }
-        self.count += Int64(bytes.count)
-        try policy?.check(count: self.count, isWhole: bytes.isEmpty)
+        received += Int64(bytes.count)
+        try policy?.check(count: received, isWhole: bytes.isEmpty)
         guard let next else { return bytes }
         throw try GatewayError.badRequest(
             "The field \(ObjectForm.names(of: next).field) follows the file, which must be the last.")
