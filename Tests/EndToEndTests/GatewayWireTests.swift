@@ -201,6 +201,10 @@ import Testing
         #expect(answer["size"] == "0" && answer["contentType"] == "a/b" && answer["metadata"] == ["k": "v"])
         #expect(try await gateway.send("POST", "/storage/v1/b/\(gateway.bucket)/o?name=y", "hello").status == 400)
         let other = "/storage/v1/b/\(gateway.bucket)/o"
+        let coded = try await gateway.send("POST", "\(other)?contentEncoding=br", #"{"name":"z"}"#)
+        #expect(coded["contentEncoding"] == "br")
+        let hash: HTTPHeaders = ["x-goog-hash": "crc32c=AAAAAQ=="]
+        #expect(try await gateway.send("POST", other, #"{"name":"h"}"#, hash).status == 400)
         for name in ["watch", "bulkRestore"] {
             #expect(try await gateway.send("POST", "\(other)/\(name)", "{}").status == 501)
         }

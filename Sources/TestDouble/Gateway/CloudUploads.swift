@@ -53,7 +53,7 @@ import Transfers
     /// An object without bytes, whose resource is the body.
     private func insert() async throws -> HTTPServerResponse {
         let json = try JSON.object(await request.wholeBody())
-        return try await store(NoBytes(), json, MetadataChange(resource: json), .init())
+        return try await store(NoBytes(), json, change(json), .init(request.http.headers))
     }
 
     /// Throws where the request names two, or the protocol of `X-Goog-Upload-Command`.
@@ -81,6 +81,15 @@ import Transfers
         return try Reference(bucket: bucket, object: name)
     }
 
+    /// The metadata of the resource, and what a param says of it.
+    private func change(_ json: JSON) throws -> MetadataChange {
+        var change = try MetadataChange(resource: json)
+        if let encoding = request["contentEncoding"], json["contentEncoding"] == nil {
+            change.content[.contentEncoding] = encoding
+        }
+        return change
+    }
+
     private func store(
         _ source: any ByteSource, _ json: JSON, _ change: MetadataChange, _ expected: IncomingBytes.Expected
     ) async throws -> HTTPServerResponse {
@@ -100,12 +109,9 @@ import Transfers
     private func start() async throws -> HTTPServerResponse {
         let json = try JSON.object(await request.wholeBody())
         let object = try reference(json)
-        var change = try MetadataChange(resource: json)
+        var change = try change(json)
         if let type = request.header("x-upload-content-type"), json["contentType"] == nil {
             change.content[.contentType] = type
-        }
-        if let encoding = request["contentEncoding"], json["contentEncoding"] == nil {
-            change.content[.contentEncoding] = encoding
         }
         change.makeNoDownloadToken()
         let place = "/upload/storage/v1/b/\(bucket.escaped)/o?uploadType=resumable&name=\(object.object.escaped)"
