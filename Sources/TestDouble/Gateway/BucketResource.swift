@@ -82,8 +82,16 @@ extension StoredBucket {
         properties = kept.text
     }
 
+    /// One that a client makes. Throws 400 or 501 for a name or a member that it cannot have.
+    init(new name: String, _ json: JSON) throws {
+        try ResourceMembers.bucket.check(json)
+        try Self.check(name: name)
+        self.init(name)
+        try take(json, replacesAll: true, isNew: true)
+    }
+
     /// Throws 400 for a name that Google makes no bucket of.
-    static func check(name: String) throws(GatewayError) {
+    private static func check(name: String) throws(GatewayError) {
         let isSound = name.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true

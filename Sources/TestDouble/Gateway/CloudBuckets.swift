@@ -76,14 +76,10 @@ import Transfers
 
     private func make() async throws -> HTTPServerResponse {
         let json = try JSON.object(await request.wholeBody())
-        try ResourceMembers.bucket.check(json)
         guard let name = try json.text("name"), !name.isEmpty else {
             throw GatewayError.badRequest("Required: the name of the bucket.")
         }
-        try StoredBucket.check(name: name)
-        var bucket = StoredBucket(name)
-        try bucket.take(json, replacesAll: true, isNew: true)
-        guard let made = try await service.engine.make(bucket) else {
+        guard let made = try await service.engine.make(StoredBucket(new: name, json)) else {
             throw GatewayError(409, "The bucket \(name) is there already.")
         }
         return .json(made.cloud(request.base))

@@ -66,10 +66,11 @@ import Transfers
     }
 
     private func answerAboutBucket() async throws -> HTTPServerResponse {
-        if ObjectBuckets.has(request) {
-            return try await ObjectBuckets(service: service, request: request, bucket: bucket).answer()
-        }
+        let buckets = ObjectBuckets(service: service, request: request, bucket: bucket)
         switch request.http.method {
+        case .put: return try await buckets.make()
+        case .delete: return try await buckets.remove()
+        case .get where request.has("location"): return try await buckets.location()
         case .get, .head: return try await ObjectLists(service: service, request: request, bucket: bucket).answer()
         case .post where request.has("delete"):
             return try await ObjectDeletions(service: service, request: request, bucket: bucket).answer()
@@ -78,7 +79,7 @@ import Transfers
             try request.refuseValidators()
             try request.allow(headers: [])
             return try await ObjectForm(service: service, request: request, bucket: bucket).answer()
-        case .put, .delete, .patch, .options:
+        case .patch, .options:
             try request.allow(QueryParams.signature)
             throw GatewayError(405, "Method Not Allowed")
         }

@@ -5,40 +5,19 @@ import JSONText
 import Platform
 import Storage
 
-/// A bucket in Google Cloud Storage's XML API, at `/BUCKET`: it is made, deleted, and asked where it is.
+/// A bucket in Google Cloud Storage's XML API, at `/BUCKET`.
 @Loop struct ObjectBuckets {
     let service: GatewayService
     let request: GatewayRequest
     let bucket: String
 
-    static func has(_ request: GatewayRequest) -> Bool {
-        switch request.http.method {
-        case .put, .delete: true
-        case .get: request.has("location")
-        default: false
-        }
+    func location() async throws -> HTTPServerResponse {
+        try allow(["location"])
+        return .xml(XMLElement("LocationConstraint", try await service.engine.bucket(bucket).location).document())
     }
 
-    func answer() async throws -> HTTPServerResponse {
-        try request.refuseValidators()
-        try request.allow(headers: BodyChecksums.amazonHeaders)
-        try request.allow(QueryParams.signature.union(request.isRead ? ["location"] : []))
-        switch request.http.method {
-        case .get:
-            // Its text has the element of Amazon S3 as its root.
-            let stored = try await service.engine.bucket(bucket)
-            return .xml(XMLElement("LocationConstraint", stored.location).document())
-        case .put: return try await make()
-        case .delete:
-            guard try await service.engine.removeBucket(bucket, if: Preconditions()) else {
-                throw GatewayError(409, code: "BucketNotEmpty", "The bucket you tried to delete is not empty.")
-            }
-            return HTTPServerResponse(204)
-        default: throw GatewayError(405, "Method Not Allowed")
-        }
-    }
-
-    private func make() async throws -> HTTPServerResponse {
+    func make() async throws -> HTTPServerResponse {
+        try allow([])
         var wanted: [JSON.Member] = []
         let body = try await request.body.readAll(atMost: 64 << 10)
         if !body.isEmpty {
@@ -49,13 +28,23 @@ import Storage
                 wanted.append(.init(key: name, value: .string(value)))
             }
         }
-        try ResourceMembers.bucket.check(.object(wanted))
-        try StoredBucket.check(name: bucket)
-        var made = StoredBucket(bucket)
-        try made.take(.object(wanted), replacesAll: true, isNew: true)
-        guard try await service.engine.make(made) != nil else {
+        guard try await service.engine.make(StoredBucket(new: bucket, .object(wanted))) != nil else {
             throw GatewayError(409, code: "BucketAlreadyOwnedByYou", "The bucket \(bucket) is there already.")
         }
         return HTTPServerResponse(200, headers: ["Location": "/\(bucket)"])
+    }
+
+    func remove() async throws -> HTTPServerResponse {
+        try allow([])
+        guard try await service.engine.removeBucket(bucket, if: Preconditions()) else {
+            throw GatewayError(409, code: "BucketNotEmpty", "The bucket you tried to delete is not empty.")
+        }
+        return HTTPServerResponse(204)
+    }
+
+    private func allow(_ params: Set<String>) throws(GatewayError) {
+        try request.refuseValidators()
+        try request.allow(headers: BodyChecksums.amazonHeaders)
+        try request.allow(QueryParams.signature.union(params))
     }
 }
