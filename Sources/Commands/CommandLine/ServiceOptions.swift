@@ -22,9 +22,9 @@ package struct ServiceOptions {
     package var harness = false
     /// The root, where it goes with the process.
     package var temporaryRoot: String?
-    /// Nil for that of what it is for.
+    /// The value of `--durability`; nil without the flag.
     package var namedDurability: Durability?
-    /// Tests have no use for what a loss of power leaves.
+    /// Without the flag, services for tests sync nothing.
     package var durability: Durability { namedDurability ?? (harness || announcement != nil ? .none : .full) }
     /// Where download URLs are served, as `ADDRESS:PORT`.
     package var http: String?

@@ -128,31 +128,43 @@ final class Session: @unchecked Sendable {
 
     /// Sends a request that the writer makes: its bytes may be many. `then` gets the session that has sent it, too.
     ///
-    /// - Parameter task: until it has ended or is paused, the input of the service stays open for it.
+    /// - Parameters:
+    ///   - task: until it has ended or is paused, the input of the service stays open for it.
+    ///   - isForwarded: another session has ended or is closing, and passes the request on. It is not passed on again.
     @discardableResult func send<Call: StorageCall>(
         as method: String = Call.method, with wanted: SessionSettings? = nil, isOfTask: Bool = false,
-        feeding task: StorageObservableTask? = nil, isElsewhere: Bool = false,
+        feeding task: StorageObservableTask? = nil, isForwarded: Bool = false,
         making call: @escaping @Sendable () throws(StorageError) -> Call,
         then: @escaping @Sendable (Session, Result<Call.Answer, StorageError>) -> Void
     ) -> Sent? {
-        let (sent, error): (Sent?, StorageError?) = lock.withLock {
-            if !isOfTask && !isElsewhere && (isClosing || ending != nil) { return (nil, nil) }
-            if let error = ending ?? (hasLeft ? Self.closed : nil) { return (nil, error) }
+        let outcome = lock.withLock { () -> SendOutcome in
+            if !isOfTask && !isForwarded && (isClosing || ending != nil) { return .forward }
+            if let error = ending ?? (hasLeft ? Self.closed : nil) { return .failed(error) }
             if let wanted = wanted?.after(settings), wanted != settings {
                 settings = wanted
                 let change = wanted.call
                 enqueue(making: { () throws(StorageError) in change }) { _, _ in }
             }
             if let task { fed[ObjectIdentifier(task)] = task }
-            return (Sent(session: self, id: enqueue(as: method, making: call, then: then)), nil)
+            return .sent(Sent(session: self, id: enqueue(as: method, making: call, then: then)))
         }
-        if let error { then(self, .failure(error)) }
-        guard sent == nil, error == nil else {
-            if sent != nil, let task { task.whenEnded { [weak self, weak task] _ in self?.feedNoMore(task) } }
+        switch outcome {
+        case .sent(let sent):
+            task?.whenEnded { [weak self, weak task] _ in self?.feedNoMore(task) }
             return sent
+        case .failed(let error):
+            then(self, .failure(error))
+            return nil
+        case .forward:
+            return Session.shared(service).send(
+                as: method, with: wanted, feeding: task, isForwarded: true, making: call, then: then)
         }
-        return Session.shared(service).send(
-            as: method, with: wanted, feeding: task, isElsewhere: true, making: call, then: then)
+    }
+
+    private enum SendOutcome {
+        case sent(Sent)
+        case failed(StorageError)
+        case forward
     }
 
     private func feedNoMore(_ task: StorageObservableTask?) {
