@@ -228,6 +228,8 @@ package func repeated(_ text: String, _ count: Int) -> String {
 
 /// Pseudorandom bytes, different for each seed.
 package func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    // Filled with nothing, the array is the one that all empty arrays share.
+    guard count > 0 else { return [] }
     var random = SeededGenerator(state: seed)
     // A block of 65,537 bytes, again and again: its length is prime, so no two chunks of a file begin alike.
     let block = (0..<8193).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }.prefix(min(count, 65_537))

@@ -79,6 +79,7 @@ package final class UnpackedBody: Sendable {
     /// The packed bytes from an offset on; none at the end, nil where they cannot be read.
     private func next(from offset: Int64) -> [UInt8]? {
         let count = Int(min(Int64(Self.piece), size - offset))
+        guard count > 0 else { return [] }
         switch packed {
         case .bytes(let bytes): return Array(bytes[Int(offset)..<Int(offset) + count])
         case .file(let file):

@@ -20,6 +20,7 @@ extension [UInt8] {
     /// Without a copy: pieces of streams are decoded at the speed of the whole service.
     private static func decoded(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
+        guard !text.isEmpty else { return [] }
         let padding = text.reversed().prefix(2).prefix { $0 == UInt8(ascii: "=") }.count
         let count = text.count / 4 * 3 - padding
         var isSound = true
@@ -35,7 +36,7 @@ extension [UInt8] {
         _ text: UnsafeBufferPointer<UInt8>, _ padding: Int, _ values: UnsafeBufferPointer<UInt32>,
         into bytes: UnsafeMutableBufferPointer<UInt8>
     ) -> Bool {
-        guard let source = text.baseAddress, let target = bytes.baseAddress else { return true }
+        guard let source = text.baseAddress, let target = bytes.baseAddress else { return false }
         var all: UInt32 = 0
         var place = 0
         for start in stride(from: 0, to: text.count, by: 4) {
