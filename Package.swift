@@ -89,12 +89,14 @@ let package = Package(
             ]),
         .target(
             name: "TaskStore",
-            dependencies: ["Roots", "LocalFiles", "Storage", "Database", "JSONText", "Secrets", "Platform"]),
+            dependencies: [
+                "Roots", "LocalFiles", "Storage", "Database", "JSONText", "HTTPText", "Secrets", "Platform",
+            ]),
         .target(name: "Roots", dependencies: ["Storage", "Database", "Metrics", "Platform"]),
         .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "Platform"]),
 
         .target(name: "Transfers", dependencies: ["Storage", "Metrics", "Checksums", "Platform"]),
-        .target(name: "Storage", dependencies: ["Secrets", "HTTPText", "Platform", "Resources"]),
+        .target(name: "Storage", dependencies: ["JSONText", "Secrets", "HTTPText", "Platform", "Resources"]),
 
         .target(name: "JSONRPC", dependencies: ["JSONText", "Metrics", "Secrets", "Platform"]),
         .target(name: "JSONText"),

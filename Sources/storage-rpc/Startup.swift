@@ -1,6 +1,5 @@
 import CommandLine
 import Credentials
-import FoundationEssentials
 import HTTPServer
 import Methods
 import Platform
@@ -142,9 +141,9 @@ extension ServiceOptions {
         }
         options.root = options.temporaryRoot
         WorkerThreads("clean").submit {
-            for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
+            for name in (try? OpenFile.entries(of: parent))?.map(\.name) ?? []
             where name.hasPrefix(prefix) && StorageRoot.isAbandoned("\(parent)/\(name)") {
-                try? FileManager.default.removeItem(atPath: "\(parent)/\(name)")
+                FileSystem.remove("\(parent)/\(name)")
             }
         }
         return options
@@ -153,9 +152,8 @@ extension ServiceOptions {
     /// Threads of the engine may still create files in it: tries again until nothing is there.
     fileprivate func removeTemporaryRoot() {
         guard let temporaryRoot else { return }
-        for _ in 0..<1000 where FileManager.default.fileExists(atPath: temporaryRoot) {
-            try? FileManager.default.removeItem(atPath: temporaryRoot)
-        }
+        var attempts = 1000
+        while !FileSystem.remove(temporaryRoot), attempts > 0 { attempts -= 1 }
     }
 }
 

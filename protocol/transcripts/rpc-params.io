@@ -68,11 +68,19 @@
 >> {"jsonrpc": "2.0", "id": 22, "method": "reference/child", "params": {"reference": "gs://b/a", "path": null}}
 << {"jsonrpc": "2.0", "id": 22, "error": {"code": -32602, "message": "Param \"path\" must be a string, not null.", "data": {"param": "path"}}}
 
-# So is a URL of a file that says more than a path.
+# So is a URL of a file that says more than a path, names another machine, or is not encoded UTF-8.
 >> {"jsonrpc": "2.0", "id": 24, "method": "reference/putFile", "params": {"reference": "gs://b/a", "file": "file:///rivers.jpg?a"}}
 << {"jsonrpc": "2.0", "id": 24, "error": {"code": -13050, "message": "\"file:///rivers.jpg?a\" is neither an absolute path nor a file:// URL of this machine.", "data": {"name": "invalidArgument", "param": "file", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 25, "method": "reference/putFile", "params": {"reference": "gs://b/a", "file": "file:///a%2Fb"}}
 << {"jsonrpc": "2.0", "id": 25, "error": {"code": -13050, "message": "\"file:///a%2Fb\" is neither an absolute path nor a file:// URL of this machine.", "data": {"name": "invalidArgument", "param": "file", "retryable": false}}}
+>> {"jsonrpc": "2.0", "id": 26, "method": "reference/putFile", "params": {"reference": "gs://b/a", "file": "file://other/a"}}
+<< {"jsonrpc": "2.0", "id": 26, "error": {"code": -13050, "message": "\"file://other/a\" is neither an absolute path nor a file:// URL of this machine.", "data": {"name": "invalidArgument", "param": "file", "retryable": false}}}
+>> {"jsonrpc": "2.0", "id": 27, "method": "reference/putFile", "params": {"reference": "gs://b/a", "file": "file:///%FF"}}
+<< {"jsonrpc": "2.0", "id": 27, "error": {"code": -13050, "message": "\"file:///%FF\" is neither an absolute path nor a file:// URL of this machine.", "data": {"name": "invalidArgument", "param": "file", "retryable": false}}}
+>> {"jsonrpc": "2.0", "id": 28, "method": "reference/putFile", "params": {"reference": "gs://b/a", "file": "file:///a%0"}}
+<< {"jsonrpc": "2.0", "id": 28, "error": {"code": -13050, "message": "\"file:///a%0\" is neither an absolute path nor a file:// URL of this machine.", "data": {"name": "invalidArgument", "param": "file", "retryable": false}}}
+>> {"jsonrpc": "2.0", "id": 29, "method": "reference/putFile", "params": {"reference": "gs://b/a", "file": "file:rivers.jpg"}}
+<< {"jsonrpc": "2.0", "id": 29, "error": {"code": -13050, "message": "\"file:rivers.jpg\" is neither an absolute path nor a file:// URL of this machine.", "data": {"name": "invalidArgument", "param": "file", "retryable": false}}}
 
 # A path that is none, or relative, is the value of a good param that is no good.
 >> {"jsonrpc": "2.0", "id": 23, "method": "reference/putFile", "params": {"reference": "gs://b/a", "file": "rivers.jpg"}}

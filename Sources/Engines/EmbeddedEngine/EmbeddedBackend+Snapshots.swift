@@ -1,6 +1,5 @@
 import Checksums
 import Database
-import FoundationEssentials
 import LocalFiles
 import Platform
 import Roots

@@ -1,7 +1,6 @@
 import Checksums
 import Database
 import Platform
-import FoundationEssentials
 import LocalFiles
 import Roots
 import Storage

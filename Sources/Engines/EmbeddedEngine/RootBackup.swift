@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Platform
 import Roots
 import Storage
@@ -17,7 +16,7 @@ package enum RootBackup {
         var directory = place
         while directory.utf8.count > 1, directory.utf8.last == UInt8(ascii: "/") { directory.removeLast() }
         do {
-            guard FileManager.default.fileExists(atPath: "\(root)/\(StorageRoot.databaseName)") else {
+            guard FileSystem.exists("\(root)/\(StorageRoot.databaseName)") else {
                 throw StorageError(.unknown, "\(root) is no root: it has no \(StorageRoot.databaseName).")
             }
             guard !directory.isEmpty else { throw StorageError(.unknown, "A backup needs a directory with a name.") }
@@ -67,9 +66,7 @@ package enum RootBackup {
 
     private static func makeParent(of directory: String) throws -> String {
         let parent = directory.parentPath
-        guard parent != ".", parent != "/" else { return parent }
-        try FileManager.default.createDirectory(
-            atPath: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        if parent != ".", parent != "/" { try FileSystem.makeDirectories(parent) }
         return parent
     }
 }

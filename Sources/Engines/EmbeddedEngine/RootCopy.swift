@@ -1,5 +1,4 @@
 import Database
-import FoundationEssentials
 import Platform
 import Roots
 import Storage
@@ -8,7 +7,6 @@ import Storage
 /// root of a space that is reset to a snapshot.
 struct RootCopy {
     private let (root, copy): (String, String)
-    private let manager = FileManager.default
     private var database: String { "\(copy)/\(StorageRoot.databaseName)" }
 
     /// While so many copies of the database in turn name files that are deleted before they get a second name, the root
@@ -26,10 +24,9 @@ struct RootCopy {
     @discardableResult
     func make(isInUse: Bool = true) throws -> (objects: Int64, bytes: Int64) {
         for name in ["objects", "spool"] {
-            try manager.createDirectory(
-                atPath: "\(copy)/\(name)", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            for file in (try? manager.contentsOfDirectory(atPath: "\(root)/\(name)")) ?? [] {
-                try link("\(name)/\(file)")
+            try FileSystem.makeDirectories("\(copy)/\(name)")
+            for file in (try? OpenFile.entries(of: "\(root)/\(name)")) ?? [] {
+                try link("\(name)/\(file.name)")
             }
         }
         let source = "\(root)/\(StorageRoot.databaseName)"
@@ -38,10 +35,10 @@ struct RootCopy {
                 try Database(path: source, applicationID: StorageRoot.applicationID)
                     .rows("VACUUM INTO :copy", ["copy": .text(database)]) { _ in }
             } else {
-                try manager.copyItem(atPath: source, toPath: database)
+                try FileSystem.copy(source, to: database)
             }
             if let totals = try complete() { return totals }
-            try manager.removeItem(atPath: database)
+            FileSystem.remove(database)
         }
         throw StorageError(.unknown, "\(root) changes too fast for a copy.")
     }
@@ -61,15 +58,13 @@ struct RootCopy {
                 isComplete = try link("objects/\(id)") && isComplete
             } else {
                 // It changes when the upload continues.
-                try? manager.removeItem(atPath: "\(copy)/objects/\(id)")
-                try? manager.copyItem(atPath: "\(root)/objects/\(id)", toPath: "\(copy)/objects/\(id)")
+                FileSystem.remove("\(copy)/objects/\(id)")
+                try? FileSystem.copy("\(root)/objects/\(id)", to: "\(copy)/objects/\(id)")
             }
         }
         guard isComplete else { return nil }
-        for name in try manager.contentsOfDirectory(atPath: "\(copy)/objects") {
-            if Int64(name).map({ !isNamed.contains($0) }) ?? true {
-                try manager.removeItem(atPath: "\(copy)/objects/\(name)")
-            }
+        for name in try OpenFile.entries(of: "\(copy)/objects").map(\.name) {
+            if Int64(name).map({ !isNamed.contains($0) }) ?? true { FileSystem.remove("\(copy)/objects/\(name)") }
         }
         var totals: (objects: Int64, bytes: Int64) = (0, 0)
         try copied.rows("SELECT count(*) AS objects, coalesce(sum(size), 0) AS bytes FROM objects") { row in
@@ -82,12 +77,12 @@ struct RootCopy {
     @discardableResult
     private func link(_ name: String) throws -> Bool {
         let (from, to) = ("\(root)/\(name)", "\(copy)/\(name)")
-        guard !manager.fileExists(atPath: to) else { return true }
+        guard !FileSystem.exists(to) else { return true }
         do throws(SystemError) { try OpenFile.link(from, to: to) } catch {
             guard error != .notFound else { return false }
-            do { try manager.copyItem(atPath: from, toPath: to) } catch {
-                guard !manager.fileExists(atPath: from) else { throw error }
-                try? manager.removeItem(atPath: to)
+            do throws(SystemError) { try FileSystem.copy(from, to: to) } catch {
+                guard !FileSystem.exists(from) else { throw error }
+                FileSystem.remove(to)
                 return false
             }
         }

@@ -1,6 +1,5 @@
 import Checksums
 import Platform
-import FoundationEssentials
 import HTTPClient
 import LocalFiles
 import Storage

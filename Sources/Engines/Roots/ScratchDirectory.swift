@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Platform
 
 /// A new directory with an unpredictable name, which only its user may use.
@@ -29,7 +28,7 @@ package final class ScratchDirectory: Sendable {
     private static let attempts = 4
 
     /// Removes it with all that is in it.
-    package func remove() { try? FileManager.default.removeItem(atPath: path) }
+    package func remove() { FileSystem.remove(path) }
 
     /// The same while others still create files in it: tries again until nothing is there.
     package func removeWhileInUse() {
@@ -46,9 +45,9 @@ package final class ScratchDirectory: Sendable {
     }
 
     private static func removeAbandoned(in parent: String, named prefix: String) {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(prefix) {
+        for name in (try? OpenFile.entries(of: parent))?.map(\.name) ?? [] where name.hasPrefix(prefix) {
             guard let lock = lock("\(parent)/\(name)") else { continue }
-            try? FileManager.default.removeItem(atPath: "\(parent)/\(name)")
+            FileSystem.remove("\(parent)/\(name)")
             withExtendedLifetime(lock) {}
         }
     }

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import HTTPText
 import Storage
 
 /// The end of a task as stored in a slot: the task's id, then JSON, each with a line end.
@@ -15,7 +15,8 @@ struct RecordedEnd: Codable, Equatable {
     private struct Stored: Codable, Equatable {
         var generation, metageneration, size: Int64
         var timeCreated, updated: Timestamp
-        var md5: Data?
+        /// In base64.
+        var md5: String?
         var crc32c: UInt32?
     }
 
@@ -27,7 +28,7 @@ struct RecordedEnd: Codable, Equatable {
         let metadata = ObjectMetadata(
             reference: record.reference, generation: stored.generation, metageneration: stored.metageneration,
             size: stored.size, timeCreated: stored.timeCreated, updated: stored.updated,
-            md5: stored.md5.map(Array.init), crc32c: stored.crc32c, settable: record.metadata)
+            md5: stored.md5.flatMap { [UInt8](base64: $0) }, crc32c: stored.crc32c, settable: record.metadata)
         return record.ended(.succeeded(metadata), at: time)
     }
 
@@ -60,7 +61,7 @@ struct RecordedEnd: Codable, Equatable {
         case .succeeded(let object):
             stored = Stored(
                 generation: object.generation, metageneration: object.metageneration, size: object.size,
-                timeCreated: object.timeCreated, updated: object.updated, md5: object.md5.map { Data($0) },
+                timeCreated: object.timeCreated, updated: object.updated, md5: object.md5?.base64,
                 crc32c: object.crc32c)
         }
     }
@@ -78,7 +79,7 @@ extension RecordedEnd {
     static func parse(_ slot: some Collection<UInt8>) -> (task: String, RecordedEnd)? {
         let lines = slot.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
         guard lines.count > 1, let task = String(validating: lines[0], as: UTF8.self), !task.isEmpty else { return nil }
-        let end = try? JSONDecoder().decode(RecordedEnd.self, from: Data(lines[1]))
+        let end = try? RecordedEnd(json: Array(lines[1]))
         return (task, end ?? unreadable)
     }
 

@@ -1,6 +1,5 @@
 import Database
 import Platform
-import FoundationEssentials
 import JSONText
 import Secrets
 import Storage

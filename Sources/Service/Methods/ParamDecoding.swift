@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPText
 import JSONRPC
 import JSONText
@@ -115,10 +114,14 @@ extension Params {
         guard !text.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),
             escapes.allSatisfy({ Self.isEscape($0.prefix(2)) })
         else { return nil }
-        guard let url = URL(string: text), url.isFileURL, ["", "localhost"].contains(url.host() ?? "") else {
-            return nil
+        var path = text.utf8.dropFirst("file:".utf8.count)
+        if path.starts(with: "//".utf8) {
+            path = path.dropFirst(2)
+            let host = path.prefix { $0 != UInt8(ascii: "/") }
+            guard ["", "localhost"].contains(String(host)?.lowercased()) else { return nil }
+            path = path.dropFirst(host.count)
         }
-        return url.path(percentEncoded: false)
+        return percentDecoded(Substring(path))
     }
 
     private static func isEscape(_ digits: Substring.UTF8View.SubSequence) -> Bool {

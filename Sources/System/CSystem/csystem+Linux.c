@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -150,6 +151,18 @@ int csystem_drop_written(int fd, int64_t offset, int64_t length) {
 int csystem_allocate(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
 
 int csystem_sync(int fd) { return fdatasync(fd); }
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
+    (void)status, (void)kind, (void)place;
+    remove(path); // Others may be removable.
+    return 0;
+}
+
+int csystem_remove_tree(const char *path) {
+    struct stat status;
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    return lstat(path, &status) == 0 ? -1 : 0;
+}
 
 int csystem_sync_file_system(int fd) { return syncfs(fd); }
 

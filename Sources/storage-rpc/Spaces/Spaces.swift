@@ -1,5 +1,4 @@
 import CommandLine
-import FoundationEssentials
 import Methods
 import Platform
 import Roots
@@ -66,10 +65,10 @@ import Storage
     }
 
     /// Removes what an earlier process has left. Blocks.
-    nonisolated static func clean(_ root: String) { try? FileManager.default.removeItem(atPath: directory(root)) }
+    nonisolated static func clean(_ root: String) { FileSystem.remove(directory(root)) }
 
     func remove(_ directory: String) {
-        threads.submit { try? FileManager.default.removeItem(atPath: directory) }
+        threads.submit { FileSystem.remove(directory) }
     }
 
     func blocking<Value: Sendable>(

@@ -1,6 +1,5 @@
 import CommandLine
 import EmbeddedEngine
-import FoundationEssentials
 import Harness
 import LocalFiles
 import Methods
@@ -180,7 +179,7 @@ extension TestSpace: HarnessSpace {
                     try StorageRoot.makeDirectory(new)
                     do { if let saved { try EmbeddedBackend.restore(saved, into: new) } } catch {
                         failure = .described(error)
-                        try FileManager.default.removeItem(atPath: new)
+                        FileSystem.remove(new)
                         try StorageRoot.makeDirectory(new)
                     }
                     try StorageRoot.replace(root.path, by: new, former: former)

@@ -334,7 +334,7 @@ import Testing
     @Test(arguments: [
         "stage = 'x'", "stage = 'ended'", "stage = 'ended', ended = 1, outcome = 'failed'", "request = '{}'",
         "number = -1", "id = 'other'", "began = 'x'",
-        "stage = 'ended', ended = 1, outcome = 'lost'", "request = replace(request, '\\/local', 'local')",
+        "stage = 'ended', ended = 1, outcome = 'lost'", "request = replace(request, '/local', 'local')",
         "request = replace(request, '0.5', '-1')",
     ])
     func `An unreadable plan is an error that names its file, and stays`(damage: String) async throws {

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import JSONText
 
 /// The persistent state of a task: how to continue it, or how it ended.
 public struct TaskRecord: Equatable, Sendable {
@@ -180,15 +180,17 @@ public protocol TaskRecordStore: Sendable {
 
 extension Encodable {
     /// As JSON.
-    package var text: String {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
-        }
-    }
+    package var text: String { get throws { try JSON(encoding: self).text } }
 }
 
 extension Decodable {
-    package init(text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
+    /// Throws `DecodingError` for a text that is no such value in JSON.
+    package init(text: String) throws { try self.init(json: Array(text.utf8)) }
+
+    package init(json: [UInt8]) throws {
+        guard let json = JSON(wire: json) else {
+            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "This is no JSON."))
+        }
+        self = try json.decoded()
+    }
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Harness
 import JSONRPC
 import JSONText
@@ -119,26 +118,28 @@ private struct DirectorySeed {
 
     /// In the order of their names.
     private func objects() throws -> [Seed.Object] {
-        let manager = FileManager.default
-        var objects: [Seed.Object] = []
         guard (try? FileStatus(ofPath: path, followingLinks: true).kind) == .directory else {
             throw StorageError.invalidArgument("directory", "\(path) is no directory.")
         }
-        let names: [String]
-        do {
-            names = try manager.subpathsOfDirectory(atPath: path).sorted()
-        } catch {
-            throw StorageError.invalidArgument("directory", "\(path) cannot be read as a directory.")
-        }
-        for name in names {
-            let file = "\(path)/\(name)"
-            switch try? FileStatus(ofPath: file, followingLinks: false).kind {
-            case .directory: continue
-            case .regular: objects.append(.init(try reference(name), .file(file)))
-            default: throw StorageError.invalidArgument("directory", "\(file) is neither a file nor a directory.")
+        var (files, directories) = ([String](), [""])
+        while let directory = directories.popLast() {
+            for name in try names(in: directory).map({ directory + $0 }) {
+                switch try? FileStatus(ofPath: "\(path)/\(name)", followingLinks: false).kind {
+                case .directory: directories.append(name + "/")
+                case .regular: files.append(name)
+                default:
+                    let why = "\(path)/\(name) is neither a file nor a directory."
+                    throw StorageError.invalidArgument("directory", why)
+                }
             }
         }
-        return objects
+        return try files.sorted().map { .init(try reference($0), .file("\(path)/\($0)")) }
+    }
+
+    private func names(in directory: String) throws(StorageError) -> [String] {
+        do throws(SystemError) { return try OpenFile.entries(of: "\(path)/\(directory)").map(\.name) } catch {
+            throw .invalidArgument("directory", "\(path) cannot be read as a directory.")
+        }
     }
 
     private func reference(_ name: String) throws(StorageError) -> Reference {

@@ -73,6 +73,8 @@ int csystem_drop_written(int fd, int64_t offset, int64_t length);
 int csystem_allocate(int fd, int64_t length);
 /// Reads cached bytes; fails with EAGAIN if the disk must be read.
 ssize_t csystem_read_cached(int fd, void *bytes, size_t count, int64_t offset);
+/// Removes a file, or a directory with all that is in it; follows no link. Returns -1 if some of it is left.
+int csystem_remove_tree(const char *path);
 /// Returns false if the file system has no generations of inodes.
 bool csystem_inode_generation(int fd, uint32_t *generation);
 

@@ -1,0 +1,42 @@
+import CSystem
+import Glibc
+
+// Whole trees and whole files by their paths, for directories that only their owner may change. Every call blocks.
+extension FileSystem {
+    /// Whether something is at the path; the target of a link counts.
+    package static func exists(_ path: String) -> Bool { (try? FileStatus(ofPath: path)) != nil }
+
+    /// Creates the missing directories, private and durable.
+    package static func makeDirectories(_ path: String) throws(SystemError) {
+        for parent in try makeUnsyncedDirectories(path) { try OpenFile.syncDirectory(parent) }
+    }
+
+    /// Creates the missing directories, private. Returns those that have a new one in them, which are to be synced.
+    package static func makeUnsyncedDirectories(_ path: String) throws(SystemError) -> [String] {
+        let parent = path.parentPath
+        do throws(SystemError) {
+            return try OpenFile.makeDirectory(path) ? [parent] : []
+        } catch {
+            guard error == .notFound, parent != "/", parent != "." else { throw error }
+            return try makeUnsyncedDirectories(parent) + (OpenFile.makeDirectory(path) ? [parent] : [])
+        }
+    }
+
+    /// Removes what is at the path, and all that is in it; follows no link. Returns false if some of it is left.
+    @discardableResult
+    package static func remove(_ path: String) -> Bool { csystem_remove_tree(path) == 0 }
+
+    /// Copies the bytes of a file to a new one, which only its owner may read.
+    package static func copy(_ path: String, to other: String) throws(SystemError) {
+        let (source, copy) = (try OpenFile(path, []), try OpenFile(other, [.writing, .new]))
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 1)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while true {
+            let count = try source.read(into: buffer, at: offset)
+            guard count > 0 else { return }
+            try copy.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
+            offset += Int64(count)
+        }
+    }
+}
