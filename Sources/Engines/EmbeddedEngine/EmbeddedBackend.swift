@@ -89,18 +89,9 @@ package final class EmbeddedBackend: Backend {
         _ objectFiles: ObjectFiles, _ taskFiles: TaskFiles, complain: @escaping @Sendable (String) -> Void
     ) throws(StorageError) -> Database {
         let root = objectFiles.root
-        return try root.openDatabase { database in
-            if try database.isEmpty {
-                guard objectFiles.isEmpty else { throw StorageError.lost(root.database, objectFiles.path) }
-                // Makes the directory of the files durable, too.
-                do throws(SystemError) { try root.sync() } catch {
-                    throw StorageError(
-                        error.isFull ? .quotaExceeded : .unknown, StorageRoot.OpenError(root.path, error.reason).message
-                    )
-                }
-            }
-            try database.keepReserve()
-            try database.migrate([.tasks, ObjectSchema.schema, MultipartSchema.schema])
+        return try root.openDatabase([.tasks, ObjectSchema.schema, MultipartSchema.schema]) {
+            guard objectFiles.isEmpty else { throw StorageError.lost(root.database, objectFiles.path) }
+        } recover: { database in
             try taskFiles.recover(in: database)
             try Sweep(files: objectFiles, database: database, complain: complain).run()
         }

@@ -190,12 +190,19 @@ extension StorageRoot {
     /// "sRPC"
     package static let applicationID: Int32 = 0x7352_5043
 
-    /// Opens the database for writing. `prepare` creates its tables, and repairs the traces of a crash.
-    package func openDatabase(_ prepare: (Database) throws -> Void) throws(StorageError) -> Database {
+    /// Opens the database for writing, with these tables. `check` throws where a root without tables cannot be a new one;
+    /// `recover` repairs the traces of a crash.
+    package func openDatabase(
+        _ schemas: [Schema], ifEmpty check: () throws -> Void = {}, recover: (Database) throws -> Void
+    ) throws(StorageError) -> Database {
         do {
-            try check()
+            try self.check()
+            try makeDatabaseIfMissing(schemas, check)
             let database = try Database(path: self.database, applicationID: Self.applicationID)
-            try prepare(database)
+            if try database.isEmpty { try check() }
+            try database.keepReserve()
+            try database.migrate(schemas)
+            try recover(database)
             return database
         } catch {
             throw .database(error)
@@ -207,6 +214,8 @@ extension StorageError {
     package static func database(_ error: any Error) -> StorageError {
         switch error {
         case let error as StorageError: error
+        case let error as SystemError:
+            StorageError(error.isFull ? .quotaExceeded : .unknown, "The database cannot be made: \(error.reason).")
         case let error as DatabaseError where error.isFull:
             StorageError(.quotaExceeded, "There is no room left for the database: \(error).")
         case let error as DatabaseError where error.isReadOnly:

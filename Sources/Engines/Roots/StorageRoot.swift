@@ -22,7 +22,11 @@ package final class StorageRoot: Sendable {
     private let lock: OpenFile
     private let reservation: ReservedDirectory
     private let lockInode: UInt64
-    private let databaseInode: UInt64
+    /// Nil until the root has a database. The names of files are durable from then on.
+    private let databaseInode: Mutex<UInt64?>
+    private let making = Mutex(())
+    /// The parents of directories that were made for this root.
+    private let madeIn: [String]
     private let lossReport = Mutex<(@Sendable (String) -> Void)?>(nil)
 
     /// A root that cannot be used, with a sentence that names it.
@@ -37,7 +41,7 @@ package final class StorageRoot: Sendable {
         _ path: String, lockTimeout: Int = 0, waits: (String) -> Void = { _ in }
     ) throws(OpenError) {
         self.path = path
-        directory = try Self.directory(path)
+        (directory, madeIn) = try Self.directory(path)
         do throws(SystemError) {
             lock = try OpenFile("lock", [.readingAndWriting, .create, .noLink], in: directory)
         } catch {
@@ -48,7 +52,7 @@ package final class StorageRoot: Sendable {
             reservation = try ReservedDirectory(directory)
             lockInode = try lock.status().inode
             try Self.finishReplacing(directory, path)
-            databaseInode = try Self.makeDatabase(in: directory)
+            databaseInode = Mutex(try Self.databaseInode(in: directory))
         } catch {
             throw OpenError(path, error.reason)
         }
@@ -101,8 +105,9 @@ package final class StorageRoot: Sendable {
     }
 
     private func checkDatabase() throws(StorageError) {
+        guard let inode = databaseInode.withLock({ $0 }) else { return }
         do throws(SystemError) {
-            if try directory.status(of: Self.databaseName).inode == databaseInode { return }
+            if try directory.status(of: Self.databaseName).inode == inode { return }
         } catch {
             throw StorageError(.unknown, "The database \(path)/\(Self.databaseName) is gone: \(error.reason).")
         }
@@ -113,7 +118,7 @@ package final class StorageRoot: Sendable {
     /// All three are on one file system. If the process ends meanwhile, whoever opens the root next completes it. Blocks.
     package static func replace(_ path: String, by new: String, former: String) throws(OpenError) {
         do throws(SystemError) {
-            try makeDirectories(former)
+            try FileSystem.makeDirectories(former)
             let directory = try OpenFile(path, .directory)
             // From here on the root is the new one.
             try directory.take(new, as: next)
@@ -131,7 +136,7 @@ package final class StorageRoot: Sendable {
     /// Completes what an earlier process has begun.
     private static func finishReplacing(_ directory: OpenFile, _ path: String) throws(SystemError) {
         if (try? directory.status(of: next)) != nil {
-            try makeDirectories("\(path)/spaces/replaced")
+            try FileSystem.makeDirectories("\(path)/spaces/replaced")
             try moveFiles(in: directory, to: "spaces/replaced/")
             try directory.rename(next, to: taken)
         }
@@ -162,7 +167,7 @@ package final class StorageRoot: Sendable {
 
     /// Opens the directory of that name, and creates it if necessary.
     package func openDirectory(_ name: String) throws(SystemError) -> OpenFile {
-        if try directory.makeDirectory(name) { try sync() }
+        if try directory.makeDirectory(name), hasDatabase { try directory.syncNames() }
         return try OpenFile(name, [.directory, .noLink], in: directory)
     }
 
@@ -189,19 +194,25 @@ package final class StorageRoot: Sendable {
     }
 
     /// Creates the directory of a root, and checks that no other user can change it or its files.
-    package static func makeDirectory(_ path: String) throws(OpenError) { _ = try directory(path) }
+    package static func makeDirectory(_ path: String) throws(OpenError) {
+        let parents = try directory(path).1
+        do throws(SystemError) { for parent in parents { try OpenFile.syncDirectory(parent) } } catch {
+            throw OpenError(path, error.reason)
+        }
+    }
 
-    private static func directory(_ path: String) throws(OpenError) -> OpenFile {
-        let directory: OpenFile
+    /// The directory, and where its name and those of its parents are not durable yet.
+    private static func directory(_ path: String) throws(OpenError) -> (OpenFile, [String]) {
+        let (directory, parents): (OpenFile, [String])
         try checkLink(path)
         do throws(SystemError) {
-            try makeDirectories(path)
+            parents = try FileSystem.makeUnsyncedDirectories(path)
             directory = try OpenFile(path, .directory)
         } catch {
             throw OpenError(path, error.reason)
         }
         try check(directory, path)
-        return directory
+        return (directory, parents)
     }
 
     /// A root may be a link, but not one of another user: it could lead to any directory of this one.
@@ -285,28 +296,50 @@ package final class StorageRoot: Sendable {
         return "\(holder(lock)) (since \(Timestamp(microseconds: 0).advanced(by: .seconds(seconds)).rfc3339))"
     }
 
-    /// Creates an empty file: SQLite gives its log the same permissions.
-    private static func makeDatabase(in directory: OpenFile) throws(SystemError) -> UInt64 {
+    package var hasDatabase: Bool { databaseInode.withLock { $0 } != nil }
+
+    /// Nil where there is none: an empty file is one that an earlier release was about to make.
+    private static func databaseInode(in directory: OpenFile) throws(SystemError) -> UInt64? {
         do throws(SystemError) {
-            let made = try OpenFile(databaseName, [.readingAndWriting, .new, .noLink], in: directory).status().inode
-            try directory.syncNames()
-            return made
-        } catch  where error == .exists {
-            return try directory.status(of: databaseName).inode
+            let status = try directory.status(of: databaseName)
+            return status.size == 0 ? nil : status.inode
+        } catch  where error == .notFound {
+            return nil
         }
     }
 
-    /// Creates the missing directories, private and durable.
-    private static func makeDirectories(_ path: String) throws(SystemError) {
-        let parent = path.parentPath
-        do throws(SystemError) {
-            guard try OpenFile.makeDirectory(path) else { return }
-        } catch {
-            guard error == .notFound, parent != "/", parent != "." else { throw error }
-            try makeDirectories(parent)
-            _ = try OpenFile.makeDirectory(path)
+    /// Makes the database unless there is one. `check` throws where there has to be one. Blocks.
+    func makeDatabaseIfMissing(_ schemas: [Schema], _ check: () throws -> Void) throws {
+        try making.withLock { _ in
+            guard !hasDatabase else { return }
+            var inode = try Self.databaseInode(in: directory)
+            if inode == nil {
+                try check()
+                inode = try makeDatabase(schemas)
+            }
+            databaseInode.withLock { $0 = inode }
         }
-        try OpenFile.syncDirectory(parent)
+    }
+
+    /// Makes the database, and makes it durable with all names before it: nothing is synced while it grows under another
+    /// name, and a process that ends meanwhile leaves none.
+    private func makeDatabase(_ schemas: [Schema]) throws -> UInt64 {
+        let new = Self.databaseName + "-new"
+        for name in [new, Self.databaseName] {
+            for suffix in ["-wal", "-shm", "-journal"] { try directory.remove(name + suffix) }
+        }
+        try directory.remove(new)
+        // SQLite gives its log the same permissions.
+        let file = try OpenFile(new, [.readingAndWriting, .new, .noLink], in: directory)
+        let made = try Database(
+            path: (directory.location ?? path) + "/" + new, applicationID: Self.applicationID, commits: .none)
+        try made.migrate(schemas)
+        try made.close()
+        try file.sync()
+        for parent in madeIn { try OpenFile.syncDirectory(parent) }
+        try directory.rename(new, to: Self.databaseName)
+        try directory.syncNames()
+        return try file.status().inode
     }
 }
 

@@ -24,11 +24,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
     package init(_ root: StorageRoot, place: String) {
         let files = TaskFiles(in: root)
         let database = RootDatabase(root) { () throws(StorageError) in
-            try root.openDatabase { database in
-                try database.keepReserve()
-                try database.migrate([.tasks])
-                try files.recover(in: database)
-            }
+            try root.openDatabase([.tasks]) { try files.recover(in: $0) }
         }
         self.init(files, database, place: place, threads: WorkerThreads("spool", limit: 2))
     }

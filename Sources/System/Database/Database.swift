@@ -22,32 +22,36 @@ public final class Database {
     ///     seconds.
     ///   - isExclusive: no other connection, not even of another process, uses the file while it is open. SQLite needs
     ///     no file of shared memory then.
+    ///   - commits: what is synced.
     /// - Throws: what `isIO`, `isReadOnly`, `isBusy`, `isCorrupt` and `finding` tell apart; the error names the file.
-    public init(path: String, applicationID: Int32, busyTimeout: Int32 = 10_000, isExclusive: Bool = false)
-        throws(DatabaseError)
-    {
+    public init(
+        path: String, applicationID: Int32, busyTimeout: Int32 = 10_000, isExclusive: Bool = false,
+        commits: CommitSync = .full
+    ) throws(DatabaseError) {
         self.path = path
         if let reason = csqlite_load() { throw .libraryMissing(String(cString: reason), path: path) }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DatabaseError(CSQLITE_CANTOPEN, "not a path", path: path)
         }
         do throws(DatabaseError) {
-            try open(applicationID, busyTimeout, isExclusive)
+            try open(applicationID, busyTimeout, isExclusive, commits)
         } catch  where error.isFull || error.isIO {
             // SQLite does not report why it could not create a log, so this includes a full disk.
             guard Reserve.release(path) else { throw error }
-            try open(applicationID, busyTimeout, isExclusive)
+            try open(applicationID, busyTimeout, isExclusive, commits)
         }
     }
 
-    private func open(_ applicationID: Int32, _ busyTimeout: Int32, _ isExclusive: Bool) throws(DatabaseError) {
+    private func open(
+        _ applicationID: Int32, _ busyTimeout: Int32, _ isExclusive: Bool, _ commits: CommitSync
+    ) throws(DatabaseError) {
         let result = csqlite_open(path, &connection)
         let reason = csqlite_system_errno()
         do throws(DatabaseError) {
             guard connection != nil else { throw DatabaseError(CSQLITE_NOMEM, "out of memory", path: path) }
             try check(result)
             if isExclusive { try execute("PRAGMA locking_mode = EXCLUSIVE") }
-            try prepareFile(applicationID: applicationID, busyTimeout: busyTimeout, reason)
+            try prepareFile(applicationID: applicationID, busyTimeout: busyTimeout, commits, reason)
         } catch {
             abandon()
             throw error
@@ -116,14 +120,16 @@ public final class Database {
     }
 
     // Writes nothing before the application id is checked.
-    private func prepareFile(applicationID: Int32, busyTimeout: Int32, _ openErrno: Int32) throws(DatabaseError) {
+    private func prepareFile(
+        applicationID: Int32, busyTimeout: Int32, _ commits: CommitSync, _ openErrno: Int32
+    ) throws(DatabaseError) {
         try check(csqlite_busy_timeout(try opened(), busyTimeout))
         try execute(
             """
             PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
             PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY
             """)
-        try sync(.full)
+        try sync(commits)
         let isNew = try isNew(to: applicationID)
         guard csqlite_db_readonly(try opened()) == 0 else {
             throw .readOnly(path, openErrno)
@@ -136,10 +142,12 @@ public final class Database {
     }
 
     /// What of a commit is on the disk when it has ended.
-    package enum CommitSync: String {
+    public enum CommitSync: String {
         case full = "FULL"
         /// The database stays sound, but its last commits may be lost.
         case normal = "NORMAL"
+        /// Nothing: whoever makes a file so syncs it before it counts.
+        case none = "OFF"
     }
 
     /// Syncs commits from now on, unless the process syncs nothing.

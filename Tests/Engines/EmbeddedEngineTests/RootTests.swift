@@ -85,6 +85,24 @@ import Testing
         #expect(later == error, "and stays one")
     }
 
+    @Test func `A root that a process was making when it ended is made again`() async throws {
+        let scratch = try Scratch()
+        try #require(mkdir(scratch.path + "/root", 0o700) == 0)
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            _ = try scratch.file("root/storage.sqlite3-new" + suffix, noise(8192))
+        }
+        // An earlier release began with an empty file.
+        _ = try scratch.file("root/storage.sqlite3", [])
+        _ = try scratch.file("root/storage.sqlite3-wal", noise(8192))
+        let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"), time: .system)
+        let stored = try await backend.put([1], at: "a")
+        #expect(try await backend.metadata(of: ref("a")) == stored)
+        let files = try names(in: scratch.path + "/root")
+        #expect(!files.contains { $0.hasPrefix("storage.sqlite3-new") }, "\(files)")
+        let mode = try FileStatus(ofPath: scratch.path + "/root/storage.sqlite3").permissions & 0o777
+        #expect(mode == 0o600)
+    }
+
     @Test func `Calls before the root is open wait for it`() async throws {
         let scratch = try Scratch()
         let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"), time: .system)

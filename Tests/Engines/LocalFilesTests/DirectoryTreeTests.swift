@@ -385,7 +385,7 @@ import Testing
         let new = self.tree(root.path + "/new")
         #expect(try await failure { try await new.makeParents(of: "a", newFilesMask: nil) }.message.contains(why))
         #expect(try await failure { _ = try await tree.read("sub/root") }.message.contains(why))
-        #expect(try names(in: root.path) == ["lock", "objects", StorageRoot.databaseName])
+        #expect(try names(in: root.path) == ["lock", "objects"])
         withExtendedLifetime(root) {}
     }
 
