@@ -28,7 +28,7 @@ package enum Command {
             self = .complete(try CompletionRequest(Array(words.dropFirst())))
             return
         }
-        guard let page = CommandPage.all.first(where: { $0.name == name ?? "serve" }) else {
+        guard let page = CommandPage.named(name) else {
             throw UsageError(unknown: "command", name ?? "", among: CommandPage.all.map(\.name) + ["help"])
         }
         var (options, rest): (CommandOptions, [String]) = (CommandOptions(), [])
@@ -44,10 +44,10 @@ package enum Command {
                 self = try line.alone(.version)
                 return
             case .flag(let word):
-                for flag in try page.flags(for: word) {
+                for (flag, group) in try page.flags(for: word) {
                     try flag.take(&options, &line)
                     if flag.value != nil, !flag.isRepeatable { try options.once.add(flag.names[0], line) }
-                    options.record(flag, word, line, ofService: page.name == "connect")
+                    options.record(flag, word, line, of: group, ofService: page.name == "connect")
                 }
             case .word(""):
                 throw UsageError(message: "an argument of \(page.name) is empty; try: storage-rpc help \(page.name)")
@@ -70,24 +70,24 @@ extension Command {
         guard let name = words.first ?? nil, !name.hasPrefix("-"),
             words.prefix(while: { $0 != "--" }).contains("--json")
         else { return false }
-        return CommandPage.all.first { $0.name == name }?.allFlags.contains { $0.names.contains("--json") } ?? true
+        return CommandPage.named(name).map { $0.flag("--json") != nil } ?? true
     }
 }
 
 extension CommandPage {
     /// `-h` is help: no flag of the command has this name, or it stands alone where it would have no meaning.
     fileprivate func takesHelp(_ words: [String]) -> Bool {
-        !allFlags.contains { $0.names.contains("-h") } || name == "ls" && words.count == 2
+        flag("-h") == nil || name == "ls" && words.count == 2
     }
 
     /// A flag, or those of `-lr`.
-    fileprivate func flags(for word: String) throws(UsageError) -> [Flag] {
-        let known = allFlags
-        func named(_ name: String) -> Flag? { known.first { $0.names.contains(name) } }
-        if let flag = named(word) { return [flag] }
-        let letters = word.hasPrefix("--") ? [] : word.dropFirst().map { named("-\($0)") }
-        if !letters.isEmpty, letters.allSatisfy({ $0 != nil && $0?.value == nil }) { return letters.compactMap { $0 } }
-        throw UsageError(unknown: "flag", word, among: known.flatMap(\.names) + ["--help", "--version"], of: name)
+    fileprivate func flags(for word: String) throws(UsageError) -> [(Flag, FlagGroup?)] {
+        if let flag = flag(word) { return [flag] }
+        let letters = word.hasPrefix("--") ? [] : word.dropFirst().map { flag("-\($0)") }
+        if !letters.isEmpty, letters.allSatisfy({ $0 != nil && $0?.0.value == nil }) {
+            return letters.compactMap { $0 }
+        }
+        throw UsageError(unknown: "flag", word, among: allFlags.flatMap(\.names) + ["--help", "--version"], of: name)
     }
 }
 
@@ -189,6 +189,8 @@ package struct CommandOptions {
     var timeline = Timeline.Options()
     /// The flags of services that were given.
     var given: [String] = []
+    /// The first of them that is about credentials.
+    private var credentialFlag: String?
     /// What must not be said twice.
     var once = GivenFlags()
     /// The permissions that the user takes from new files.
@@ -202,11 +204,15 @@ package struct CommandOptions {
 
     /// Remembers a flag that services have, for the one that is started. Who starts it waits for the root.
     ///
-    /// - Parameter isOfService: all flags of the command are.
-    mutating func record(_ flag: Flag, _ word: String, _ line: ArgumentReader, ofService isOfService: Bool = false) {
-        let isShared = FlagGroup.shared.contains { $0.has(word) }
-        if isShared { given.append(word) }
-        guard isShared || isOfService, word != "--wait-for-root" else { return }
+    /// - Parameters:
+    ///   - group: of a flag that all services have.
+    ///   - isOfService: all flags of the command are.
+    mutating func record(
+        _ flag: Flag, _ word: String, _ line: ArgumentReader, of group: FlagGroup?, ofService isOfService: Bool = false
+    ) {
+        if group != nil { given.append(word) }
+        if group?.name == "credentials", credentialFlag == nil { credentialFlag = word }
+        guard group != nil || isOfService, word != "--wait-for-root" else { return }
         service.words += flag.value == nil ? [word] : [word, line.lastValue]
     }
 
@@ -249,7 +255,7 @@ package struct CommandOptions {
 
     /// Throws where flags are of no use together.
     func checkService() throws(UsageError) {
-        if service.engine == .embedded, let flag = given.first(where: FlagGroup.credentials.has) {
+        if service.engine == .embedded, let flag = credentialFlag {
             throw UsageError(message: "\(flag) is for --engine firebase and --engine gcs; try --help")
         }
         for kind in [Token.Kind.idToken, .appCheckToken] where service.engine == .gcs {

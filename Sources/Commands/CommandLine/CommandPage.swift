@@ -24,6 +24,17 @@ struct CommandPage: Sendable {
         flags + (takesMetadata ? FlagGroup.metadata.flags : [])
             + (takesServiceFlags ? FlagGroup.shared.flatMap(\.flags) : [])
     }
+
+    /// With the group of a flag that all services have. Groups are made only when they are searched.
+    func flag(_ name: String) -> (Flag, FlagGroup?)? {
+        if let flag = flags.named(name) ?? (takesMetadata ? FlagGroup.metadata.flags.named(name) : nil) {
+            return (flag, nil)
+        }
+        for group in takesServiceFlags ? FlagGroup.makers : [] {
+            if case let group = group(), let flag = group.flags.named(name) { return (flag, group) }
+        }
+        return nil
+    }
 }
 
 extension CommandPage {
@@ -89,7 +100,17 @@ extension CommandPage {
     private static let reference = "REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket."
     private static let patterns = "In quotes, * ? and [a-z] stand for names, ** for names in all folders below."
 
-    static let all: [CommandPage] = [
+    static let all = clients + services
+
+    /// Made apart from the others: a service starts without those.
+    private static let services = [serve, connect, gateway, backup, trace]
+
+    /// Without a name the command is `serve`.
+    static func named(_ name: String?) -> CommandPage? {
+        services.first { $0.name == name ?? "serve" } ?? clients.first { $0.name == name }
+    }
+
+    private static let clients: [CommandPage] = [
         client(
             "put", "FILE... REFERENCE", "upload files; -r: directories; -: standard input",
             [
@@ -257,6 +278,5 @@ extension CommandPage {
         ) { _, words in
             (1...2).contains(words.count) ? .call(method: words[0], params: words.count > 1 ? words[1] : "{}") : nil
         },
-        serve, connect, gateway, backup, trace,
     ]
 }

@@ -104,9 +104,7 @@ extension Completion {
                 return
             }
             let isCommand = !words[0].hasPrefix("-")
-            guard let page = CommandPage.all.first(where: { $0.name == (isCommand ? words[0] : "serve") }) else {
-                return
-            }
+            guard let page = CommandPage.named(isCommand ? words[0] : nil) else { return }
             read(Array(words.dropFirst(isCommand ? 1 : 0).dropLast()), of: page)
         }
 
@@ -139,13 +137,15 @@ extension Completion {
             var line = ArgumentReader(words)
             var plain: [String] = []
             var flagsAreOver = false
-            let flags = page.allFlags
-            func flag(_ name: String) -> Flag? { flags.first { $0.names.contains(name) } }
-            if let last = words.last, let flag = flag(last), flag.value != nil, !words.dropLast().contains("--") {
+            if let last = words.last, let (flag, _) = page.flag(last), flag.value != nil,
+                !words.dropLast().contains("--")
+            {
                 line = ArgumentReader(words.dropLast())
                 kinds = Self.kinds(of: flag)
             } else if word.hasPrefix("--"), let equals = word.firstIndex(of: "="), !words.contains("--") {
-                kinds = self.flag(String(word[..<equals]), flags).map(Self.kinds) ?? []
+                kinds =
+                    page.flag(String(word[..<equals])).map(\.0).flatMap { $0.value == nil ? nil : Self.kinds(of: $0) }
+                    ?? []
                 before = String(word[...equals])
                 word = String(word[equals...].dropFirst())
             } else if word.hasPrefix("-"), !words.contains("--") {
@@ -158,19 +158,15 @@ extension Completion {
                 switch next {
                 case .word(let text): plain.append(text)
                 case .flag(let name):
-                    guard let flag = flag(name) else { continue }
+                    guard let (flag, group) = page.flag(name) else { continue }
                     try? flag.take(&options, &line)
-                    options.record(flag, name, line)
+                    options.record(flag, name, line, of: group)
                 }
             }
             guard !isValue else { return }
             verb = plain.first.flatMap(TaskVerb.init)
             kinds = page.kinds(at: plain.count)
             if page.name == "hash", options.isLocal { kinds = [.file] }
-        }
-
-        private func flag(_ name: String, _ flags: [Flag]) -> Flag? {
-            flags.first { $0.names.contains(name) && $0.value != nil }
         }
 
         /// Of the value of a flag.

@@ -66,7 +66,11 @@ struct FlagGroup: Sendable {
     /// Below the flags.
     var notes: [String] = []
 
-    func has(_ name: String) -> Bool { flags.contains { $0.names.contains(name) } }
+    func has(_ name: String) -> Bool { flags.named(name) != nil }
+}
+
+extension [Flag] {
+    func named(_ name: String) -> Flag? { first { $0.names.contains(name) } }
 }
 
 /// What the flags of a command line are about, each with the words that said so: nothing is said twice.

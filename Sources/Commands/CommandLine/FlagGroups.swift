@@ -8,7 +8,8 @@ import Transfers
 
 extension FlagGroup {
     /// Of the service that a command uses.
-    static let shared: [FlagGroup] = [storage, credentials, bounds]
+    static let shared = makers.map { $0() }
+    static let makers: [@Sendable () -> FlagGroup] = [{ storage }, { credentials }, { bounds }]
 
     static let metadata = FlagGroup(
         name: "metadata", title: "Metadata of new objects, and what must be there: for put, sync and set",

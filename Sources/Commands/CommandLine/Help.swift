@@ -33,7 +33,7 @@ package enum Help {
         if name == "--man" { return manPage }
         if let text = texts[name] { return text }
         if name == "--completions", let shell = words.dropFirst().first, let text = completions(shell) { return text }
-        if let page = CommandPage.all.first(where: { $0.name == name }) { return text(of: page) }
+        if let page = CommandPage.named(name) { return text(of: page) }
         if let group = groups.first(where: { $0.name == name }) {
             return text(of: group)
         }
