@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPText
 import JSONRPC
 import JSONText
