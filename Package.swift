@@ -12,7 +12,7 @@ let wings: KeyValuePairs = [
     "Wire": ["JSONRPC", "JSONText", "HTTPServer", "HTTPClient", "HTTPText", "Secrets"],
     "System": [
         "Platform", "Database", "Metrics", "Checksums", "Resources", "CChecksums", "CCrypto", "CCurl", "CLibrary",
-        "CSQLite", "CSystem", "CZlib",
+        "CScan", "CSQLite", "CSystem", "CZlib",
     ],
 ]
 
@@ -93,16 +93,16 @@ let package = Package(
                 "Roots", "LocalFiles", "Storage", "Database", "JSONText", "HTTPText", "Secrets", "Platform",
             ]),
         .target(name: "Roots", dependencies: ["Storage", "Database", "Metrics", "Platform"]),
-        .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "Platform"]),
+        .target(name: "LocalFiles", dependencies: ["Storage", "HTTPText", "Checksums", "Platform"]),
 
         .target(name: "Transfers", dependencies: ["Storage", "Metrics", "Checksums", "Platform"]),
         .target(name: "Storage", dependencies: ["JSONText", "Secrets", "HTTPText", "Platform", "Resources"]),
 
         .target(name: "JSONRPC", dependencies: ["JSONText", "Metrics", "Secrets", "Platform"]),
-        .target(name: "JSONText"),
+        .target(name: "JSONText", dependencies: ["CScan"]),
         .target(name: "HTTPServer", dependencies: ["HTTPText", "Metrics", "CChecksums", "CZlib", "Platform"]),
         .target(name: "HTTPClient", dependencies: ["HTTPText", "Platform", "CCurl"]),
-        .target(name: "HTTPText", dependencies: ["Platform"]),
+        .target(name: "HTTPText", dependencies: ["CScan", "Platform"]),
         .target(name: "Secrets"),
 
         .target(name: "Platform", dependencies: ["Metrics", "CSystem"]),
@@ -115,6 +115,8 @@ let package = Package(
         .target(name: "CCrypto", dependencies: ["CLibrary"]),
         .target(name: "CCurl", dependencies: ["CLibrary"]),
         .target(name: "CLibrary", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        // Without optimization each vector goes through memory.
+        .target(name: "CScan", cSettings: [.unsafeFlags(["-O2"])]),
         .target(name: "CSQLite", dependencies: ["CLibrary"]),
         .target(name: "CSystem"),
         .target(name: "CZlib", dependencies: ["CLibrary"]),
@@ -260,7 +262,7 @@ if let names = chosenTests {
 }
 
 let cTargets: Set = [
-    "CCrypto", "CCurl", "CChecksums", "CLibrary", "CSQLite", "CSystem", "CZlib", "Resources", "CTestProcess",
+    "CCrypto", "CCurl", "CChecksums", "CLibrary", "CScan", "CSQLite", "CSystem", "CZlib", "Resources", "CTestProcess",
 ]
 // Packages that use a target with unsafe flags cannot be built.
 let clients: Set = ["StorageRPC", "FirebaseStorage"]

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPText
 import JSONRPC
 import JSONText
@@ -46,7 +45,7 @@ extension ClientCommandRunner {
             (count, isAtEnd) = try read(into: buffer, isFirst: !hasSent)
             guard count > 0 else { continue }
             if sent.count == Self.requestsAtOnce { try answer(to: sent.removeFirst(), before: sent) }
-            let data = Data(buffer[..<count]).base64EncodedString()
+            let data = UnsafeRawBufferPointer(rebasing: buffer[..<count]).base64
             sent.append(try client.say("uploadTask/append", ["task": stream, "data": .string(data)]))
             hasSent = true
         }

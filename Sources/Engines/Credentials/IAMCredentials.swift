@@ -1,5 +1,4 @@
 import Checksums
-import FoundationEssentials
 import HTTPClient
 import HTTPText
 import JSONText
@@ -66,14 +65,14 @@ struct IAMSigner: URLSigner {
 
     func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
         let request: JSON = [
-            "delegates": .array(delegates.map(JSON.string)), "payload": .string(Data(bytes).base64EncodedString()),
+            "delegates": .array(delegates.map(JSON.string)), "payload": .string(bytes.base64),
         ]
         let answer = try await self.answer(to: request)
-        guard let text = answer["signedBlob"]?.string, let signature = Data(base64Encoded: text), !signature.isEmpty
+        guard let text = answer["signedBlob"]?.string, let signature = [UInt8](base64: text), !signature.isEmpty
         else {
             throw .unauthenticated("\(api.origin) gives no signature: the server's answer has none.")
         }
-        return Array(signature)
+        return signature
     }
 
     private func answer(to request: JSON) async throws(StorageError) -> JSON {

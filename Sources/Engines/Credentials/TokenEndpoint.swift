@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPClient
 import HTTPText
 import JSONText
@@ -32,8 +31,8 @@ struct TokenEndpoint: Sendable {
             "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json",
         ]
         if let client {
-            let pair = Data("\(client.id.escaped):\(client.secret.text.escaped)".utf8)
-            headers.add("Authorization", "Basic \(pair.base64EncodedString())")
+            let pair = Array("\(client.id.escaped):\(client.secret.text.escaped)".utf8)
+            headers.add("Authorization", "Basic \(pair.base64)")
         }
         let request = HTTPRequest("POST", url, headers: headers, body: .bytes(Array(text.utf8)))
         let started = context.time.now()

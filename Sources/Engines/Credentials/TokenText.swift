@@ -1,4 +1,4 @@
-import FoundationEssentials
+import HTTPText
 import JSONText
 import Storage
 
@@ -99,7 +99,7 @@ extension Timestamp {
 /// Base64url without padding (RFC 4648 section 5).
 enum Base64URL {
     static func encode(_ bytes: [UInt8]) -> String {
-        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        bytes.base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
     /// Nil for any other character.
@@ -107,6 +107,6 @@ enum Base64URL {
         guard !text.contains(where: { "+/=".utf8.contains($0) }) else { return nil }
         let digits = String(decoding: text, as: UTF8.self).replacing("-", with: "+").replacing("_", with: "/")
         let padding = String(repeating: "=", count: (4 - text.count % 4) % 4)
-        return Data(base64Encoded: digits + padding).map { [UInt8]($0) }
+        return [UInt8](base64: digits + padding)
     }
 }

@@ -1,5 +1,5 @@
 import Checksums
-import FoundationEssentials
+import HTTPText
 import Storage
 
 /// The position in a listing. The next page begins behind the entry, even if entries are added or removed meanwhile.
@@ -11,7 +11,7 @@ struct PageToken {
 
     /// Throws `invalidArgument` for a token of another listing. `filter`: what else tells listings apart.
     init(_ text: String, of reference: Reference, _ filter: [UInt8] = []) throws(StorageError) {
-        guard let bytes = Data(base64Encoded: text), bytes.count > 4,
+        guard let bytes = [UInt8](base64: text), bytes.count > 4,
             case let token = PageToken(after: Array(bytes.dropFirst(4))),
             token.text(for: reference, filter).utf8.elementsEqual(text.utf8)
         else { throw .invalidArgument("pageToken", "The page token was not given for a listing of \(reference.url).") }
@@ -25,7 +25,7 @@ struct PageToken {
             bytes.withUnsafeBytes { checksum.updateCRC($0) }
         }
         let head = (0..<4).map { UInt8(truncatingIfNeeded: checksum.crc32c >> (24 - 8 * $0)) }
-        return Data(head + entry).base64EncodedString()
+        return (head + entry).base64
     }
 }
 

@@ -1,5 +1,5 @@
 import Checksums
-import FoundationEssentials
+import HTTPText
 import Platform
 import Storage
 
@@ -158,10 +158,10 @@ extension FileIdentity {
 extension Upload {
     /// Throws `nonMatchingChecksum` unless the MD5 is the expected one.
     package func checkMD5(_ md5: [UInt8]) throws(StorageError) {
-        guard let expectedMD5, Data(base64Encoded: expectedMD5) != Data(md5) else { return }
+        guard let expectedMD5, [UInt8](base64: expectedMD5) != md5 else { return }
         throw StorageError(
             .nonMatchingChecksum,
-            "The bytes have the MD5 \(Data(md5).base64EncodedString()), but metadata.md5Hash says \(expectedMD5).")
+            "The bytes have the MD5 \(md5.base64), but metadata.md5Hash says \(expectedMD5).")
     }
 
     /// The same for all checksums that its client has sent.

@@ -1,5 +1,4 @@
 import EmbeddedEngine
-import FoundationEssentials
 import HTTPServer
 import HTTPText
 import JSONText
@@ -49,7 +48,7 @@ extension GatewayRequest {
         guard parts.count == 3 else { return nil }
         var payload = parts[1].replacing("-", with: "+").replacing("_", with: "/")
         payload += String(repeating: "=", count: (4 - payload.utf8.count % 4) % 4)
-        guard let bytes = Data(base64Encoded: String(payload)), let json = JSON(wire: Array(bytes)) else { return nil }
+        guard let bytes = [UInt8](base64: String(payload)), let json = JSON(wire: bytes) else { return nil }
         return json["sub"]?.string ?? json["user_id"]?.string
     }
 }

@@ -87,7 +87,7 @@ extension Connection {
     private func logEnd(of method: String, _ id: RequestID?, _ outcome: Outcome, _ elapsed: (@Sendable () -> Duration)?)
     {
         guard let debug, let elapsed else { return }
-        let request = id.map { "request \(String(decoding: $0.bytes, as: UTF8.self).shortened)" } ?? "notification"
+        let request = id.map { "request \($0.text.shortened)" } ?? "notification"
         let end = if case .failure(let error) = outcome { "failed with \(error.code)" } else { "succeeded" }
         debug("\(request) \(method.shortened) \(end) after \(Int64(elapsed() / .microseconds(1))) µs")
     }

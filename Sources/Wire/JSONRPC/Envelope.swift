@@ -30,6 +30,47 @@ struct Envelope {
         }
     }
 
+    /// Reads a message without a tree of it. Nil where that must be looked at: what is no object, has a name that occurs twice
+    /// or that JSON-RPC does not define, or cannot be parsed.
+    init?(reading text: UnsafeRawBufferPointer, _ limits: ConnectionLimits) {
+        guard var members = JSONMembers(text, maxDepth: limits.nesting, maxValues: limits.messageValues) else {
+            return nil
+        }
+        do throws(JSONSyntaxError) {
+            while let name = try members.next() {
+                let value = try members.value()
+                let isNew =
+                    if name.isName("jsonrpc") {
+                        Self.set(&version, value)
+                    } else if name.isName("id") {
+                        Self.set(&id, value)
+                    } else if name.isName("method") {
+                        Self.set(&method, value)
+                    } else if name.isName("params") {
+                        Self.set(&params, value)
+                    } else if name.isName("result") {
+                        Self.set(&result, value)
+                    } else {
+                        name.isName("error") && Self.set(&error, value)
+                    }
+                guard isNew else { return nil }
+            }
+        } catch { return nil }
+    }
+
+    /// False for a member that is there already.
+    private static func set(_ member: inout JSON?, _ value: JSON) -> Bool {
+        guard case nil = member else { return false }
+        member = value
+        return true
+    }
+
     var hasVersion: Bool { version?.string == "2.0" }
     var hasOutcome: Bool { result != nil || error != nil }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func isName(_ name: StaticString) -> Bool {
+        hasSameBytes(as: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+    }
 }

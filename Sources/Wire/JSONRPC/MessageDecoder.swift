@@ -25,6 +25,9 @@ struct MessageDecoder: Sendable {
 
     /// Decodes a short text on the loop.
     func decode(short bytes: UnsafeRawBufferPointer) -> DecodedInput {
+        if let message = Envelope(reading: bytes, limits) {
+            return .message(DecodedMessage(message, refusal: refusal, prepare))
+        }
         do throws(JSONSyntaxError) {
             var repeatsName = false
             let message = try json(bytes, &repeatsName)

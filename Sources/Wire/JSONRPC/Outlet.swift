@@ -94,13 +94,13 @@ struct Outlet {
 
     /// Says whether copying the reply would cost more than keeping its parts.
     private nonisolated static func isLarge(_ id: RequestID, _ outcome: Outcome) -> Bool {
-        if case .success(.encoded) = outcome { true } else { id.bytes.count >= SegmentedBytes.pieceBytes }
+        if case .success(.encoded) = outcome { true } else { id.text.utf8.count >= SegmentedBytes.pieceBytes }
     }
 
     private nonisolated static func write(_ id: RequestID, _ outcome: Outcome, to message: inout SegmentedBytes) {
         guard isLarge(id, outcome) else { return message.append { write(id, outcome, to: &$0) } }
         message.append { $0.append("{\"jsonrpc\":\"2.0\",\"id\":") }
-        message.append(id.bytes)
+        message.append(Array(id.text.utf8))
         if case .success(.encoded(let result)) = outcome {
             message.append { $0.append(",\"result\":") }
             for segment in result.segments { message.append(segment) }
@@ -112,7 +112,7 @@ struct Outlet {
 
     private nonisolated static func write(_ id: RequestID, _ outcome: Outcome, to buffer: inout [UInt8]) {
         buffer.append("{\"jsonrpc\":\"2.0\",\"id\":")
-        buffer.append(contentsOf: id.bytes)
+        buffer.append(contentsOf: id.text.utf8)
         write(outcome, to: &buffer)
         buffer.append(UInt8(ascii: "}"))
     }

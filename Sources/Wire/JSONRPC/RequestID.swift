@@ -1,8 +1,8 @@
 import JSONText
 
-/// The id of a peer's request, as the bytes of the reply: `1` and `"1"` are two ids, and no digit is lost.
-struct RequestID: Hashable, Sendable {
-    let bytes: [UInt8]
+/// The id of a peer's request, as the text of the reply: `1` and `"1"` are two ids, and no digit is lost.
+struct RequestID: Equatable, Sendable {
+    let text: String
 
     static let null = RequestID("null")
 
@@ -15,5 +15,8 @@ struct RequestID: Hashable, Sendable {
         }
     }
 
-    private init(_ text: String) { bytes = Array(text.utf8) }
+    private init(_ text: String) { self.text = text }
+
+    /// Compares the bytes, which `String` does not do.
+    static func == (a: RequestID, b: RequestID) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
 }

@@ -44,8 +44,13 @@ extension JSON.Member: Equatable {
 }
 
 extension String {
-    /// Compares the bytes only of equivalent strings.
-    fileprivate func hasSameUTF8(as other: String) -> Bool { self == other && utf8.elementsEqual(other.utf8) }
+    fileprivate func hasSameUTF8(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        let isSame = utf8.withContiguousStorageIfAvailable { own in
+            other.utf8.withContiguousStorageIfAvailable { UnsafeRawBufferPointer(own).hasSameBytes(as: $0) }
+        }
+        return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
+    }
 }
 
 extension JSON {

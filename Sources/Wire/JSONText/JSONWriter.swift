@@ -1,11 +1,9 @@
 extension JSON {
     /// Appends this value to `buffer` as compact JSON in UTF-8, on one line.
-    public func write(to buffer: inout [UInt8]) { JSONWriter.write(to: &buffer) { $0.value(self) } }
+    public func write(to buffer: inout [UInt8]) { JSONWriter.write(self, to: &buffer) }
 
     /// Appends `string` to `buffer` as a JSON string: quoted, escaped where it must be, everything else as UTF-8.
-    public static func write(_ string: String, to buffer: inout [UInt8]) {
-        JSONWriter.write(to: &buffer) { $0.string(string) }
-    }
+    public static func write(_ string: String, to buffer: inout [UInt8]) { JSONWriter.write(string, to: &buffer) }
 
     public var text: String {
         var buffer: [UInt8] = []
@@ -14,19 +12,29 @@ extension JSON {
     }
 }
 
-/// Collects small pieces in a buffer on the stack and appends them together; appends large ones directly.
-private struct JSONWriter {
+/// A value with a JSON form, which is written without a tree of it.
+public protocol JSONWritable {
+    /// Writes exactly one value.
+    func write(to json: inout JSONWriter)
+}
+
+/// Writes compact JSON in UTF-8, on one line: collects small pieces in a buffer on the stack and appends them together;
+/// appends large ones directly.
+public struct JSONWriter {
     private var output: [UInt8] = []
     private let page: UnsafeMutableBufferPointer<UInt8>
     private var filled = 0
+    /// Something stands before the next member or element of the innermost container.
+    private var needsComma = false
 
     private init(page: UnsafeMutableBufferPointer<UInt8>) { self.page = page }
 
-    static func write(to buffer: inout [UInt8], _ body: (inout JSONWriter) -> Void) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 512) { page in
+    /// Appends a value to `buffer`.
+    public static func write(_ value: some JSONWritable, to buffer: inout [UInt8]) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { page in
             var writer = JSONWriter(page: page)
             swap(&writer.output, &buffer)
-            body(&writer)
+            value.write(to: &writer)
             writer.flush()
             swap(&writer.output, &buffer)
         }
@@ -47,62 +55,127 @@ private struct JSONWriter {
         if run.count > page.count - filled { flush() }
         if run.count > page.count {
             output.append(contentsOf: run)
-        } else {
-            filled = page[filled...].initialize(fromContentsOf: run)
+        } else if let source = run.baseAddress, let target = page.baseAddress {
+            target.advanced(by: filled).initialize(from: source, count: run.count)
+            filled += run.count
         }
     }
 
-    private mutating func append(_ text: String) { for byte in text.utf8 { append(byte) } }
+    private mutating func append(_ text: StaticString) {
+        append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    private mutating func separate() {
+        if needsComma { append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+}
+
+// MARK: Containers
+
+extension JSONWriter {
+    /// Writes an object with the members that `members` writes.
+    public mutating func object(_ members: (inout JSONWriter) -> Void) {
+        append(UInt8(ascii: "{"))
+        needsComma = false
+        members(&self)
+        append(UInt8(ascii: "}"))
+        needsComma = true
+    }
+
+    /// Writes a member, unless it is nil. `name` needs no escapes.
+    public mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
+        if let value { member(name) { value.write(to: &$0) } }
+    }
+
+    /// Writes a member with the value that `write` writes.
+    public mutating func member(_ name: StaticString, _ write: (inout JSONWriter) -> Void) {
+        separate()
+        append(UInt8(ascii: "\""))
+        append(name)
+        append("\":" as StaticString)
+        write(&self)
+    }
+
+    public mutating func member(named name: String, _ value: some JSONWritable) {
+        separate()
+        string(name)
+        append(UInt8(ascii: ":"))
+        value.write(to: &self)
+    }
+
+    /// Writes an array with the value that `write` writes for each element.
+    public mutating func array<Elements: Sequence>(
+        _ elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void
+    ) {
+        append(UInt8(ascii: "["))
+        needsComma = false
+        for element in elements {
+            separate()
+            write(&self, element)
+        }
+        append(UInt8(ascii: "]"))
+        needsComma = true
+    }
 }
 
 // MARK: Values
 
+extension JSON: JSONWritable {
+    public func write(to json: inout JSONWriter) {
+        switch self {
+        case .null: json.null()
+        case .bool(let value): value.write(to: &json)
+        case .number(let number): json.verbatim(number.literal)
+        case .string(let text): json.string(text)
+        case .array(let elements): json.array(elements) { $1.write(to: &$0) }
+        case .object(let members):
+            json.object { json in for member in members { json.member(named: member.key, member.value) } }
+        }
+    }
+}
+
+extension String: JSONWritable {
+    public func write(to json: inout JSONWriter) { json.string(self) }
+}
+
+extension Bool: JSONWritable {
+    public func write(to json: inout JSONWriter) { json.constant(self ? "true" : "false") }
+}
+
+extension Int64: JSONWritable {
+    public func write(to json: inout JSONWriter) { json.verbatim(String(self)) }
+}
+
+extension Double: JSONWritable {
+    /// The shortest literal that reads back as the number; null where it is not finite, for JSON has no such numbers.
+    public func write(to json: inout JSONWriter) {
+        if isFinite { json.verbatim(description) } else { json.null() }
+    }
+}
+
 extension JSONWriter {
-    mutating func value(_ json: JSON) {
-        switch json {
-        case .null: append("null")
-        case .bool(let value): append(value ? "true" : "false")
-        case .number(let number): append(number.literal)
-        case .string(let text): string(text)
-        case .array(let elements): array(elements)
-        case .object(let members): object(members)
-        }
+    public mutating func null() { append("null") }
+
+    fileprivate mutating func constant(_ text: StaticString) { append(text) }
+
+    /// Writes text that is JSON.
+    fileprivate mutating func verbatim(_ text: String) {
+        var text = text
+        text.withUTF8 { append($0) }
     }
 
-    private mutating func array(_ elements: [JSON]) {
-        append(UInt8(ascii: "["))
-        var isFirst = true
-        for element in elements {
-            if !isFirst { append(UInt8(ascii: ",")) }
-            value(element)
-            isFirst = false
-        }
-        append(UInt8(ascii: "]"))
-    }
-
-    private mutating func object(_ members: [JSON.Member]) {
-        append(UInt8(ascii: "{"))
-        var isFirst = true
-        for member in members {
-            if !isFirst { append(UInt8(ascii: ",")) }
-            string(member.key)
-            append(UInt8(ascii: ":"))
-            value(member.value)
-            isFirst = false
-        }
-        append(UInt8(ascii: "}"))
-    }
+    /// Writes bytes that are one value.
+    public mutating func verbatim(_ value: [UInt8]) { value.withUnsafeBufferPointer { append($0) } }
 }
 
 // MARK: Strings
 
 extension JSONWriter {
-    mutating func string(_ text: String) {
+    fileprivate mutating func string(_ text: String) {
         append(UInt8(ascii: "\""))
-        let wasContiguous: Void? = text.utf8.withContiguousStorageIfAvailable { escaped($0) }
-        if wasContiguous == nil {
-            Array(text.utf8).withUnsafeBufferPointer { escaped($0) }
-        }
+        var text = text
+        text.withUTF8 { escaped($0) }
         append(UInt8(ascii: "\""))
     }
 
@@ -126,7 +199,7 @@ extension JSONWriter {
         case 0x0A: append(UInt8(ascii: "n"))
         case 0x0C: append(UInt8(ascii: "f"))
         case 0x0D: append(UInt8(ascii: "r"))
-        default: append("u00\(byte < 0x10 ? "0" : "")\(String(byte, radix: 16))")
+        default: verbatim("u00\(byte < 0x10 ? "0" : "")\(String(byte, radix: 16))")
         }
     }
 }

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import HTTPText
 import JSONRPC
 import JSONText
 import Storage
@@ -44,8 +44,8 @@ extension JSONTextWriter {
     /// Encodes base64 in pieces that are freed one by one when they are sent.
     mutating func add(base64 bytes: [UInt8]) {
         for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
-            let piece = Data(bytes[start..<min(start + Self.pieceBytes, bytes.count)])
-            add(verbatim: [UInt8](piece.base64EncodedData()))
+            let piece = bytes[start..<min(start + Self.pieceBytes, bytes.count)]
+            add(verbatim: piece.withUnsafeBytes(\.base64Bytes))
         }
     }
 }

@@ -1,0 +1,30 @@
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/// The offset of the first `byte`; `count` without one.
+static inline size_t cscan_find(const void *bytes, size_t count, uint8_t byte) {
+    const void *found = count ? memchr(bytes, byte, count) : NULL;
+    return found ? (size_t)((const uint8_t *)found - (const uint8_t *)bytes) : count;
+}
+
+static inline bool cscan_equal(const void *bytes, const void *others, size_t count) {
+    return memcmp(bytes, others, count) == 0;
+}
+
+typedef struct {
+    size_t length;
+    bool is_ascii;
+} cscan_run;
+
+/// The bytes from the start that need no escape in a JSON string: up to `"`, `\`, a control byte or the end.
+cscan_run cscan_plain_run(const void *text, size_t count);
+
+/// Decodes the Base64 of RFC 4648, section 4, into `count / 4 * 3` bytes, and returns how many there are. -1 unless the text
+/// is the one way to write these bytes.
+ptrdiff_t cscan_base64_decode(const void *characters, size_t count, uint8_t *bytes);
+
+/// Writes the `(count + 2) / 3 * 4` characters of some data.
+void cscan_base64_encode(const void *data, size_t count, uint8_t *text);
