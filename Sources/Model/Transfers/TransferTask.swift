@@ -218,8 +218,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         add(Observer(handle: handle, status: status, connection: connection))
     }
 
-    func notify(_ observer: Observer, _ snapshot: TaskSnapshot) {
-        observer.connection.notify(observer.handle, snapshot)
+    func notify(_ observer: Observer, _ event: Told<TaskSnapshot>) {
+        observer.connection.notify(observer.handle, event)
     }
 
     /// Returns once no step is being stopped, the end is published, and the state is recorded.
