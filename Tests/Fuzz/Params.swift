@@ -78,7 +78,7 @@ private let anyone: Request<ConnectionContext> = {
 
 @Loop private final class Nobody: Peer {
     var requests: RequestCounts { RequestCounts() }
-    func notify(_ method: String, _ params: JSON, _ kind: DeliveryPolicy) {}
+    func notify(_ method: String, _ params: some JSONWritable, _ kind: DeliveryPolicy) {}
     func end() {}
     func request(_ method: String, _ params: JSON, timeout: Duration) async throws -> JSON {
         throw PeerRequestError.disconnected

@@ -3,9 +3,9 @@ import Storage
 
 /// The observers of one connection. Their events go to its closure, in order.
 @Loop public final class ConnectionObservers {
-    public typealias Notify = @Loop (_ handle: String, _ snapshot: TaskSnapshot) -> Void
+    public typealias Notify = @Loop (_ handle: String, _ event: Told<TaskSnapshot>) -> Void
 
-    public typealias NotifyFolder = @Loop (_ handle: String, _ snapshot: FolderSnapshot) -> Void
+    public typealias NotifyFolder = @Loop (_ handle: String, _ event: Told<FolderSnapshot>) -> Void
 
     /// `observed` is what the observer was added for.
     public typealias Tell = @Loop (_ handle: String, _ observed: Reference, _ change: ObjectChange) -> Void
@@ -52,6 +52,15 @@ struct Observer {
     var connection: ConnectionObservers
 }
 
+/// The snapshot of an event, which all its observers are told.
+@Loop public final class Told<Snapshot> {
+    public let snapshot: Snapshot
+    /// What the first of them was sent, for the others.
+    public var encoded: [UInt8]?
+
+    init(_ snapshot: Snapshot) { self.snapshot = snapshot }
+}
+
 /// A task that has observers.
 @Loop protocol Observed: AnyObject {
     associatedtype Snapshot
@@ -59,7 +68,7 @@ struct Observer {
     var observers: [Observer] { get set }
     var state: TaskState { get }
     func snapshot(for status: Status?) -> Snapshot
-    func notify(_ observer: Observer, _ snapshot: Snapshot)
+    func notify(_ observer: Observer, _ event: Told<Snapshot>)
 }
 
 extension Observed {
@@ -73,12 +82,13 @@ extension Observed {
         } else {
             observer.connection.drop(observer.handle)
         }
-        if state.fits(observer.status) { notify(observer, snapshot(for: observer.status)) }
+        if state.fits(observer.status) { notify(observer, Told(snapshot(for: observer.status))) }
     }
 
     func publish(_ status: Status) {
-        let snapshot = snapshot(for: status)
-        for observer in observers where observer.status == status { notify(observer, snapshot) }
+        guard observers.contains(where: { $0.status == status }) else { return }
+        let event = Told(snapshot(for: status))
+        for observer in observers where observer.status == status { notify(observer, event) }
     }
 
     /// Removes observers. Returns how many there were.

@@ -46,6 +46,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// The acknowledged bytes that the metrics have.
     var countedBytes: Int64
     var isTold: Bool
+    /// The state that the list counts it in; nil while it is not in the list.
+    var countedState: TaskState?
     /// It had a record when it ended.
     private(set) var wasRecorded = false
     /// The task was paused when it ended.
@@ -218,8 +220,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         add(Observer(handle: handle, status: status, connection: connection))
     }
 
-    func notify(_ observer: Observer, _ snapshot: TaskSnapshot) {
-        observer.connection.notify(observer.handle, snapshot)
+    func notify(_ observer: Observer, _ event: Told<TaskSnapshot>) {
+        observer.connection.notify(observer.handle, event)
     }
 
     /// Returns once no step is being stopped, the end is published, and the state is recorded.

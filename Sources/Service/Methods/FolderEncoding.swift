@@ -5,45 +5,52 @@ import Transfers
 
 // Encoding of tasks over folders.
 
-extension FolderSnapshot: JSONConvertible {
+extension FolderSnapshot: JSONConvertible, JSONObjectWritable {
     /// The notification about an event of a task.
     static let event = "folderTask/event"
 
-    public var json: JSON {
-        .object(
-            .init(present: [
-                "task": .string(task), "kind": .string(request.kind.rawValue), "status": .string(status.rawValue),
-                "state": .string(state.rawValue), "progress": progress.json, "files": counts.json,
-                "isPlanned": .bool(isPlanned), "reference": request.reference.result,
-                "directory": request.directory.map(JSON.string), "dryRun": request.isDryRun ? true : nil,
-                "key": request.key.map(JSON.string),
-                "failures": failures.isEmpty ? nil : .array(failures.map { $0.json(of: request) }),
-                "error": error?.rpcError.json, "endpoint": endpoint.map(JSON.string),
-            ]))
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("task", task)
+        json.member("kind", request.kind.rawValue)
+        json.member("status", status.rawValue)
+        json.member("state", state.rawValue)
+        json.member("progress", progress)
+        json.member("files", counts)
+        json.member("isPlanned", isPlanned)
+        json.member("reference", request.reference)
+        json.member("directory", request.directory)
+        if request.isDryRun { json.member("dryRun", true) }
+        json.member("key", request.key)
+        if !failures.isEmpty { json.member("failures") { $0.array(failures) { $1.write(to: &$0, of: request) } } }
+        json.member("error", error?.rpcError.json)
+        json.member("endpoint", endpoint)
     }
 
     /// Only progress may be skipped for a slow reader.
     func deliveryPolicy(for handle: String) -> DeliveryPolicy { status == .progress ? .latest(key: handle) : .always }
 }
 
-extension FolderCounts {
-    fileprivate var json: JSON {
-        [
-            "total": JSON(total), "completed": JSON(completed), "unchanged": JSON(unchanged),
-            "toDelete": JSON(toDelete), "deleted": JSON(deleted), "refused": JSON(refused), "failed": JSON(failed),
-        ]
+extension FolderCounts: JSONObjectWritable {
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("total", total)
+        json.member("completed", completed)
+        json.member("unchanged", unchanged)
+        json.member("toDelete", toDelete)
+        json.member("deleted", deleted)
+        json.member("refused", refused)
+        json.member("failed", failed)
     }
 }
 
 extension FolderItem {
-    func json(of request: FolderRequest) -> JSON {
-        let object = try? request.object(path)
-        return .object(
-            .init(present: [
-                "path": .string(path),
-                "action": .string(action == .transfer ? request.kind.rawValue : action.rawValue),
-                "state": .string(state.rawValue), "size": JSON(size), "reference": object?.result,
-                "error": error?.rpcError.json,
-            ]))
+    func write(to json: inout JSONWriter, of request: FolderRequest) {
+        json.object { json in
+            json.member("path", path)
+            json.member("action", action == .transfer ? request.kind.rawValue : action.rawValue)
+            json.member("state", state.rawValue)
+            json.member("size", size)
+            json.member("reference", try? request.object(path))
+            json.member("error", error?.rpcError.json)
+        }
     }
 }

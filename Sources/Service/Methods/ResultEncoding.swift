@@ -7,45 +7,50 @@ import Transfers
 
 // Encoding of results.
 
-extension Reference {
+extension Reference: JSONConvertible, JSONObjectWritable {
     /// For clients in this process, whose own `json` is that of params.
-    package var result: JSON { json }
+    package var result: JSON { JSON(wire: bytes) ?? .null }
 
-    var json: JSON {
+    public func writeMembers(to json: inout JSONWriter) {
+        writePlace(to: &json)
+        json.member("url", withoutExactName.url)
         let warnings = warnings
-        let texts: JSON? = warnings.isEmpty ? nil : .array(warnings.map(JSON.string))
-        return .object(placeMembers + .init(present: ["url": .string(withoutExactName.url), "warnings": texts]))
+        if !warnings.isEmpty { json.member("warnings") { $0.array(warnings) { $1.write(to: &$0) } } }
     }
 
     /// The members that a reference and the metadata of its object share.
-    fileprivate var placeMembers: [JSON.Member] {
-        .init(present: [
-            "bucket": .string(bucket), "fullPath": .string(fullPath), "name": .string(name),
-            "object": isExact ? .string(object) : nil,
-        ])
+    fileprivate func writePlace(to json: inout JSONWriter) {
+        json.member("bucket", bucket)
+        json.member("fullPath", fullPath)
+        json.member("name", name)
+        if isExact { json.member("object", object) }
     }
 }
 
-extension ObjectMetadata {
-    var json: JSON {
-        let computed = [JSON.Member](present: [
-            "generation": .string(String(generation)), "metageneration": .string(String(metageneration)),
-            "size": JSON(size), "timeCreated": .string(timeCreated.rfc3339), "updated": .string(updated.rfc3339),
-            "md5Hash": md5.map { .string($0.base64) },
-            "crc32c": crc32c.map { .string($0.base64) },
-        ])
-        return .object(reference.placeMembers + computed + settable.members)
+extension ObjectMetadata: JSONConvertible, JSONObjectWritable {
+    public func writeMembers(to json: inout JSONWriter) {
+        reference.writePlace(to: &json)
+        json.member("generation", String(generation))
+        json.member("metageneration", String(metageneration))
+        json.member("size", size)
+        json.member("timeCreated", timeCreated.rfc3339)
+        json.member("updated", updated.rfc3339)
+        json.member("md5Hash", md5?.base64)
+        json.member("crc32c", crc32c?.base64)
+        settable.writeMembers(to: &json)
     }
 }
 
 extension SettableMetadata {
     /// Unset properties are absent.
-    fileprivate var members: [JSON.Member] {
-        var members = ContentProperty.allCases.compactMap { property in
-            content[property].map { JSON.Member(key: property.rawValue, value: .string($0)) }
+    fileprivate func writeMembers(to json: inout JSONWriter) {
+        for property in ContentProperty.allCases {
+            if let value = content[property] { json.member(named: property.rawValue, value) }
         }
-        if !custom.isEmpty { members.append(.init(key: "customMetadata", value: JSON(members: custom))) }
-        return members
+        guard !custom.isEmpty else { return }
+        json.member("customMetadata") {
+            $0.object { json in for (key, value) in custom { json.member(named: key, value) } }
+        }
     }
 }
 
@@ -58,12 +63,12 @@ extension Listing {
     @Loop func encoded() async -> EncodedJSON {
         await EncodedJSON.encode(isShort: prefixes.count + items.count <= EncodedJSON.few) { text in
             text.add(verbatim: "{\"prefixes\":")
-            text.add(prefixes) { $0.add($1.json) }
+            text.add(prefixes) { $0.add($1) }
             text.add(verbatim: ",\"items\":")
-            text.add(items) { $0.add($1.json) }
+            text.add(items) { $0.add($1) }
             if let metadata {
                 text.add(verbatim: ",\"metadata\":")
-                text.add(metadata) { $0.add($1.json) }
+                text.add(metadata) { $0.add($1) }
             }
             if isBucketMissing { text.add(verbatim: ",\"bucketExists\":false") }
             text.finishPage(pageToken)
@@ -81,8 +86,7 @@ extension TaskPage where Snapshot: JSONConvertible {
     @Loop func encoded(within bytes: Int) async throws(StorageError) -> EncodedJSON {
         try await EncodedJSON.encode(isShort: count <= EncodedJSON.few) { text throws(StorageError) in
             let (tasks, pageToken) = try fitting(bytes) { snapshot in
-                var task: [UInt8] = []
-                snapshot.json.write(to: &task)
+                let task = snapshot.bytes
                 return (task, task.count + 1)
             }
             text.add(verbatim: "{\"tasks\":")
@@ -97,50 +101,60 @@ extension JSONTextWriter {
     mutating func finishPage(_ pageToken: String?) {
         if let pageToken {
             add(verbatim: ",\"pageToken\":")
-            add(.string(pageToken))
+            add(pageToken)
         }
         add(verbatim: "}")
     }
 }
 
-extension TaskSnapshot: JSONConvertible {
-    public var json: JSON {
-        .object(
-            .init(present: [
-                "task": .string(task), "status": .string(status.rawValue), "state": .string(state.rawValue),
-                "progress": progress.json, "reference": reference.json, "metadata": metadata.map(json),
-                "error": error?.rpcError.json, "retry": retry?.json, "endpoint": endpoint.map(JSON.string),
-                "origin": origin.map { .string($0.rawValue) }, "offset": offset.map { JSON($0) },
-                "source": copy?.reference.json, "isMove": copy.map { .bool($0.isMove) },
-                "key": key.map(JSON.string),
-            ]))
+extension TaskSnapshot: JSONConvertible, JSONObjectWritable {
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("task", task)
+        json.member("status", status.rawValue)
+        json.member("state", state.rawValue)
+        json.member("progress", progress)
+        json.member("reference", reference)
+        writeMetadata(to: &json)
+        json.member("error", error?.rpcError.json)
+        json.member("retry", retry)
+        json.member("endpoint", endpoint)
+        json.member("origin", origin?.rawValue)
+        json.member("offset", offset)
+        json.member("source", copy?.reference)
+        json.member("isMove", copy?.isMove)
+        json.member("key", key)
     }
 
-    private func json(_ metadata: Metadata) -> JSON {
+    private func writeMetadata(to json: inout JSONWriter) {
         switch metadata {
-        case .stored(let metadata): return metadata.json
-        case .uploading(let settable, let md5Hash):
-            let hash = [JSON.Member](present: ["md5Hash": md5Hash.map(JSON.string)])
-            return .object(reference.placeMembers + hash + settable.members)
+        case .stored(let metadata)?: json.member("metadata", metadata)
+        case .uploading(let settable, let md5Hash)?:
+            json.member("metadata") {
+                $0.object { json in
+                    reference.writePlace(to: &json)
+                    json.member("md5Hash", md5Hash)
+                    settable.writeMembers(to: &json)
+                }
+            }
+        case nil: break
         }
     }
 }
 
-extension Progress {
-    var json: JSON {
-        [
-            "completedUnitCount": JSON(completedUnitCount), "totalUnitCount": JSON(totalUnitCount),
-            "fractionCompleted": JSON(fractionCompleted),
-        ]
+extension Progress: JSONObjectWritable {
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("completedUnitCount", completedUnitCount)
+        json.member("totalUnitCount", totalUnitCount)
+        json.member("fractionCompleted", fractionCompleted)
     }
 }
 
-extension Retry {
-    fileprivate var json: JSON {
-        [
-            "attempt": JSON(Int64(attempt)), "of": .string(of.rawValue), "at": .string(at.rfc3339),
-            "error": error.rpcError.json,
-        ]
+extension Retry: JSONObjectWritable {
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("attempt", Int64(attempt))
+        json.member("of", of.rawValue)
+        json.member("at", at.rfc3339)
+        json.member("error", error.rpcError.json)
     }
 }
 
@@ -180,19 +194,57 @@ extension ObjectChange {
     /// Objects whose changes are kept for a slow reader.
     private static let mostKept = 10_000
 
-    func json(_ handle: String) -> JSON {
-        [
-            "handle": .string(handle), "change": .string(kind.rawValue), "reference": reference.json,
-            "generation": .string(String(version.generation)),
-            "metageneration": .string(String(version.metageneration)),
-        ]
-    }
-
     /// Of each object the newest change is kept; beyond the bound only that some are missed.
     func deliveryPolicy(for handle: String, _ observed: Reference) -> DeliveryPolicy {
         .latestOfMany(
             key: "\(handle)\n\(reference.bucket)\n\(reference.object)", group: handle, most: Self.mostKept,
-            missed: ["handle": .string(handle), "change": "missed", "reference": observed.json])
+            missed: MissedChanges(handle: handle, observed: observed))
+    }
+}
+
+/// The params of a notification about a change.
+struct ToldChange: JSONObjectWritable {
+    let handle: String
+    let change: ObjectChange
+
+    func writeMembers(to json: inout JSONWriter) {
+        json.member("handle", handle)
+        json.member("change", change.kind.rawValue)
+        json.member("reference", change.reference)
+        json.member("generation", String(change.version.generation))
+        json.member("metageneration", String(change.version.metageneration))
+    }
+}
+
+/// The params of a notification that changes are missed.
+private struct MissedChanges: JSONObjectWritable {
+    let handle: String
+    let observed: Reference
+
+    func writeMembers(to json: inout JSONWriter) {
+        json.member("handle", handle)
+        json.member("change", "missed")
+        json.member("reference", observed)
+    }
+}
+
+/// The params of a notification about a task.
+struct ToldEvent: JSONObjectWritable {
+    let handle: String
+    /// The snapshot, encoded once for all observers.
+    let snapshot: [UInt8]
+
+    func writeMembers(to json: inout JSONWriter) {
+        json.member("handle", handle)
+        json.member("snapshot") { $0.verbatim(snapshot) }
+    }
+}
+
+extension Told where Snapshot: JSONWritable {
+    func event(_ handle: String) -> ToldEvent {
+        let encoded = encoded ?? snapshot.bytes
+        self.encoded = encoded
+        return ToldEvent(handle: handle, snapshot: encoded)
     }
 }
 

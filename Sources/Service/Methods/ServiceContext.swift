@@ -152,15 +152,13 @@ package final class ConnectionContext: MethodContext {
 
     private static func observers(of service: ServiceContext, _ peer: any Peer) -> ConnectionObservers {
         ConnectionObservers(of: service.transfers.registry) { [weak peer] handle, observed, change in
-            peer?.notify(ObjectChange.event, change.json(handle), change.deliveryPolicy(for: handle, observed))
-        } folder: { [weak peer] handle, snapshot in
             peer?.notify(
-                FolderSnapshot.event, ["handle": .string(handle), "snapshot": snapshot.json],
-                snapshot.deliveryPolicy(for: handle))
-        } _: { [weak peer] handle, snapshot in
-            peer?.notify(
-                snapshot.kind.event, ["handle": .string(handle), "snapshot": snapshot.json],
-                snapshot.deliveryPolicy(for: handle))
+                ObjectChange.event, ToldChange(handle: handle, change: change),
+                change.deliveryPolicy(for: handle, observed))
+        } folder: { [weak peer] handle, told in
+            peer?.notify(FolderSnapshot.event, told.event(handle), told.snapshot.deliveryPolicy(for: handle))
+        } _: { [weak peer] handle, told in
+            peer?.notify(told.snapshot.kind.event, told.event(handle), told.snapshot.deliveryPolicy(for: handle))
         }
     }
 

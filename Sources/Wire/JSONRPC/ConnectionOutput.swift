@@ -3,7 +3,7 @@ import Platform
 
 // What a connection writes, and when.
 extension Connection {
-    public func notify(_ method: String, _ params: JSON, _ delivery: DeliveryPolicy) {
+    public func notify(_ method: String, _ params: some JSONWritable, _ delivery: DeliveryPolicy) {
         guard stream != nil else { return }
         outlet.notify(method, params, delivery, intake.style)
         scheduleFlush()

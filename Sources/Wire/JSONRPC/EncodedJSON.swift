@@ -14,13 +14,9 @@ public struct EncodedJSON: JSONConvertible {
         segments = [text]
     }
 
-    public var encoded: EncodedJSON? { self }
+    public var payload: ResultPayload { .encoded(self) }
 
-    /// The parsed value; null where the text is none.
-    public var json: JSON {
-        let text = Array(segments.joined())
-        return (try? text.withUnsafeBytes { try JSON(parsing: $0) }) ?? .null
-    }
+    public func write(to json: inout JSONWriter) { for segment in segments { json.verbatim(segment) } }
 }
 
 extension EncodedJSON {
@@ -53,7 +49,10 @@ public struct JSONTextWriter {
 
     public mutating func add(verbatim text: [UInt8]) { bytes.append(text) }
 
-    public mutating func add(_ value: JSON) { bytes.append { value.write(to: &$0) } }
+    public mutating func add(_ value: some JSONWritable) { bytes.append { value.write(to: &$0) } }
+
+    /// Adds the value that `write` writes.
+    public mutating func add(_ write: (inout JSONWriter) -> Void) { bytes.append { JSONWriter.write(to: &$0, write) } }
 
     /// Adds an array with the value that `add` writes for each element.
     public mutating func add<Element>(_ elements: [Element], _ add: (inout JSONTextWriter, Element) -> Void) {
@@ -66,17 +65,17 @@ public struct JSONTextWriter {
     }
 }
 
-enum ResultPayload: Sendable {
+/// A result on its way into a reply.
+public enum ResultPayload: Sendable {
     case value(JSON)
+    case written([UInt8])
+    /// Large: its segments are not copied.
     case encoded(EncodedJSON)
-
-    init(_ result: some JSONConvertible) {
-        self = if let encoded = result.encoded { .encoded(encoded) } else { .value(result.json) }
-    }
 
     func write(to buffer: inout [UInt8]) {
         switch self {
         case .value(let json): json.write(to: &buffer)
+        case .written(let bytes): buffer += bytes
         case .encoded(let result): for segment in result.segments { buffer += segment }
         }
     }

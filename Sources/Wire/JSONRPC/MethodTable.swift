@@ -55,7 +55,7 @@ extension RPCMethod {
             .waiting { controls in
                 do {
                     let result = try await call.run(in: Request(context: context, controls))
-                    return (ResultPayload(result), { call.didReply(result, in: context) })
+                    return (result.payload, { call.didReply(result, in: context) })
                 } catch {
                     throw call.failure(error)
                 }
@@ -67,7 +67,7 @@ extension PromptMethod {
     public static func prepare(_ params: inout Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
         let call = try Self(&params)
         return PreparedCall(
-            .prompt { do { return ResultPayload(try call.run(in: prompt)) } catch { throw call.failure(error) } })
+            .prompt { do { return try call.run(in: prompt).payload } catch { throw call.failure(error) } })
     }
 }
 

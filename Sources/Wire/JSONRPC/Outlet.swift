@@ -31,17 +31,27 @@ struct Outlet {
 
     // MARK: - Messages
 
-    mutating func notify(_ method: String, _ params: JSON, _ delivery: DeliveryPolicy, _ style: Framing.Style) {
-        func message(_ params: JSON) -> JSON { ["jsonrpc": "2.0", "method": .string(method), "params": params] }
-        func bytes(_ params: JSON) -> [UInt8] {
+    mutating func notify(
+        _ method: String, _ params: some JSONWritable, _ delivery: DeliveryPolicy, _ style: Framing.Style
+    ) {
+        func write(_ params: some JSONWritable, to buffer: inout [UInt8]) {
+            JSONWriter.write(to: &buffer) { json in
+                json.object { json in
+                    json.member("jsonrpc", "2.0")
+                    json.member("method", method)
+                    json.member("params", params)
+                }
+            }
+        }
+        func bytes(_ params: some JSONWritable) -> [UInt8] {
             var bytes: [UInt8] = []
-            style.wrap(into: &bytes) { message(params).write(to: &$0) }
+            style.wrap(into: &bytes) { write(params, to: &$0) }
             return bytes
         }
         switch delivery {
         case .always where outbox.isBlocked && outbox.unsent >= limits.unreadBytes:
             overrun = "had left \(limits.unreadBytes) bytes unread (--max-unread-bytes)"
-        case .always: put(message(params), style)
+        case .always: put(style) { write(params, to: &$0) }
         case .latest(let key): outbox.put(bytes(params), sample: key)
         case .latestOfMany(let key, let group, let most, let missed):
             outbox.put(bytes(params), sample: key, of: group, most: most) { bytes(missed) }

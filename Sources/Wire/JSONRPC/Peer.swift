@@ -4,7 +4,7 @@ import Platform
 /// The peer of a connection, as methods use it.
 @Loop
 public protocol Peer: AnyObject, Sendable {
-    func notify(_ method: String, _ params: JSON, _ delivery: DeliveryPolicy)
+    func notify(_ method: String, _ params: some JSONWritable, _ delivery: DeliveryPolicy)
 
     /// Sends a request and returns the peer's result. Throws the `RPCError` of the response, `PeerRequestError` without
     /// a usable response within `timeout`, or `CancellationError`.
@@ -56,7 +56,7 @@ public enum DeliveryPolicy: Sendable {
     case latest(key: String)
     /// The same; beyond so many keys of a group the notification goes out with the params `missed` instead, once for all
     /// of them.
-    case latestOfMany(key: String, group: String, most: Int, missed: JSON)
+    case latestOfMany(key: String, group: String, most: Int, missed: any JSONWritable & Sendable)
 }
 
 public enum MessageSender: String, Sendable { case client, service }

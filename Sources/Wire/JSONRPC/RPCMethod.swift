@@ -48,18 +48,17 @@ public protocol PromptMethod<Context>: RPCMethod {
 }
 
 /// A result with a JSON form.
-public protocol JSONConvertible: Sendable {
-    var json: JSON { get }
-    /// The encoded form, if there is one.
-    var encoded: EncodedJSON? { get }
+public protocol JSONConvertible: JSONWritable, Sendable {
+    /// The result as it waits for its turn to be sent.
+    var payload: ResultPayload { get }
 }
 
 extension JSONConvertible {
-    public var encoded: EncodedJSON? { nil }
+    public var payload: ResultPayload { .written(bytes) }
 }
 
 extension JSON: JSONConvertible {
-    public var json: JSON { self }
+    public var payload: ResultPayload { .value(self) }
 }
 
 /// A method without params.

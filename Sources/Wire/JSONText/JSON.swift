@@ -117,12 +117,6 @@ extension JSON {
         self = json
     }
 
-    package var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        write(to: &bytes)
-        return bytes
-    }
-
     package init(members: some Sequence<(key: String, value: String)>) {
         self = .object(members.map { Member(key: $0.key, value: .string($0.value)) })
     }

@@ -1,9 +1,11 @@
 extension JSON {
     /// Appends this value to `buffer` as compact JSON in UTF-8, on one line.
-    public func write(to buffer: inout [UInt8]) { JSONWriter.write(self, to: &buffer) }
+    public func write(to buffer: inout [UInt8]) { JSONWriter.write(to: &buffer) { write(to: &$0) } }
 
     /// Appends `string` to `buffer` as a JSON string: quoted, escaped where it must be, everything else as UTF-8.
-    public static func write(_ string: String, to buffer: inout [UInt8]) { JSONWriter.write(string, to: &buffer) }
+    public static func write(_ string: String, to buffer: inout [UInt8]) {
+        JSONWriter.write(to: &buffer) { $0.string(string) }
+    }
 
     public var text: String {
         var buffer: [UInt8] = []
@@ -18,6 +20,29 @@ public protocol JSONWritable {
     func write(to json: inout JSONWriter)
 }
 
+extension JSONWritable {
+    /// Appends the value to `buffer`.
+    package func write(to buffer: inout [UInt8]) { JSONWriter.write(to: &buffer) { write(to: &$0) } }
+
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        write(to: &bytes)
+        return bytes
+    }
+
+    /// The value as a tree, for those who look into it.
+    package var json: JSON { JSON(wire: bytes) ?? .null }
+}
+
+/// A value whose JSON form is an object.
+public protocol JSONObjectWritable: JSONWritable {
+    func writeMembers(to json: inout JSONWriter)
+}
+
+extension JSONObjectWritable {
+    public func write(to json: inout JSONWriter) { json.object { writeMembers(to: &$0) } }
+}
+
 /// Writes compact JSON in UTF-8, on one line: collects small pieces in a buffer on the stack and appends them together;
 /// appends large ones directly.
 public struct JSONWriter {
@@ -29,12 +54,12 @@ public struct JSONWriter {
 
     private init(page: UnsafeMutableBufferPointer<UInt8>) { self.page = page }
 
-    /// Appends a value to `buffer`.
-    public static func write(_ value: some JSONWritable, to buffer: inout [UInt8]) {
+    /// Appends the value that `write` writes to `buffer`.
+    public static func write(to buffer: inout [UInt8], _ write: (inout JSONWriter) -> Void) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { page in
             var writer = JSONWriter(page: page)
             swap(&writer.output, &buffer)
-            value.write(to: &writer)
+            write(&writer)
             writer.flush()
             swap(&writer.output, &buffer)
         }
@@ -83,18 +108,28 @@ extension JSONWriter {
         needsComma = true
     }
 
-    /// Writes a member, unless it is nil. `name` needs no escapes.
+    /// Writes a member. `name` needs no escapes.
+    public mutating func member(_ name: StaticString, _ value: some JSONWritable) {
+        key(name)
+        value.write(to: &self)
+    }
+
+    /// Writes a member, unless it is nil.
     public mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
-        if let value { member(name) { value.write(to: &$0) } }
+        if let value { member(name, value) }
     }
 
     /// Writes a member with the value that `write` writes.
     public mutating func member(_ name: StaticString, _ write: (inout JSONWriter) -> Void) {
+        key(name)
+        write(&self)
+    }
+
+    private mutating func key(_ name: StaticString) {
         separate()
         append(UInt8(ascii: "\""))
         append(name)
         append("\":" as StaticString)
-        write(&self)
     }
 
     public mutating func member(named name: String, _ value: some JSONWritable) {

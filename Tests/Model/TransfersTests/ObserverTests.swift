@@ -139,8 +139,8 @@ import Transfers
         let (task, session) = try await stage.upload(1)
         let lines = Mail<String>()
         let other = RecordingObserver()
-        let meddler = ConnectionObservers { handle, snapshot in
-            lines.deliver("\(handle) \(snapshot.status)")
+        let meddler = ConnectionObservers { handle, event in
+            lines.deliver("\(handle) \(event.snapshot.status)")
             other.connection.leave()
             task.start()
             Task { _ = try await task.cancel() }

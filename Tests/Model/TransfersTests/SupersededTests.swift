@@ -18,7 +18,7 @@ import Transfers
         #expect(try await session.nextStep() == .open)
         #expect(!session.replacesNewer)
         let pauses = Mail<TaskSnapshot>()
-        let listener = ConnectionObservers { _, snapshot in pauses.deliver(snapshot) }
+        let listener = ConnectionObservers { pauses.deliver($1.snapshot) }
         task.observe(.pause, handle: "pause", listener)
         session.answer(.superseded(newer))
         #expect(try await pauses.next().error == newer.about(TransfersFixture.reference()))

@@ -103,7 +103,7 @@ import Transfers
 /// The events that an observer gets, as "handle status completed".
 @Loop final class RecordingObserver {
     private(set) var events: [(handle: String, snapshot: TaskSnapshot)] = []
-    private(set) lazy var connection = ConnectionObservers { [weak self] in self?.events.append(($0, $1)) }
+    private(set) lazy var connection = ConnectionObservers { [weak self] in self?.events.append(($0, $1.snapshot)) }
 
     var lines: [String] {
         events.map { "\($0.handle) \($0.snapshot.status) \($0.snapshot.progress.completedUnitCount)" }

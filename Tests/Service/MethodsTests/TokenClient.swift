@@ -25,7 +25,7 @@ import TestSupport
 
     let requests = RequestCounts()
 
-    func notify(_ method: String, _ params: JSON, _ kind: DeliveryPolicy) {}
+    func notify(_ method: String, _ params: some JSONWritable, _ kind: DeliveryPolicy) {}
 
     func end() {}
 

@@ -26,10 +26,10 @@ import Testing
 
     func tell(_ number: Int) {
         told += 1
-        peer?.notify("told", ["number": JSON(Int64(number))], .always)
+        peer?.notify("told", ["number": JSON(Int64(number))] as JSON, .always)
     }
 
-    func show(_ number: Int) { peer?.notify("shown", ["number": JSON(Int64(number))], .latest(key: "k")) }
+    func show(_ number: Int) { peer?.notify("shown", ["number": JSON(Int64(number))] as JSON, .latest(key: "k")) }
 
     /// A connection on the service's end of the socket pair, whose methods run in this context.
     func connect(
@@ -146,7 +146,7 @@ struct Borrow: ParameterlessMethod {
 }
 
 final class Loan: JSONConvertible {
-    let json: JSON = "lent"
+    func write(to json: inout JSONWriter) { "lent".write(to: &json) }
 }
 
 /// Returns when the notifications of this iteration have been offered to the peers.

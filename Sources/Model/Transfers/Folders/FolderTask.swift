@@ -293,8 +293,8 @@ extension FolderTask: ControllableTask, Observed {
         add(Observer(handle: handle, status: status, connection: connection))
     }
 
-    func notify(_ observer: Observer, _ snapshot: FolderSnapshot) {
-        observer.connection.notifyFolder(observer.handle, snapshot)
+    func notify(_ observer: Observer, _ event: Told<FolderSnapshot>) {
+        observer.connection.notifyFolder(observer.handle, event)
     }
 
     /// A page of its items.

@@ -23,8 +23,8 @@ struct GetMetadata: ReferenceMethod {
 
     init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
 
-    func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        try await request.transfers.metadata(of: reference, for: request.client).json
+    func run(in request: Request<ConnectionContext>) async throws -> ObjectMetadata {
+        try await request.transfers.metadata(of: reference, for: request.client)
     }
 }
 
@@ -55,10 +55,8 @@ struct UpdateMetadata: ReferenceMethod {
         preconditions = try params.preconditions()
     }
 
-    func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        try await request.transfers.updateMetadata(
-            of: reference, change, if: preconditions, for: request.client
-        ).json
+    func run(in request: Request<ConnectionContext>) async throws -> ObjectMetadata {
+        try await request.transfers.updateMetadata(of: reference, change, if: preconditions, for: request.client)
     }
 }
 

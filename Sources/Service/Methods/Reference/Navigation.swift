@@ -20,16 +20,16 @@ struct MakeReference: PromptMethod {
         guard object == nil || path ?? url == nil else { throw .invalidParam("object", "goes with bucket alone") }
     }
 
-    func run(in request: Request<ConnectionContext>) throws -> JSON {
+    func run(in request: Request<ConnectionContext>) throws -> Reference {
         guard let url else {
             let bucket = bucket ?? request.context.service.configuration.defaultBucket
-            if let object { return try Reference(bucket: bucket, object: object).json }
-            return try Reference(bucket: bucket, path: path ?? "").json
+            if let object { return try Reference(bucket: bucket, object: object) }
+            return try Reference(bucket: bucket, path: path ?? "")
         }
         let reference: Reference
         do throws(StorageError) { reference = try Reference(url: url) } catch { throw error.naming("url") }
         if let bucket { try reference.check(bucket: bucket) }
-        return reference.json
+        return reference
     }
 }
 
@@ -45,7 +45,7 @@ struct Child: PromptMethod {
         path = try params.string("path")
     }
 
-    func run(in request: Request<ConnectionContext>) throws -> JSON { try reference.child(path).json }
+    func run(in request: Request<ConnectionContext>) throws -> Reference { try reference.child(path) }
 }
 
 /// `reference/parent`: one level up; null at the root.
@@ -56,7 +56,7 @@ struct Parent: PromptMethod {
 
     init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
 
-    func run(in request: Request<ConnectionContext>) throws -> JSON { reference.parent?.json ?? .null }
+    func run(in request: Request<ConnectionContext>) throws -> JSON { reference.parent?.result ?? .null }
 }
 
 /// `reference/root`: the top of the bucket.
@@ -67,5 +67,5 @@ struct Root: PromptMethod {
 
     init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
 
-    func run(in request: Request<ConnectionContext>) throws -> JSON { reference.root.json }
+    func run(in request: Request<ConnectionContext>) throws -> Reference { reference.root }
 }

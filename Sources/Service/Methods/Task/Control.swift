@@ -13,7 +13,7 @@ extension Request<ConnectionContext> {
 }
 
 /// A task whose snapshots are results.
-protocol MethodTask: ControllableTask where Snapshot: JSONConvertible {}
+protocol MethodTask: ControllableTask where Snapshot: JSONConvertible & JSONObjectWritable {}
 
 extension TransferTask: MethodTask where Strategy: ListedStrategy {}
 extension FolderTask: MethodTask {}
@@ -32,7 +32,7 @@ struct Pause<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/pause" }
     let task: String
 
-    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
         let task: Controlled = try await request.task(task)
         return accepted(try await task.pause(), task)
     }
@@ -43,7 +43,7 @@ struct Resume<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/resume" }
     let task: String
 
-    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
         let task: Controlled = try await request.task(task)
         try task.checkEndpoint()
         let isResumed = task.resume(tokens: request.context.tokens)
@@ -57,7 +57,7 @@ struct RetryTask<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/retry" }
     let task: String
 
-    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
         let task: Controlled = try await request.task(task)
         let running = try await Controlled.retry(task, tokens: request.context.tokens, of: request.context.transfers)
         if let running { request.context.began(running) }
@@ -70,7 +70,7 @@ struct Cancel<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/cancel" }
     let task: String
 
-    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
         let task: Controlled = try await request.task(task)
         return accepted(try await task.cancel(tokens: request.tokens), task)
     }
@@ -81,12 +81,23 @@ struct Forget<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/forget" }
     let task: String
 
-    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
         let task: Controlled = try await request.task(task)
         return accepted(await Controlled.forget(task, of: request.context.transfers), task)
     }
 }
 
-@Loop private func accepted(_ accepted: Bool, _ task: some MethodTask) -> JSON {
-    ["accepted": .bool(accepted), "snapshot": task.snapshot().json]
+/// Whether a task has taken a control, and the task after it.
+struct ControlAnswer<Snapshot: JSONConvertible>: JSONConvertible, JSONObjectWritable {
+    let accepted: Bool
+    let snapshot: Snapshot
+
+    func writeMembers(to json: inout JSONWriter) {
+        json.member("accepted", accepted)
+        json.member("snapshot", snapshot)
+    }
+}
+
+@Loop private func accepted<Task: MethodTask>(_ accepted: Bool, _ task: Task) -> ControlAnswer<Task.Snapshot> {
+    ControlAnswer(accepted: accepted, snapshot: task.snapshot())
 }

@@ -29,7 +29,7 @@ struct ListFolderItems: RPCMethod {
         let folder = task.snapshot().request
         return await EncodedJSON.encode { text in
             text.add(verbatim: "{\"items\":")
-            text.add(page.items) { $0.add($1.json(of: folder)) }
+            text.add(page.items) { text, item in text.add { item.write(to: &$0, of: folder) } }
             text.finishPage(page.pageToken)
         }
     }

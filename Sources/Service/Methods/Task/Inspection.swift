@@ -8,9 +8,9 @@ struct TakeSnapshot<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/snapshot" }
     let task: String
 
-    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> Controlled.Snapshot {
         let task: Controlled = try await request.task(task)
-        return task.snapshot().json
+        return task.snapshot()
     }
 }
 
@@ -19,11 +19,11 @@ struct WaitForEnd<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/wait" }
     let task: String
 
-    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> Controlled.Snapshot {
         let task: Controlled = try await request.task(task)
         try request.checkWait()
         request.beginWaiting()
-        return try await task.awaitedEnd().json
+        return try await task.awaitedEnd()
     }
 }
 

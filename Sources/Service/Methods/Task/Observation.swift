@@ -10,10 +10,10 @@ struct Observe<Controlled: MethodTask>: RPCMethod {
     let task: String
     let status: Status
 
-    struct Registered: JSONConvertible {
+    struct Registered: JSONConvertible, JSONObjectWritable {
         let task: Controlled
         let handle: String
-        var json: JSON { ["handle": .string(handle)] }
+        func writeMembers(to json: inout JSONWriter) { json.member("handle", handle) }
     }
 
     init(_ params: inout Params) throws(RPCError) {

@@ -61,7 +61,7 @@ struct StartOptions: Sendable {
 }
 
 /// A new task with its observers, as a result.
-struct Started<Controlled: MethodTask>: JSONConvertible {
+struct Started<Controlled: MethodTask>: JSONConvertible, JSONObjectWritable {
     let requested: RequestedTask<Controlled>
     let snapshot: Controlled.Snapshot
     let observers: [(Status, handle: String)]
@@ -84,14 +84,13 @@ struct Started<Controlled: MethodTask>: JSONConvertible {
         if !requested.isContinued { task.start() }
     }
 
-    var json: JSON {
-        guard !observers.isEmpty || requested.isContinued, case .object(var members) = snapshot.json else {
-            return snapshot.json
+    func writeMembers(to json: inout JSONWriter) {
+        snapshot.writeMembers(to: &json)
+        if requested.isContinued { json.member("continued", true) }
+        guard !observers.isEmpty else { return }
+        json.member("observers") {
+            $0.object { json in for (status, handle) in observers { json.member(named: status.rawValue, handle) } }
         }
-        if requested.isContinued { members.append(.init(key: "continued", value: true)) }
-        let handles = observers.map { JSON.Member(key: $0.rawValue, value: .string($1)) }
-        if !handles.isEmpty { members.append(.init(key: "observers", value: .object(handles))) }
-        return .object(members)
     }
 }
 

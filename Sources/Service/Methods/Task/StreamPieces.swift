@@ -58,19 +58,19 @@ struct Finish: RPCMethod {
         md5Hash = try params.optionalString("md5Hash")
     }
 
-    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> TaskSnapshot {
         let md5 = try md5Hash.map { text throws(StorageError) in try Self.md5(text) }
         let task = try await request.context.streamTask(task)
         try task.checkEndpoint()
         try request.checkWait()
         request.beginWaiting()
         // An earlier request has ended it: the answer may not have arrived.
-        if task.state.isFinished { return try await task.awaitedEnd().checked(md5).json }
+        if task.state.isFinished { return try await task.awaitedEnd().checked(md5) }
         let stream = try task.openStream(), isRepeated = stream.isFinishing
         do {
             let end = try await stream.finish(.init(md5: md5))
             // The engine has compared the MD5 of the first request.
-            return try isRepeated ? end.checked(md5).json : end.json
+            return try isRepeated ? end.checked(md5) : end
         } catch is CancellationError {
             throw CancelledWait(data: ["task": .string(task.id)])
         }
@@ -128,12 +128,12 @@ extension StreamDownload.Piece {
             text.add(verbatim: "{\"data\":\"")
             text.add(base64: bytes)
             text.add(verbatim: "\",\"offset\":")
-            text.add(JSON(offset))
+            text.add(offset)
             text.add(verbatim: ",\"isEnd\":")
-            text.add(.bool(isVerified != nil))
+            text.add(isVerified != nil)
             if let isVerified {
                 text.add(verbatim: ",\"verified\":")
-                text.add(.bool(isVerified))
+                text.add(isVerified)
             }
             text.add(verbatim: "}")
         }
