@@ -1,3 +1,4 @@
+import Platform
 import Storage
 
 /// What a command copies: a row of the table.

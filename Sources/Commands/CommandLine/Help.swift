@@ -1,3 +1,4 @@
+import Platform
 import Methods
 
 /// The pages of help. Each fits a screen of 80 columns.
@@ -102,7 +103,7 @@ package enum Help {
 
     /// An example as it is typed.
     static func command(_ example: String) -> String {
-        example.contains("storage-rpc") ? example : "storage-rpc " + example
+        example.has("storage-rpc") ? example : "storage-rpc " + example
     }
 
     private static func text(of group: FlagGroup) -> String {

@@ -1,3 +1,5 @@
+import Platform
+
 // The man page: the same commands and flags as in the pages of help, and what is around them.
 
 extension Help {

@@ -1,3 +1,5 @@
+import Platform
+
 /// The words of a line as bash reads them, up to the cursor, and how a candidate is written in the place of the last one.
 struct ShellText: Sendable {
     private enum Quote: Sendable { case none, single, double }

@@ -1,3 +1,4 @@
+import Platform
 import JSONText
 import Secrets
 import Storage
@@ -24,7 +25,7 @@ package enum Redaction {
     /// clients, which are only asked for tokens.
     private static func secrets(of message: JSON, _ isClient: Bool, _ key: String) -> Bool {
         switch key {
-        case "params": isClient && message["method"]?.string?.lowercased().contains("auth") == true
+        case "params": isClient && message["method"]?.string?.lowercased().has("auth") == true
         case "result": isClient
         default: false
         }
@@ -88,7 +89,7 @@ extension Redaction {
     /// An excerpt of bytes that are no message: nothing if they mention secrets, and no long words.
     package static func redacted(broken bytes: UnsafeRawBufferPointer) -> String {
         let text = String(decoding: bytes.prefix(8 << 10), as: UTF8.self).hidingSecrets()
-        guard !text.mentionsSecrets, !text.contains("auth/"), !text.contains("\\u") else { return .hidden }
+        guard !text.mentionsSecrets, !text.has("auth/"), !text.has("\\u") else { return .hidden }
         var (shown, word) = ("", "")
         func isWordly(_ scalar: Unicode.Scalar) -> Bool {
             scalar.properties.isAlphabetic || "0123456789-_.+=~".unicodeScalars.contains(scalar)

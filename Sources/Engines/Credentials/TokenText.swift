@@ -1,3 +1,4 @@
+import Platform
 import HTTPText
 import JSONText
 import Storage

@@ -1,3 +1,4 @@
+import Platform
 import HTTPText
 import Storage
 
@@ -16,7 +17,7 @@ package struct Endpoint: Equatable, Sendable {
 
     /// Takes `http[s]://HOST[:PORT]`, and `HOST:PORT` as plain http. Throws a sentence that names the origin.
     package init(_ text: String, from origin: String, allowInsecure: Bool) throws(InvalidEndpoint) {
-        let whole = text.contains("://") ? text : "http://" + text
+        let whole = text.has("://") ? text : "http://" + text
         let url = whole.hasSuffix("/") ? String(whole.dropLast()) : whole
         guard let parts = Self.parts(of: url) else {
             throw InvalidEndpoint(

@@ -1,3 +1,4 @@
+import Platform
 import HTTPClient
 import HTTPText
 import JSONText
@@ -39,7 +40,7 @@ extension GoogleDialect {
     func error(in response: HTTPResponse) -> ServerError {
         ServerError(
             message: JSON(wire: response.body)?["error"]?["message"]?.string,
-            isMissingBucket: String(decoding: response.body, as: UTF8.self).contains("bucket does not exist"))
+            isMissingBucket: String(decoding: response.body, as: UTF8.self).has("bucket does not exist"))
     }
 }
 

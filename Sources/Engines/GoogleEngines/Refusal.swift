@@ -1,3 +1,4 @@
+import Platform
 import HTTPClient
 import HTTPText
 import Secrets
@@ -38,7 +39,7 @@ extension StorageError {
 
     /// Adds where to get a token, if one is missing.
     func explained(_ dialect: any Dialect) -> StorageError {
-        guard code == .unauthenticated, httpStatus == 401, serverResponse?.contains("App Check") != true else {
+        guard code == .unauthenticated, httpStatus == 401, serverResponse?.has("App Check") != true else {
             return self
         }
         return adding("A good token comes from \(dialect.signIn).")

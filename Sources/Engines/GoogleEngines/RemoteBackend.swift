@@ -189,7 +189,7 @@ package final class RemoteBackend: Backend {
     func renewed(
         _ tokens: [Token], after refusal: HTTPResponse, of caller: Caller
     ) async throws(StorageError) -> [Token]? {
-        let isAboutApp = String(decoding: refusal.body, as: UTF8.self).contains("App Check")
+        let isAboutApp = String(decoding: refusal.body, as: UTF8.self).has("App Check")
         guard let source = caller.tokens,
             let index = tokens.firstIndex(where: { ($0.kind == .appCheckToken) == isAboutApp }),
             let fresh = try await source.token(

@@ -1,3 +1,4 @@
+import Platform
 import Checksums
 import Storage
 
@@ -66,5 +67,5 @@ struct ContentEncoding: Equatable, Sendable {
 
     init(_ text: String?) { self.text = text.flatMap { $0.isEmpty ? nil : $0.lowercased() } ?? "identity" }
 
-    var isGzip: Bool { text.contains("gzip") }
+    var isGzip: Bool { text.has("gzip") }
 }

@@ -1,3 +1,4 @@
+import Platform
 import EmbeddedEngine
 import HTTPText
 import JSONText
@@ -104,7 +105,7 @@ extension StoredBucket {
         let most = parts.count > 1 ? 222 : 63
         guard isSound, 3...most ~= name.utf8.count, parts.allSatisfy({ 1...63 ~= $0.utf8.count }), !isAddress,
             [name.first, name.last].allSatisfy({ $0?.isLetter == true || $0?.isNumber == true }),
-            !name.hasPrefix("goog"), !name.contains("google")
+            !name.hasPrefix("goog"), !name.has("google")
         else { throw GatewayError(400, code: "InvalidBucketName", "Invalid bucket name: '\(name.prefix(300))'") }
     }
 

@@ -44,9 +44,14 @@ extension String {
         }
     }
 
+    /// Where what follows `://` begins.
+    private var schemeEnd: Index? {
+        utf8.indices.first { utf8[$0...].starts(with: "://".utf8) }.map { utf8.index($0, offsetBy: 3) }
+    }
+
     /// A URL without query, fragment and user info, shortened if it is very long.
     package var withoutSecretParts: String {
-        let start = firstRange(of: "://")?.upperBound ?? startIndex
+        let start = schemeEnd ?? startIndex
         let target = utf8[start...].prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         let user = target.lastIndex(of: UInt8(ascii: "@"))
         let rest = user.map { target[target.index(after: $0)...] } ?? target

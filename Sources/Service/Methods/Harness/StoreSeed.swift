@@ -66,14 +66,14 @@ struct StoreSeed: HarnessMethod {
         let pattern = try members.string("reference")
         let (count, size) = (try members.integer("count"), try members.integer("size"))
         try members.finish()
-        guard pattern.contains("{n}") || count == 1 else {
+        guard pattern.has("{n}") || count == 1 else {
             throw .invalidParam("generate.reference", "must contain {n}, which becomes the number of the object")
         }
         guard (0...mostGenerated).contains(count), (0...largestGenerated).contains(size) else {
             throw .invalidParam(
                 "generate", "must have a count from 0 to \(mostGenerated), and a size from 0 to \(largestGenerated)")
         }
-        let parts = pattern.split(separator: "{n}", omittingEmptySubsequences: false)
+        let parts = pattern.parts(between: "{n}")
         @Sendable func reference(_ number: Int) throws(StorageError) -> Reference {
             do { return try Reference(url: parts.joined(separator: "\(number)")) } catch {
                 throw error.naming("generate.reference")
