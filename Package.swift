@@ -40,8 +40,9 @@ let package = Package(
             linkerSettings: [
                 .unsafeFlags(
                     [
-                        "-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections", "-use-ld=lld",
-                        "-Xclang-linker", "-static-libgcc", "-Xlinker", "-s",
+                        "-static-stdlib", "-use-ld=lld",
+                        "-Xclang-linker", "-static-libgcc", "-Xlinker", "-s", "-Xlinker", "--no-export-dynamic",
+                        "-Xlinker", "--icf=all",
                         "-L", "\(Context.packageDirectory)/Sources/storage-rpc/static",
                         "-Xlinker", "-L\(Context.packageDirectory)/Sources/storage-rpc/static/otherwise",
                     ],
@@ -269,14 +270,20 @@ let clients: Set = ["StorageRPC", "FirebaseStorage"]
 // The rooms whose generic types other rooms use for each request. Without specialization, these types are copied through
 // their metadata.
 let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC", "Transfers"]
+// The rooms that wait for people or for the network, whose code is made small.
+let small: Set = ["CommandLine", "Tracing", "Harness", "GoogleEngines", "Credentials", "storage-rpc"]
 for target in package.targets where !cTargets.contains(target.name) {
     // Exclusive access is checked at run time by debug builds and the fuzzers alone, and so by all tests.
     let released =
         ["-enforce-exclusivity=unchecked"] + (specialized.contains(target.name) ? ["-cross-module-optimization"] : [])
+        + (small.contains(target.name) ? ["-Osize"] : [])
     // Tests take half the time when all but themselves is optimized. Assertions stay. Sanitizers watch code that is not
     // optimized.
     let isPlain = chosenTests != nil || target.type == .test && target.name != "TestSupport"
     let debugged = isPlain ? [] : ["-O", "-assert-config", "Debug"]
+    // `TextSearch` says why.
+    let always =
+        target.type == .test ? [] : ["-Xfrontend", "-disable-implicit-string-processing-module-import"]
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("MemberImportVisibility"),
@@ -285,7 +292,7 @@ for target in package.targets where !cTargets.contains(target.name) {
     ]
     guard !clients.contains(target.name) else { continue }
     target.swiftSettings? += [
-        .unsafeFlags(isFuzzing ? [] : released, .when(configuration: .release)),
-        .unsafeFlags(debugged, .when(configuration: .debug)),
+        .unsafeFlags(always + (isFuzzing ? [] : released), .when(configuration: .release)),
+        .unsafeFlags(always + debugged, .when(configuration: .debug)),
     ]
 }
