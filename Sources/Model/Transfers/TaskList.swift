@@ -59,9 +59,19 @@ public struct TransferLog: Sendable {
     /// In the order of their creation.
     public var all: [TransferTask<Strategy>] { tasks.values.sorted { ($0.number, $0.id) < ($1.number, $1.id) } }
 
-    func count(of state: TaskState) -> Int { tasks.values.count { $0.state == state } }
+    /// The number of tasks in each state.
+    private(set) var countsByState: [TaskState: Int] = [:]
 
-    var countsByState: [TaskState: Int] { tasks.values.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } }
+    func count(of state: TaskState) -> Int { countsByState[state] ?? 0 }
+
+    /// Counts a listed task in its present state, or a task that leaves the list no more.
+    func count(_ task: TransferTask<Strategy>, leaves: Bool = false) {
+        let state = leaves ? nil : task.state
+        guard let counted = task.countedState, counted != state else { return }
+        countsByState[counted, default: 0] -= 1
+        if let state { countsByState[state, default: 0] += 1 }
+        task.countedState = state
+    }
 
     /// Throws `invalidArgument` for an id that is unknown, of another kind, or was known too long ago.
     public func task(_ id: String) throws(StorageError) -> TransferTask<Strategy> {
@@ -86,7 +96,9 @@ public struct TransferLog: Sendable {
         lastNumber = max(lastNumber, record.number)
         let task = TransferTask(record, machine, sessionState, limiter, recordWriter, holding: held, in: self)
         bytesInMemory += held?.count ?? 0
-        tasks[task.id] = task
+        if let old = tasks.updateValue(task, forKey: task.id) { count(old, leaves: true) }
+        countsByState[task.state, default: 0] += 1
+        task.countedState = task.state
         if task.endpoint != nil { unfinishedElsewhere += 1 }
         if task.state.isFinished {
             finish(task)
@@ -100,6 +112,7 @@ public struct TransferLog: Sendable {
     public func forget(_ task: TransferTask<Strategy>) async -> Bool {
         guard finished.removeFirst(where: { $0 == task.id }) else { return false }
         tasks[task.id] = nil
+        count(task, leaves: true)
         await ends?.forget([task.id])
         return true
     }
@@ -143,8 +156,10 @@ public struct TransferLog: Sendable {
         if task.endpoint != nil { unfinishedElsewhere -= 1 }
         defer { released() }
         guard finished.count > finishedKept, let oldest = finished.popFirst() else { return }
+        let gone = tasks.removeValue(forKey: oldest)
+        if let gone { count(gone, leaves: true) }
         // A record of another endpoint stays for the service there.
-        guard tasks.removeValue(forKey: oldest)?.endpoint == nil else { return }
+        guard gone?.endpoint == nil else { return }
         dropped.append(oldest)
         guard dropped.count >= 64 else { return }
         let some = dropped

@@ -12,6 +12,7 @@ extension TransferTask {
             for effect in machine.handle(events.removeFirst()) { carryOut(effect) }
         }
         isHandling = false
+        list?.count(self)
         countBytes()
         persistProgress()
         if machine.isSettled { settled.wakeAll() }
@@ -104,6 +105,7 @@ extension TransferTask {
 
     private func tellEnd(_ status: Status) {
         isTold = true
+        list?.count(self)
         publish(status)
         logEnd()
         forget { _ in true }

@@ -46,6 +46,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// The acknowledged bytes that the metrics have.
     var countedBytes: Int64
     var isTold: Bool
+    /// The state that the list counts it in; nil while it is not in the list.
+    var countedState: TaskState?
     /// It had a record when it ended.
     private(set) var wasRecorded = false
     /// The task was paused when it ended.

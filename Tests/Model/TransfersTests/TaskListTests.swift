@@ -2,7 +2,8 @@ import Platform
 import Storage
 import TestSupport
 import Testing
-import Transfers
+
+@testable import Transfers
 
 @Loop @Suite(.watchdog(minutes: 10)) struct TaskListTests {
     let stage = TransfersFixture()
@@ -38,6 +39,30 @@ import Transfers
             #expect(error?.code == .invalidArgument && error?.message.contains("\"\(id)\"") == true)
         }
         #expect(try stage.transfers.uploads.task(ids[5]).state == .success)
+        #expect(stage.transfers.uploads.countsByState[.success] == TransferLimits().finishedTasks)
+    }
+
+    @Test func `The counts by state are those of the tasks`() async throws {
+        let list = stage.transfers.uploads
+        func check() {
+            for state in TaskState.allCases { #expect(list.count(of: state) == list.all.count { $0.state == state }) }
+        }
+        let (task, session) = try await stage.upload(1)
+        check()
+        task.start()
+        check()
+        _ = try await session.nextStep()
+        check()
+        session.complete()
+        _ = try await task.result()
+        check()
+        let (other, _) = try await stage.upload(1)
+        _ = try await other.cancel()
+        check()
+        #expect(list.count(of: .cancelled) == 1 && list.count(of: .success) == 1)
+        #expect(await list.forget(task))
+        check()
+        #expect(list.count(of: .success) == 0)
     }
 
     @Test func `An unreadable file fails the task and not the call`() async throws {
