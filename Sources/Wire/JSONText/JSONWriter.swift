@@ -194,8 +194,15 @@ extension JSONWriter {
 
     fileprivate mutating func constant(_ text: StaticString) { append(text) }
 
-    /// Writes text that is JSON.
-    fileprivate mutating func verbatim(_ text: String) {
+    /// Writes a string that needs no escapes.
+    public mutating func plain(_ text: StaticString) {
+        append(UInt8(ascii: "\""))
+        append(text)
+        append(UInt8(ascii: "\""))
+    }
+
+    /// Writes text that is one value.
+    public mutating func verbatim(_ text: String) {
         var text = text
         text.withUTF8 { append($0) }
     }

@@ -2,7 +2,8 @@ import Platform
 import Storage
 import TestSupport
 import Testing
-import Transfers
+
+@testable import Transfers
 
 @Loop @Suite(.watchdog(minutes: 10)) struct TaskListTests {
     let stage = TransfersFixture()
