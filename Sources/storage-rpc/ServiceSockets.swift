@@ -52,7 +52,7 @@ struct ServiceSocket: Sendable {
             accept(place)
             let name = place.listener.path.fileName
             place.watcher = socket.directory?.start { [weak self, weak place] changed in
-                if changed == name, let place { self?.inspect(place) }
+                if changed == name || changed.isEmpty, let place { self?.inspect(place) }
             }
         }
     }

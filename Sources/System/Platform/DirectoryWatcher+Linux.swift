@@ -13,7 +13,8 @@ public final class DirectoryWatcher: Sendable {
         guard inotify_add_watch(raw, path, changes) >= 0 else { return nil }
     }
 
-    /// Calls `changed` with each name, until the watcher that is returned is cancelled. Nil where the system cannot poll.
+    /// Calls `changed` with each name, and with an empty one where the system has lost some, until the watcher that is
+    /// returned is cancelled. Nil where the system cannot poll.
     @Loop public func start(_ changed: @escaping @Loop (String) -> Void) -> DescriptorWatcher? {
         DescriptorWatcher(descriptor.raw, for: .readable) { [descriptor] _ in
             for name in Self.names(descriptor) { changed(name) }
