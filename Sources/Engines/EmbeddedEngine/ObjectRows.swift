@@ -119,7 +119,7 @@ extension Database {
     func delete(_ reference: Reference) throws -> (garbage: Int64?, change: ObjectChange) {
         guard let old = try pieces(of: reference) else { throw StorageError.objectNotFound(reference) }
         try old.kept?.checkHolds(of: reference)
-        try run("DELETE FROM objects WHERE \(Self.isObject)", reference.key)
+        try run(Self.delete, reference.key)
         return (try remove(old), ObjectChange(.deleted, reference, old.version))
     }
 
@@ -149,9 +149,7 @@ extension Database {
     }
 
     func body(of reference: Reference) throws -> StoredBody {
-        let body = try first(
-            "SELECT file, bytes FROM objects LEFT JOIN bodies USING (generation) WHERE \(Self.isObject)", reference.key
-        ) { row -> StoredBody in
+        let body = try first(Self.selectBody, reference.key) { row -> StoredBody in
             if let file = try row.integerOrNil("file") { return .file(file) }
             return .bytes(try row.blob("bytes"))
         }
@@ -165,9 +163,7 @@ extension Database {
     }
 
     private func version(of reference: Reference) throws -> ObjectVersion {
-        try first("SELECT generation, metageneration FROM objects WHERE \(Self.isObject)", reference.key) {
-            try $0.version
-        } ?? .none
+        try first(Self.selectVersion, reference.key) { try $0.version } ?? .none
     }
 
     /// Whether an object was stored there after the task was created.
@@ -201,6 +197,11 @@ extension Database {
         objects.*, EXISTS (SELECT 1 FROM customMetadata WHERE generation = objects.generation) AS hasCustom
         """
     private static let select = "SELECT \(metadataColumns) FROM objects WHERE \(isObject)"
+    private static let selectVersion = "SELECT generation, metageneration FROM objects WHERE \(isObject)"
+    private static let selectParts = "SELECT generation, metageneration, file, kept FROM objects WHERE \(isObject)"
+    private static let selectBody =
+        "SELECT file, bytes FROM objects LEFT JOIN bodies USING (generation) WHERE \(isObject)"
+    private static let delete = "DELETE FROM objects WHERE \(isObject)"
     private static let change = """
         UPDATE objects SET \((["metageneration", "updated", "downloadTokens"] + Columns.content).assignments) WHERE \(isObject)
         """
@@ -231,9 +232,9 @@ extension Database {
 
     /// Returns the parts of an object in other tables.
     private func pieces(of reference: Reference) throws -> StoredParts? {
-        try first(
-            "SELECT generation, metageneration, file, kept FROM objects WHERE \(Self.isObject)", reference.key
-        ) { StoredParts(version: try $0.version, file: try $0.integerOrNil("file"), kept: try $0.kept) }
+        try first(Self.selectParts, reference.key) {
+            StoredParts(version: try $0.version, file: try $0.integerOrNil("file"), kept: try $0.kept)
+        }
     }
 
     /// Deletes the parts, and returns the file, which must stay until the transaction is durable.
