@@ -35,12 +35,14 @@ extension Database {
     /// Stores an object and replaces an existing one.
     ///
     /// - Parameter token: the download token, unless custom metadata sets some.
-    func put(_ object: NewObject, token: String, at now: Timestamp) throws -> StoredObject {
+    func put(
+        _ object: NewObject, token: String, at now: Timestamp, _ generations: Generations
+    ) throws -> StoredObject {
         var settable = object.metadata
         let tokens = settable.takeDownloadTokens() ?? [token]
         let (bucket, defaults) = try bucket(object.reference.bucket, at: now)
         if let defaults { settable.kept = (settable.kept ?? KeptProperties()).filled(from: defaults) }
-        let generation = try nextGeneration(now)
+        let generation = try generations.next(now, in: self)
         let stored = ObjectMetadata(
             reference: object.reference, generation: generation, metageneration: 1, size: object.size,
             timeCreated: now, updated: now, md5: object.md5, crc32c: object.crc32c, settable: settable,
@@ -128,7 +130,7 @@ extension Database {
     ///
     /// - Parameter token: the download token of a copy with metadata of its own; any other has those of the object.
     func copy(
-        _ request: CopyRequest, as upload: Upload, token: String, at now: Timestamp
+        _ request: CopyRequest, as upload: Upload, token: String, at now: Timestamp, _ generations: Generations
     ) throws -> StoredObject {
         let source = request.reference
         try check(request.preconditions, at: source)
@@ -143,7 +145,7 @@ extension Database {
         let copy = NewObject(
             reference: upload.reference, metadata: settable, size: object.size, md5: md5, crc32c: crc32c,
             body: .copy(of: original), record: upload.record)
-        var put = try put(copy, token: token, at: now)
+        var put = try put(copy, token: token, at: now, generations)
         if request.isMove { put.changes.append(try delete(source).change) }
         return put
     }
@@ -302,14 +304,6 @@ extension Database {
             throw damaged("no generation can come after \(number)")
         }
         return number + 1
-    }
-
-    /// The time in microseconds, or the last generation plus one where the clock is behind.
-    private func nextGeneration(_ now: Timestamp) throws -> Int64 {
-        let last = try first("SELECT generation FROM counters") { try $0.integer("generation") } ?? 0
-        let next = max(now.microseconds, try next(after: last))
-        try run("UPDATE counters SET generation = :generation", ["generation": .integer(next)])
-        return next
     }
 }
 
