@@ -77,6 +77,7 @@ extension Observed {
     }
 
     func publish(_ status: Status) {
+        guard observers.contains(where: { $0.status == status }) else { return }
         let snapshot = snapshot(for: status)
         for observer in observers where observer.status == status { notify(observer, snapshot) }
     }

@@ -22,7 +22,10 @@ public struct TransferLog: Sendable {
     private var ownMetrics = TransferMetrics()
     /// The list whose metrics count these tasks, too; nil for a list of its own.
     private let parent: TaskList?
-    private(set) var tasks: [String: TransferTask<Strategy>] = [:]
+    private var seen: [String: TransferTask<Strategy>] = [:]
+    /// The tasks that nobody has looked at yet, as what makes them.
+    private var unseen: [String: Maker] = [:]
+    typealias Maker = @Loop (TaskList) -> TransferTask<Strategy>
     /// The unfinished tasks that have keys, by these.
     private var ids = ByteKeyedDictionary<String>()
     private var finished = Queue<String>()
@@ -53,8 +56,15 @@ public struct TransferLog: Sendable {
         set { if let parent { parent.metrics = newValue } else { ownMetrics = newValue } }
     }
 
+    var tasks: [String: TransferTask<Strategy>] {
+        if !unseen.isEmpty { for (id, make) in exchange(&unseen, with: [:]) { seen[id] = make(self) } }
+        return seen
+    }
+
+    func hasTask(_ id: String) -> Bool { seen[id] != nil || unseen[id] != nil }
+
     /// The number of unfinished tasks of this endpoint.
-    var unfinished: Int { tasks.count - finished.count - unfinishedElsewhere }
+    var unfinished: Int { seen.count + unseen.count - finished.count - unfinishedElsewhere }
 
     /// In the order of their creation.
     public var all: [TransferTask<Strategy>] { tasks.values.sorted { ($0.number, $0.id) < ($1.number, $1.id) } }
@@ -86,7 +96,7 @@ public struct TransferLog: Sendable {
         lastNumber = max(lastNumber, record.number)
         let task = TransferTask(record, machine, sessionState, limiter, recordWriter, holding: held, in: self)
         bytesInMemory += held?.count ?? 0
-        tasks[task.id] = task
+        seen[task.id] = task
         if task.endpoint != nil { unfinishedElsewhere += 1 }
         if task.state.isFinished {
             finish(task)
@@ -96,10 +106,29 @@ public struct TransferLog: Sendable {
         return task
     }
 
+    /// A task of this endpoint that runs, without a key. It holds so many bytes.
+    func add(unseen id: String, holding bytes: Int64, _ make: @escaping Maker) {
+        bytesInMemory += Int(clamping: bytes)
+        unseen[id] = make
+    }
+
+    /// Such a task has succeeded, and nobody has looked at it: `make` makes the task that has ended.
+    func end(
+        unseen id: String, holding bytes: Int64, after elapsed: () -> Duration,
+        _ make: @escaping Maker
+    ) {
+        unseen[id] = make
+        metrics.add(bytes)
+        metrics.ended(.success)
+        log.info?("\(Strategy.kind) \(id) succeeded after \(elapsed()): \(bytes) bytes")
+        bytesInMemory -= Int(clamping: bytes)
+        noteFinished(id)
+    }
+
     /// Forgets a finished task; returns false for an unfinished one.
     public func forget(_ task: TransferTask<Strategy>) async -> Bool {
         guard finished.removeFirst(where: { $0 == task.id }) else { return false }
-        tasks[task.id] = nil
+        seen[task.id] = nil
         await ends?.forget([task.id])
         return true
     }
@@ -137,14 +166,19 @@ public struct TransferLog: Sendable {
     }
 
     func finish(_ task: TransferTask<Strategy>) {
-        finished.append(task.id)
         ended(task.id)
         if let key = task.key, ids[key] == task.id { ids[key] = nil }
         if task.endpoint != nil { unfinishedElsewhere -= 1 }
+        noteFinished(task.id)
+    }
+
+    private func noteFinished(_ id: String) {
+        finished.append(id)
         defer { released() }
         guard finished.count > finishedKept, let oldest = finished.popFirst() else { return }
+        unseen[oldest] = nil
         // A record of another endpoint stays for the service there.
-        guard tasks.removeValue(forKey: oldest)?.endpoint == nil else { return }
+        guard seen.removeValue(forKey: oldest)?.endpoint == nil else { return }
         dropped.append(oldest)
         guard dropped.count >= 64 else { return }
         let some = dropped
