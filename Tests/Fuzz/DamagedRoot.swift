@@ -53,7 +53,7 @@ final class DamagedRoot {
                 }
                 _ = try database.put(
                     NewObject(reference, bytes, file: number > 0 ? Int64(number) : nil), token: "t",
-                    at: TimeSource.system.now())
+                    at: TimeSource.system.now(), Generations())
             }
             latest[reference] = bytes
             if number > 0 { files[objectFiles.path(of: Int64(number))] = bytes }
@@ -80,7 +80,7 @@ final class DamagedRoot {
     private func put(_ name: String, _ bytes: [UInt8], _ database: Database, file: Int64? = nil) throws {
         let reference = try Reference(bucket: "b", path: name)
         let object = NewObject(reference, bytes, file: file)
-        _ = try database.put(object, token: "t", at: TimeSource.system.now())
+        _ = try database.put(object, token: "t", at: TimeSource.system.now(), Generations())
         objects[reference] = bytes
         if let file { files[objectFiles.path(of: file)] = bytes }
     }

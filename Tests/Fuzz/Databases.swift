@@ -169,7 +169,7 @@ private func checkWrites(_ database: Database) {
         }
         if case .success = trying({
             try database.transaction {
-                try database.put(NewObject(reference, bytes), token: "t", at: TimeSource.system.now())
+                try database.put(NewObject(reference, bytes), token: "t", at: TimeSource.system.now(), Generations())
             }
         }),
             case .success(let found) = read(reference, database)

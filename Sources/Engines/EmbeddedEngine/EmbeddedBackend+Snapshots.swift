@@ -10,7 +10,7 @@ import TaskStore
 extension EmbeddedBackend {
     /// Stores small objects in one transaction. Replaced ones go.
     package func putAll(_ uploads: [Upload]) async throws(StorageError) {
-        let garbage = try await changing { [time, random, allowed, buckets] database in
+        let garbage = try await changing { [time, random, allowed, buckets, generations] database in
             let stored = try uploads.map { upload in
                 try buckets.check(upload.reference, in: database)
                 let bytes: [UInt8]
@@ -25,7 +25,7 @@ extension EmbeddedBackend {
                 let object = NewObject(
                     reference: upload.reference, metadata: upload.metadata, size: Int64(bytes.count),
                     md5: checksum.md5, crc32c: checksum.crc32c, body: .bytes(bytes))
-                return try database.put(object, token: random.uuid(), at: time.now())
+                return try database.put(object, token: random.uuid(), at: time.now(), generations)
             }
             return (stored.compactMap(\.garbage), stored.flatMap(\.changes))
         }
@@ -37,7 +37,8 @@ extension EmbeddedBackend {
 
     /// Copies the root to a directory that is not there yet. Returns the number of objects and their bytes.
     package func save(into directory: String) async throws(StorageError) -> (objects: Int64, bytes: Int64) {
-        try await files.run { [root = objectFiles.root.path] in
+        try await settleGenerations()
+        return try await files.run { [root = objectFiles.root.path] in
             Result { () throws(StorageError) in
                 do { return try RootCopy(root, to: directory).make() } catch {
                     throw .copying(root, to: directory, error)

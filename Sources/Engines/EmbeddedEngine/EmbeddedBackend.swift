@@ -32,6 +32,7 @@ package final class EmbeddedBackend: Backend {
     let blocks = BlockCache()
     package let reserved: ReservedFiles
     let background = BackgroundWork()
+    let generations: Generations
     private let usedMultiparts = UsedUploads()
     package var multiparts: Multiparts { Multiparts(self, usedMultiparts) }
     let time: TimeSource
@@ -72,8 +73,8 @@ package final class EmbeddedBackend: Backend {
         complain: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(StorageRoot.OpenError) {
         (self.allowed, self.time, self.random, self.complain) = (allowed, time, random, complain)
-        let rule = BucketRule(named: buckets)
-        self.buckets = rule
+        let (rule, generations) = (BucketRule(named: buckets), Generations())
+        (self.buckets, self.generations) = (rule, generations)
         let (objectFiles, taskFiles) = (try ObjectFiles(in: root), TaskFiles(in: root))
         self.objectFiles = objectFiles
         store = RootDatabase(root) { () throws(StorageError) in
@@ -81,7 +82,10 @@ package final class EmbeddedBackend: Backend {
             try rule.apply(to: database, at: time.now())
             return database
         }
-        tasks = DatabaseTaskStore(taskFiles, store, place: Self.place, threads: files)
+        tasks = DatabaseTaskStore(taskFiles, store, place: Self.place, threads: files) {
+            // `tasks.lastGeneration` becomes what `counters` has.
+            try generations.settle(in: $0)
+        }
         reserved = ReservedFiles(objectFiles, store, on: files)
     }
 
@@ -105,7 +109,12 @@ package final class EmbeddedBackend: Backend {
         await settle()
         // It refers to this engine.
         urlBase = nil
+        try? await settleGenerations()
         await tasks.close()
+    }
+
+    func settleGenerations() async throws(StorageError) {
+        try await store.write(isUrgent: false, mayUseReserve: true) { [generations] in try generations.settle(in: $0) }
     }
 
     package func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity {

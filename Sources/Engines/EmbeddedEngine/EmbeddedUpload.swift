@@ -285,16 +285,16 @@ final class EmbeddedUpload: TransferSession {
         let object = NewObject(
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,
             record: upload.record)
-        commit(here: here, attempt) { database, token, now in
-            try database.put(object, token: token, at: now)
+        commit(here: here, attempt) { [backend] database, token, now in
+            try database.put(object, token: token, at: now, backend.generations)
         } refused: { [self] in
             if case .file(let file) = body { removeWhole(file) }
         }
     }
 
     private func copy(_ request: CopyRequest, _ attempt: PendingAnswer) {
-        commit(here: false, attempt) { [upload] database, token, now in
-            try database.copy(request, as: upload, token: token, at: now)
+        commit(here: false, attempt) { [upload, backend] database, token, now in
+            try database.copy(request, as: upload, token: token, at: now, backend.generations)
         }
     }
 

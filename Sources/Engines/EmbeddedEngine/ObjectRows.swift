@@ -35,12 +35,14 @@ extension Database {
     /// Stores an object and replaces an existing one.
     ///
     /// - Parameter token: the download token, unless custom metadata sets some.
-    func put(_ object: NewObject, token: String, at now: Timestamp) throws -> StoredObject {
+    func put(
+        _ object: NewObject, token: String, at now: Timestamp, _ generations: Generations
+    ) throws -> StoredObject {
         var settable = object.metadata
         let tokens = settable.takeDownloadTokens() ?? [token]
         let (bucket, defaults) = try bucket(object.reference.bucket, at: now)
         if let defaults { settable.kept = (settable.kept ?? KeptProperties()).filled(from: defaults) }
-        let generation = try nextGeneration(now)
+        let generation = try generations.next(now, in: self)
         let stored = ObjectMetadata(
             reference: object.reference, generation: generation, metageneration: 1, size: object.size,
             timeCreated: now, updated: now, md5: object.md5, crc32c: object.crc32c, settable: settable,
@@ -119,7 +121,7 @@ extension Database {
     func delete(_ reference: Reference) throws -> (garbage: Int64?, change: ObjectChange) {
         guard let old = try pieces(of: reference) else { throw StorageError.objectNotFound(reference) }
         try old.kept?.checkHolds(of: reference)
-        try run("DELETE FROM objects WHERE \(Self.isObject)", reference.key)
+        try run(Self.delete, reference.key)
         return (try remove(old), ObjectChange(.deleted, reference, old.version))
     }
 
@@ -128,7 +130,7 @@ extension Database {
     ///
     /// - Parameter token: the download token of a copy with metadata of its own; any other has those of the object.
     func copy(
-        _ request: CopyRequest, as upload: Upload, token: String, at now: Timestamp
+        _ request: CopyRequest, as upload: Upload, token: String, at now: Timestamp, _ generations: Generations
     ) throws -> StoredObject {
         let source = request.reference
         try check(request.preconditions, at: source)
@@ -143,15 +145,13 @@ extension Database {
         let copy = NewObject(
             reference: upload.reference, metadata: settable, size: object.size, md5: md5, crc32c: crc32c,
             body: .copy(of: original), record: upload.record)
-        var put = try put(copy, token: token, at: now)
+        var put = try put(copy, token: token, at: now, generations)
         if request.isMove { put.changes.append(try delete(source).change) }
         return put
     }
 
     func body(of reference: Reference) throws -> StoredBody {
-        let body = try first(
-            "SELECT file, bytes FROM objects LEFT JOIN bodies USING (generation) WHERE \(Self.isObject)", reference.key
-        ) { row -> StoredBody in
+        let body = try first(Self.selectBody, reference.key) { row -> StoredBody in
             if let file = try row.integerOrNil("file") { return .file(file) }
             return .bytes(try row.blob("bytes"))
         }
@@ -165,9 +165,7 @@ extension Database {
     }
 
     private func version(of reference: Reference) throws -> ObjectVersion {
-        try first("SELECT generation, metageneration FROM objects WHERE \(Self.isObject)", reference.key) {
-            try $0.version
-        } ?? .none
+        try first(Self.selectVersion, reference.key) { try $0.version } ?? .none
     }
 
     /// Whether an object was stored there after the task was created.
@@ -201,6 +199,11 @@ extension Database {
         objects.*, EXISTS (SELECT 1 FROM customMetadata WHERE generation = objects.generation) AS hasCustom
         """
     private static let select = "SELECT \(metadataColumns) FROM objects WHERE \(isObject)"
+    private static let selectVersion = "SELECT generation, metageneration FROM objects WHERE \(isObject)"
+    private static let selectParts = "SELECT generation, metageneration, file, kept FROM objects WHERE \(isObject)"
+    private static let selectBody =
+        "SELECT file, bytes FROM objects LEFT JOIN bodies USING (generation) WHERE \(isObject)"
+    private static let delete = "DELETE FROM objects WHERE \(isObject)"
     private static let change = """
         UPDATE objects SET \((["metageneration", "updated", "downloadTokens"] + Columns.content).assignments) WHERE \(isObject)
         """
@@ -231,9 +234,9 @@ extension Database {
 
     /// Returns the parts of an object in other tables.
     private func pieces(of reference: Reference) throws -> StoredParts? {
-        try first(
-            "SELECT generation, metageneration, file, kept FROM objects WHERE \(Self.isObject)", reference.key
-        ) { StoredParts(version: try $0.version, file: try $0.integerOrNil("file"), kept: try $0.kept) }
+        try first(Self.selectParts, reference.key) {
+            StoredParts(version: try $0.version, file: try $0.integerOrNil("file"), kept: try $0.kept)
+        }
     }
 
     /// Deletes the parts, and returns the file, which must stay until the transaction is durable.
@@ -301,14 +304,6 @@ extension Database {
             throw damaged("no generation can come after \(number)")
         }
         return number + 1
-    }
-
-    /// The time in microseconds, or the last generation plus one where the clock is behind.
-    private func nextGeneration(_ now: Timestamp) throws -> Int64 {
-        let last = try first("SELECT generation FROM counters") { try $0.integer("generation") } ?? 0
-        let next = max(now.microseconds, try next(after: last))
-        try run("UPDATE counters SET generation = :generation", ["generation": .integer(next)])
-        return next
     }
 }
 

@@ -160,7 +160,6 @@ package final class RootDatabase: Sendable {
         do {
             let database = try writer.opened()
             try writer.relax(database, !writes.contains { $0.isUrgent })
-            try root.check()
             try ProcessMetrics.commits.time {
                 try root.transaction(in: database, mayUseReserve: writes.allSatisfy(\.mayUseReserve)) {
                     for write in writes { try write.apply(database) }

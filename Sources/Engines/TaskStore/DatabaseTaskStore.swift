@@ -13,10 +13,16 @@ package struct DatabaseTaskStore: TaskRecordStore {
     /// The engine or endpoint that the tasks belong to. Tasks of another one can only be listed, ended and forgotten.
     private let place: String
     private let threads: WorkerThreads
+    /// Called in a transaction before it records an unfinished task.
+    private let willRecord: @Sendable (Database) throws -> Void
 
     /// Uses a database with `Schema.tasks`, which an engine has opened after recovering `files`.
-    package init(_ files: TaskFiles, _ database: RootDatabase, place: String, threads: WorkerThreads) {
+    package init(
+        _ files: TaskFiles, _ database: RootDatabase, place: String, threads: WorkerThreads,
+        willRecord: @escaping @Sendable (Database) throws -> Void = { _ in }
+    ) {
         (self.files, self.database, self.place, self.threads) = (files, database, place, threads)
+        self.willRecord = willRecord
         folders = FolderFiles(files, place: place)
     }
 
@@ -85,17 +91,21 @@ package struct DatabaseTaskStore: TaskRecordStore {
     }
 
     package func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
-        try await database.write(isUrgent: isUrgent, mayUseReserve: record.hasEnded) { [files, place] in
-            if !record.hasEnded { try files.reserveTombstone(for: record.id) }
+        try await database.write(isUrgent: isUrgent, mayUseReserve: record.hasEnded) { [files, place, willRecord] in
+            if !record.hasEnded {
+                try files.reserveTombstone(for: record.id)
+                try willRecord($0)
+            }
             try $0.keep(record, place: place)
         }
         if record.hasEnded { ended(record.id) }
     }
 
     package func reopen(_ record: TaskRecord) async throws(StorageError) -> Bool {
-        try await database.write(isUrgent: true) { [files, place] in
+        try await database.write(isUrgent: true) { [files, place, willRecord] in
             guard try $0.forgetFailedTask(record.id, place: place) else { return false }
             try files.renewTombstone(for: record.id)
+            try willRecord($0)
             try $0.keep(record, place: place)
             return true
         }

@@ -39,7 +39,7 @@ extension Row {
     package var content: SettableMetadata {
         get throws {
             var settable = SettableMetadata()
-            for property in ContentProperty.allCases { settable.content[property] = try textOrNil(property.rawValue) }
+            for property in ContentProperty.allCases { settable.content[property] = try textOrNil(property.column) }
             settable.kept = try kept
             return settable
         }
@@ -57,9 +57,23 @@ extension Columns {
 
 extension Values {
     package static func content(_ settable: SettableMetadata) throws -> Values {
-        try Values(
-            ContentProperty.allCases.map { ($0.rawValue, .text(settable.content[$0])) } + [
-                ("kept", .text(settable.kept?.text))
-            ])
+        let content = settable.content
+        return [
+            "cacheControl": .text(content[.cacheControl]), "contentDisposition": .text(content[.contentDisposition]),
+            "contentEncoding": .text(content[.contentEncoding]), "contentLanguage": .text(content[.contentLanguage]),
+            "contentType": .text(content[.contentType]), "kept": .text(try settable.kept?.text),
+        ]
+    }
+}
+
+extension ContentProperty {
+    fileprivate var column: StaticString {
+        switch self {
+        case .cacheControl: "cacheControl"
+        case .contentDisposition: "contentDisposition"
+        case .contentEncoding: "contentEncoding"
+        case .contentLanguage: "contentLanguage"
+        case .contentType: "contentType"
+        }
     }
 }

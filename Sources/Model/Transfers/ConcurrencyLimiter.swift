@@ -15,6 +15,20 @@ import Storage
         admit()
     }
 
+    /// Takes a place, if one is free.
+    func enter(_ id: String) -> Bool {
+        guard running.count < limit, queue.isEmpty else { return false }
+        running.insert(id)
+        return true
+    }
+
+    /// Gives that place back.
+    func leave(_ id: String) {
+        running.remove(id)
+        admit()
+        released()
+    }
+
     /// Gives the place back, or leaves the queue.
     func release(_ task: any LimiterWaiter) {
         defer { released() }

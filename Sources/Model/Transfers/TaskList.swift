@@ -22,7 +22,10 @@ public struct TransferLog: Sendable {
     private var ownMetrics = TransferMetrics()
     /// The list whose metrics count these tasks, too; nil for a list of its own.
     private let parent: TaskList?
-    private(set) var tasks: [String: TransferTask<Strategy>] = [:]
+    private var seen: [String: TransferTask<Strategy>] = [:]
+    /// The tasks that nobody has looked at yet, as what makes them.
+    private var unseen: [String: Maker] = [:]
+    typealias Maker = @Loop (TaskList) -> TransferTask<Strategy>
     /// The unfinished tasks that have keys, by these.
     private var ids = ByteKeyedDictionary<String>()
     private var finished = Queue<String>()
@@ -53,14 +56,34 @@ public struct TransferLog: Sendable {
         set { if let parent { parent.metrics = newValue } else { ownMetrics = newValue } }
     }
 
+    var tasks: [String: TransferTask<Strategy>] {
+        guard !unseen.isEmpty else { return seen }
+        unseenEnded = 0
+        for (id, make) in exchange(&unseen, with: [:]) {
+            let task = make(self)
+            seen[id] = task
+            beginCounting(task)
+        }
+        return seen
+    }
+
+    func hasTask(_ id: String) -> Bool { seen[id] != nil || unseen[id] != nil }
+
     /// The number of unfinished tasks of this endpoint.
-    var unfinished: Int { tasks.count - finished.count - unfinishedElsewhere }
+    var unfinished: Int { seen.count + unseen.count - finished.count - unfinishedElsewhere }
 
     /// In the order of their creation.
     public var all: [TransferTask<Strategy>] { tasks.values.sorted { ($0.number, $0.id) < ($1.number, $1.id) } }
 
+    private var seenCounts: [TaskState: Int] = [:]
+    /// How many of the tasks that nobody has looked at have succeeded; the others run.
+    private var unseenEnded = 0
+
     /// The number of tasks in each state.
-    private(set) var countsByState: [TaskState: Int] = [:]
+    var countsByState: [TaskState: Int] {
+        let unseen: [TaskState: Int] = [.running: unseen.count - unseenEnded, .success: unseenEnded]
+        return seenCounts.merging(unseen, uniquingKeysWith: +)
+    }
 
     func count(of state: TaskState) -> Int { countsByState[state] ?? 0 }
 
@@ -68,9 +91,14 @@ public struct TransferLog: Sendable {
     func count(_ task: TransferTask<Strategy>, leaves: Bool = false) {
         let state = leaves ? nil : task.state
         guard let counted = task.countedState, counted != state else { return }
-        countsByState[counted, default: 0] -= 1
-        if let state { countsByState[state, default: 0] += 1 }
+        seenCounts[counted, default: 0] -= 1
+        if let state { seenCounts[state, default: 0] += 1 }
         task.countedState = state
+    }
+
+    private func beginCounting(_ task: TransferTask<Strategy>) {
+        seenCounts[task.state, default: 0] += 1
+        task.countedState = task.state
     }
 
     /// Throws `invalidArgument` for an id that is unknown, of another kind, or was known too long ago.
@@ -96,9 +124,8 @@ public struct TransferLog: Sendable {
         lastNumber = max(lastNumber, record.number)
         let task = TransferTask(record, machine, sessionState, limiter, recordWriter, holding: held, in: self)
         bytesInMemory += held?.count ?? 0
-        if let old = tasks.updateValue(task, forKey: task.id) { count(old, leaves: true) }
-        countsByState[task.state, default: 0] += 1
-        task.countedState = task.state
+        if let old = seen.updateValue(task, forKey: task.id) { count(old, leaves: true) }
+        beginCounting(task)
         if task.endpoint != nil { unfinishedElsewhere += 1 }
         if task.state.isFinished {
             finish(task)
@@ -108,10 +135,30 @@ public struct TransferLog: Sendable {
         return task
     }
 
+    /// A task of this endpoint that runs, without a key. It holds so many bytes.
+    func add(unseen id: String, holding bytes: Int64, _ make: @escaping Maker) {
+        bytesInMemory += Int(clamping: bytes)
+        unseen[id] = make
+    }
+
+    /// Such a task has succeeded, and nobody has looked at it: `make` makes the task that has ended.
+    func end(
+        unseen id: String, holding bytes: Int64, after elapsed: () -> Duration,
+        _ make: @escaping Maker
+    ) {
+        unseen[id] = make
+        unseenEnded += 1
+        metrics.add(bytes)
+        metrics.ended(.success)
+        log.info?("\(Strategy.kind) \(id) succeeded after \(elapsed()): \(bytes) bytes")
+        bytesInMemory -= Int(clamping: bytes)
+        noteFinished(id)
+    }
+
     /// Forgets a finished task; returns false for an unfinished one.
     public func forget(_ task: TransferTask<Strategy>) async -> Bool {
         guard finished.removeFirst(where: { $0 == task.id }) else { return false }
-        tasks[task.id] = nil
+        seen[task.id] = nil
         count(task, leaves: true)
         await ends?.forget([task.id])
         return true
@@ -150,13 +197,18 @@ public struct TransferLog: Sendable {
     }
 
     func finish(_ task: TransferTask<Strategy>) {
-        finished.append(task.id)
         ended(task.id)
         if let key = task.key, ids[key] == task.id { ids[key] = nil }
         if task.endpoint != nil { unfinishedElsewhere -= 1 }
+        noteFinished(task.id)
+    }
+
+    private func noteFinished(_ id: String) {
+        finished.append(id)
         defer { released() }
         guard finished.count > finishedKept, let oldest = finished.popFirst() else { return }
-        let gone = tasks.removeValue(forKey: oldest)
+        if unseen.removeValue(forKey: oldest) != nil { unseenEnded -= 1 }
+        let gone = seen.removeValue(forKey: oldest)
         if let gone { count(gone, leaves: true) }
         // A record of another endpoint stays for the service there.
         guard gone?.endpoint == nil else { return }

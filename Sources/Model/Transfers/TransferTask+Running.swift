@@ -46,15 +46,19 @@ extension TransferTask {
         guard let session else { return }
         let elapsed = time.clock.stopwatch()
         let reports = ProgressRelay { [weak self] in self?.post(.reported($0, took: elapsed())) }
-        Loop.task { [self, time, replacesNewer] in
+        Loop.task { [self, replacesNewer] in
             let answer = await session.perform(step, replacesNewer: replacesNewer, reports.take)
             reports.close()
-            let took = elapsed()
-            // The record is at most one chunk behind: the state before this step is written while the step runs.
-            await recordWriter?.settled()
-            if Strategy.isOpening(step) { await keep(session) }
-            post(.answered(answer, took: took, at: time.now()))
+            await answered(answer, to: step, took: elapsed())
         }
+    }
+
+    /// The step in flight has ended.
+    func answered(_ answer: Machine.Answer, to step: Strategy.Step, took: Duration) async {
+        // The record is at most one chunk behind: the state before this step is written while the step runs.
+        await recordWriter?.settled()
+        if let session, Strategy.isOpening(step) { await keep(session) }
+        post(.answered(answer, took: took, at: time.now()))
     }
 
     /// In the next iteration of the loop: by then a step that has begun in this one is in flight and can be aborted.

@@ -18,6 +18,29 @@ extension Transfers {
         }
     }
 
+    /// Uploads bytes from memory for a client that learns of the task when it has ended: returns or throws how it ended.
+    /// Calls `begun` with the id of the task once there is one. Waits while too much memory is in use.
+    public func uploadAwaited(
+        _ data: [UInt8], to reference: Reference, _ change: MetadataChange, if conditions: Preconditions,
+        for client: TransferClient, begun: @Loop (_ task: String) -> Void
+    ) async throws -> TaskSnapshot {
+        try change.check()
+        try await ready()
+        while bytesInMemory > Self.memoryLimit { try await room.wait() }
+        let reference = try reference.checkedAsObject("cannot be written")
+        let upload = try await settingAside(data.count) {
+            try reservePlace()
+            defer { tasksBegun -= 1 }
+            let new = try await plan(
+                .data(data), reference, change, conditions, client, contentTypeFrom: [reference.name])
+            return mayBeUnseen(new)
+                ? AwaitedUpload.unseen(UnseenUpload(new, session(of: new), self))
+                : .task(await make(new, isAwaited: true))
+        }
+        begun(upload.id)
+        return try await upload.end()
+    }
+
     /// Creates a task that uploads a file; it waits for `start`. A file that cannot be read fails the task, not this call.
     ///
     /// - Parameter isAwaited: the client learns of the task when it has ended. A task of one request is then recorded
@@ -92,6 +115,17 @@ extension Transfers {
         _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, folder: String? = nil,
         key: String? = nil, failing error: StorageError? = nil
     ) async throws(StorageError) -> UploadTask {
+        let new = try await plan(
+            source, reference, change, conditions, client, contentTypeFrom: names, folder: folder, key: key,
+            failing: error)
+        return await make(new, isAwaited: isAwaited)
+    }
+
+    private func plan(
+        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
+        _ client: TransferClient, contentTypeFrom names: [String], folder: String? = nil, key: String? = nil,
+        failing error: StorageError? = nil
+    ) async throws(StorageError) -> NewUpload {
         let list = folder == nil ? uploads : folderUploads
         let metadata = try source.metadata(change, named: names)
         var upload = Upload(
@@ -119,27 +153,41 @@ extension Transfers {
             progress: strategy.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
         (record.copy, record.folder, record.key) = (source.copy?.request, folder, key)
         (upload.task, upload.folder) = (record.id, folder)
-        var failure = error
         // Small files of a folder are in its plan.
-        let ends = folder != nil && strategy.isWhole ? nil : ends
-        let recordWriter = ends.map { TaskRecordWriter($0, record, bytes: source.bytes) }
-        if let recordWriter {
-            upload.record = record
-            // An upload of one request is recorded only when it has to wait, if its bytes are in memory or its client
-            // waits.
-            let isRecorded = !strategy.isWhole || !isAwaited && source.bytes == nil
-            if failure == nil, isRecorded { failure = await keep(&upload, recordWriter) }
-        }
-        let machine = UploadMachine(
-            strategy, retryTime: .seconds(request.retryTime), seed: random.next())
-        let session: any UploadSession =
-            if let failure { FailingSession(error: failure) } else { self.session(of: upload, for: client.origin) }
+        if ends != nil, folder == nil || !strategy.isWhole { upload.record = record }
+        let machine = UploadMachine(strategy, retryTime: .seconds(request.retryTime), seed: random.next())
+        return NewUpload(upload: upload, record: record, strategy: strategy, machine: machine, error: error)
+    }
+
+    private func make(_ new: NewUpload, isAwaited: Bool) async -> UploadTask {
+        var (new, error) = (new, new.error)
+        let recordWriter = recordWriter(of: new)
+        // An upload of one request is recorded only when it has to wait, if its bytes are in memory or its client waits.
+        let isRecorded = !new.strategy.isWhole || !isAwaited && new.upload.source.bytes == nil
+        if let recordWriter, error == nil, isRecorded { error = await keep(&new.upload, recordWriter) }
+        let session: any UploadSession = if let error { FailingSession(error: error) } else { session(of: new) }
+        let list = new.record.folder == nil ? uploads : folderUploads
         let task = list.make(
-            record, machine, .open(session), limiter(of: upload, strategy), recordWriter, holding: heldBytes(of: upload)
-        )
+            new.record, new.machine, .open(session), limiter(of: new.upload, new.strategy), recordWriter,
+            holding: heldBytes(of: new.upload))
         task.incoming?.task = task
-        addStream(to: task, of: upload, request)
+        if let request = new.record.request { addStream(to: task, of: new.upload, request) }
         return task
+    }
+
+    /// Nil where the upload has no record.
+    func recordWriter(of new: NewUpload) -> TaskRecordWriter? {
+        guard let ends, let record = new.upload.record else { return nil }
+        return TaskRecordWriter(ends, record, bytes: new.upload.source.bytes)
+    }
+
+    /// An upload of one request is over soon, and its success is recorded together with its object. It begins at once.
+    private func mayBeUnseen(_ new: NewUpload) -> Bool {
+        new.strategy.isWhole && ends?.persistence.isEngines != false && small.enter(new.record.id)
+    }
+
+    private func session(of new: NewUpload) -> any UploadSession {
+        session(of: new.upload, for: new.record.request?.origin)
     }
 
     private func session(of upload: Upload, for origin: TaskRequest.Origin?) -> any UploadSession {
@@ -170,7 +218,7 @@ extension Transfers {
         return nil
     }
 
-    private func heldBytes(of upload: Upload) -> HeldBytes<UploadStrategy>? {
+    func heldBytes(of upload: Upload) -> HeldBytes<UploadStrategy>? {
         guard let count = upload.source.bytes?.count else { return nil }
         var later = upload
         later.source = .file(path: "", .unknown)
@@ -244,6 +292,16 @@ extension Transfers {
         addStream(to: task, of: upload, request, from: record.progress.completedUnitCount)
         return task
     }
+}
+
+/// An upload that becomes a task.
+struct NewUpload {
+    var upload: Upload
+    let record: TaskRecord
+    let strategy: UploadStrategy
+    let machine: UploadMachine
+    /// Why it fails: its file cannot be read.
+    let error: StorageError?
 }
 
 extension UploadSource {

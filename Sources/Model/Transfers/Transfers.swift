@@ -129,7 +129,7 @@ import Storage
     /// An id that no task has: a harness draws the same ids in each process, and a root may have tasks of an earlier one.
     func newTaskID() -> String {
         var id = random.uuid()
-        while uploads.tasks[id] != nil || downloads.tasks[id] != nil || folders.tasks[id] != nil { id = random.uuid() }
+        while uploads.hasTask(id) || downloads.hasTask(id) || folders.tasks[id] != nil { id = random.uuid() }
         return id
     }
 

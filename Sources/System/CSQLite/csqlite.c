@@ -29,7 +29,6 @@ typedef csqlite_statement statement;
     _(int, finalize, (statement *))                                                       \
     _(int, bind_parameter_count, (statement *))                                           \
     _(const char *, bind_parameter_name, (statement *, int))                              \
-    _(int, bind_null, (statement *, int))                                                 \
     _(int, bind_int64, (statement *, int, int64_t))                                       \
     _(int, bind_text64, (statement *, int, const char *, uint64_t, void (*)(void *), unsigned char)) \
     _(int, bind_blob64, (statement *, int, const void *, uint64_t, void (*)(void *)))     \
@@ -68,7 +67,6 @@ const char *csqlite_load(void) {
 
 enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, OPEN_NOFOLLOW = 0x01000000, PREPARE_PERSISTENT = 1, UTF8 = 1, STATUS_REPREPARE = 5 };
 #define STATIC ((void (*)(void *))0)
-#define TRANSIENT ((void (*)(void *))-1)
 
 // SQLite itself forgets why a commit failed.
 static _Thread_local int system_errno;
@@ -113,11 +111,10 @@ int csqlite_finalize(statement *s) { return sqlite.finalize(s); }
 
 int csqlite_bind_parameter_count(statement *s) { return sqlite.bind_parameter_count(s); }
 const char *csqlite_bind_parameter_name(statement *s, int i) { return sqlite.bind_parameter_name(s, i); }
-int csqlite_bind_null(statement *s, int i) { return sqlite.bind_null(s, i); }
 int csqlite_bind_int64(statement *s, int i, int64_t value) { return sqlite.bind_int64(s, i, value); }
 
 int csqlite_bind_text(statement *s, int i, const char *utf8, uint64_t count) {
-    return sqlite.bind_text64(s, i, utf8 ? utf8 : "", count, TRANSIENT, UTF8);
+    return sqlite.bind_text64(s, i, utf8 ? utf8 : "", count, STATIC, UTF8);
 }
 
 int csqlite_bind_blob(statement *s, int i, const void *bytes, uint64_t count) {

@@ -15,7 +15,7 @@ extension Database {
             try execute("PRAGMA wal_checkpoint(RESTART)")
             result = try write(mayUseReserve, body)
         }
-        giveBack()
+        giveBack(freesRoom: mayUseReserve)
         return result
     }
 
@@ -23,23 +23,26 @@ extension Database {
     public func snapshot<T>(_ body: () throws -> T) throws -> T { try within("BEGIN", body) }
 
     private func write<T>(_ mayUseReserve: Bool, _ body: () throws -> T) throws -> T {
-        try within("BEGIN IMMEDIATE") {
+        var size = committedSize
+        let result = try within("BEGIN IMMEDIATE") {
             let result = try body()
             guard let reserve else { return result }
-            let size = try size
+            size = try self.size
             if size > committedSize, let failure = reserve.grow(to: size, mayUseSpare: mayUseReserve) {
                 throw DatabaseError.full(path, failure.code)
             }
             return result
         }
+        committedSize = size
+        return result
     }
 
     /// Refills the reserve, and shrinks the file. A failure is retried after the next transaction.
-    private func giveBack() {
+    private func giveBack(freesRoom: Bool) {
         guard let reserve else { return }
         do {
-            // A commit gives freed pages back.
-            committedSize = try size
+            // A commit gives freed pages back. While there is room, the size before the commit will do.
+            if freesRoom || !reserve.isWhole(for: committedSize) { committedSize = try size }
             guard reserve.refill(committedSize) else { return }
             try execute("PRAGMA wal_checkpoint(PASSIVE)")
             _ = reserve.refill(try size)

@@ -11,7 +11,8 @@ public final class Database {
     private var statements: [StatementText: Statement] = [:]
     private(set) var reserve: Reserve?
     private var pageSize: Int64 = 0
-    /// The size in bytes after the last transaction, where there is a reserve. The file may still be smaller.
+    /// The size in bytes after the last transaction, or before the pages that it has freed were given back; 0 without a
+    /// reserve. The file may still be smaller.
     var committedSize: Int64 = 0
 
     /// Opens the file, or creates it.

@@ -22,6 +22,10 @@ final class Reserve {
     private let file: OpenFile
     private let log: OpenFile
     private let opening: OpenFile
+    /// Of the database file, after the last transaction: nobody else changes it.
+    private var (size, allocated): (Int64, Int64) = (0, 0)
+    /// The log and the room for the first connection have their blocks, which they keep.
+    private var isComplete = false
 
     /// Returns nil where a file cannot be opened; then there is no reserve.
     init?(_ path: String) {
@@ -43,23 +47,40 @@ final class Reserve {
     func grow(to bytes: Int64, mayUseSpare: Bool) -> SystemError? {
         let wanted = bytes + Self.tolerance + (mayUseSpare ? 0 : Self.spareBytes)
         if let limit = CurrentProcess.fileSizeLimit, limit < wanted { return .tooLarge }
-        if has(file, wanted) || allocate(file, wanted + Self.step) == nil { return nil }
+        if allocated >= wanted || allocate(file, wanted + Self.step) == nil { return nil }
         return allocate(file, wanted).flatMap { $0.isFull ? $0 : nil }
+    }
+
+    /// Looks at the file after a transaction. Returns whether all is there that was allocated ahead.
+    func isWhole(for bytes: Int64) -> Bool {
+        look()
+        return isComplete && allocated >= bytes + Self.tolerance + Self.spareBytes
     }
 
     /// Allocates the used reserve again, as far as there is room. Returns whether the file is larger than necessary.
     func refill(_ bytes: Int64) -> Bool {
-        let wanted = bytes + Self.tolerance + Self.spareBytes
+        if !isWhole(for: bytes) { allocateAll(bytes) }
+        return size > bytes + 2 * Self.spareBytes
+    }
+
+    private func allocateAll(_ bytes: Int64) {
         if !has(log, Self.logBytes), allocate(log, Self.logBytes) != nil, !has(log, Self.openingBytes) {
             try? opening.truncate(to: 0)
             _ = allocate(log, Self.openingBytes)
         }
-        if !has(file, wanted) { _ = allocate(file, wanted) }
+        let wanted = bytes + Self.tolerance + Self.spareBytes
+        if allocated < wanted { _ = allocate(file, wanted) }
         if !has(opening, Self.openingBytes), allocate(opening, Self.openingBytes) == nil {
             // The size makes a copy of the file allocate the blocks as well.
             try? opening.truncate(to: Self.openingBytes)
         }
-        return ((try? file.status().size) ?? 0) > bytes + 2 * Self.spareBytes
+        isComplete = has(log, Self.logBytes) && has(opening, Self.openingBytes)
+        look()
+    }
+
+    private func look() {
+        guard let status = try? file.status() else { return }
+        (size, allocated) = (status.size, status.allocated)
     }
 
     private func has(_ file: OpenFile, _ bytes: Int64) -> Bool { ((try? file.status().allocated) ?? 0) >= bytes }

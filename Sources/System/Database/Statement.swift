@@ -5,10 +5,12 @@ final class Statement {
     let handle: OpaquePointer
     let connection: OpaquePointer
     let path: String
-    let parameters: [String]
-    /// The column names, once resolved, and the number of recompilations at that time.
-    var columns: [String] = []
-    var columnsKnownAfter: Int32 = 0
+    private let parameters: [String]
+    /// For each value of the last use the place of its parameter, from 1.
+    private var places = NamedPlaces()
+    /// The columns that were read since the last of so many recompilations.
+    private var columns = NamedPlaces()
+    private var columnsKnownAfter: Int32 = 0
     var isBusy = false
 
     /// Compiles `sql`, which has to be exactly one statement.
@@ -40,7 +42,8 @@ final class Statement {
 
     /// Binds the values, runs `body` while their bytes stay in place, and resets the statement.
     func use<R>(_ values: Values, _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
-        let values = try inOrder(values)
+        let pairs = values.pairs
+        if !places.areThose(of: pairs) { places = try match(pairs) }
         isBusy = true
         defer {
             csqlite_clear_bindings(handle)
@@ -48,7 +51,7 @@ final class Statement {
         }
         let result: R
         do {
-            result = try bind(values[...], body)
+            result = try bind(pairs, from: 0, body)
         } catch {
             csqlite_reset(handle)
             throw error
@@ -70,33 +73,30 @@ final class Statement {
 
     var row: Row { Row(statement: self) }
 
-    // Recurses into a closure for each array, because the bytes of an array stay in place only within one.
+    // Recurses into a closure for each text and blob, because their bytes stay in place only within one.
     private func bind<R>(
-        _ values: ArraySlice<Value>, _ body: () throws(DatabaseError) -> R
+        _ pairs: [(StaticString, Value)], from first: Int, _ body: () throws(DatabaseError) -> R
     ) throws(DatabaseError) -> R {
-        for index in values.indices {
-            let place = Int32(index + 1)
-            switch values[index] {
-            case .null: try check(csqlite_bind_null(handle, place))
+        for index in first..<pairs.count {
+            let place = places[index]
+            switch pairs[index].1 {
+            case .null: break
             case .integer(let value): try check(csqlite_bind_int64(handle, place, value))
-            case .text(let text): try check(bind(text, at: place))
+            case .text(var text):
+                return try text.withUTF8 { bytes in
+                    Result { () throws(DatabaseError) in
+                        try check(csqlite_bind_text(handle, place, bytes.baseAddress, UInt64(bytes.count)))
+                        return try bind(pairs, from: index + 1, body)
+                    }
+                }.get()
             case .blob(let array):
                 return try array.withUnsafeBufferPointer { (bytes) throws(DatabaseError) in
                     try check(csqlite_bind_blob(handle, place, bytes.baseAddress, UInt64(bytes.count)))
-                    return try bind(values[(index + 1)...], body)
+                    return try bind(pairs, from: index + 1, body)
                 }
             }
         }
         return try body()
-    }
-
-    private func bind(_ text: String, at place: Int32) -> Int32 {
-        var text = text
-        return text.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) {
-                csqlite_bind_text(handle, place, $0.baseAddress, UInt64($0.count))
-            }
-        }
     }
 
     private func check(_ result: Int32) throws(DatabaseError) {
@@ -107,39 +107,34 @@ final class Statement {
 /// The names of a compiled statement's parameters and columns.
 extension Statement {
     /// Without their colons. A parameter without a name, `?`, has an empty one, and no value fits it.
-    static func parameterNames(_ handle: OpaquePointer) -> [String] {
+    private static func parameterNames(_ handle: OpaquePointer) -> [String] {
         (0..<csqlite_bind_parameter_count(handle)).map { index in
             csqlite_bind_parameter_name(handle, index + 1).map { String(cString: $0 + 1) } ?? ""
         }
     }
 
-    /// The values in the order of the parameters. Each parameter needs exactly one value.
-    func inOrder(_ values: Values) throws(DatabaseError) -> [Value] {
-        let pairs = values.pairs
-        var ordered: [Value] = []
-        ordered.reserveCapacity(parameters.count)
-        for (index, parameter) in parameters.enumerated() where pairs.count == parameters.count {
-            // Callers mostly name them in the order of the statement.
-            let isNext = pairs[index].0 == parameter
-            guard let pair = isNext ? pairs[index] : pairs.first(where: { $0.0 == parameter }) else { break }
-            ordered.append(pair.1)
-        }
-        guard ordered.count == parameters.count, pairs.count == parameters.count else {
-            let text = "values for \(pairs.map(\.0).sorted()) and not for \(parameters.sorted())"
+    /// Finds the parameters of the values. Each parameter needs exactly one value.
+    private func match(_ pairs: [(StaticString, Value)]) throws(DatabaseError) -> NamedPlaces {
+        var matched = NamedPlaces()
+        let names = pairs.map(\.0.description)
+        guard names.sorted() == parameters.sorted(), Set(names).count == names.count else {
+            let text = "values for \(names.sorted()) and not for \(parameters.sorted())"
             throw DatabaseError(CSQLITE_RANGE, text, path: path)
         }
-        return ordered
+        for (pair, name) in zip(pairs, names) {
+            matched.append(pair.0, Int32((parameters.firstIndex(of: name) ?? 0) + 1))
+        }
+        return matched
     }
 
-    func index(ofColumn name: String) throws(DatabaseError) -> Int32 {
+    func index(ofColumn name: StaticString) throws(DatabaseError) -> Int32 {
         let recompiled = csqlite_recompiled(handle)
-        if columns.isEmpty || recompiled != columnsKnownAfter {
-            columns = try columnNames()
-            columnsKnownAfter = recompiled
-        }
-        guard let index = columns.firstIndex(of: name) else {
+        if recompiled != columnsKnownAfter { (columns, columnsKnownAfter) = (NamedPlaces(), recompiled) }
+        if let index = columns.next(name) { return index }
+        guard let index = try columnNames().firstIndex(of: name.description) else {
             throw DatabaseError(CSQLITE_RANGE, "there is no column \(name)", path: path)
         }
+        columns.append(name, Int32(index))
         return Int32(index)
     }
 
@@ -155,5 +150,36 @@ extension Statement {
             throw DatabaseError(CSQLITE_RANGE, "two columns have one name: \(names)", path: path)
         }
         return names
+    }
+}
+
+/// The places of parameters or columns by the addresses of their names, which are literals: names are compared once.
+private struct NamedPlaces {
+    private var known: [(name: UnsafePointer<UInt8>, place: Int32)] = []
+    /// Where the name after the last one is.
+    private var cursor = 0
+
+    subscript(index: Int) -> Int32 { known[index].place }
+
+    mutating func append(_ name: StaticString, _ place: Int32) {
+        known.append((name.utf8Start, place))
+        cursor = known.count
+    }
+
+    func areThose(of pairs: [(StaticString, Value)]) -> Bool {
+        guard pairs.count == known.count else { return false }
+        for index in pairs.indices where pairs[index].0.utf8Start != known[index].name { return false }
+        return true
+    }
+
+    /// Nil for a name that was not appended. Callers mostly name all in the same order again.
+    mutating func next(_ name: StaticString) -> Int32? {
+        if cursor >= known.count { cursor = 0 }
+        if cursor >= known.count || known[cursor].name != name.utf8Start {
+            guard let found = known.firstIndex(where: { $0.name == name.utf8Start }) else { return nil }
+            cursor = found
+        }
+        defer { cursor += 1 }
+        return known[cursor].place
     }
 }

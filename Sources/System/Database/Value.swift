@@ -1,9 +1,8 @@
 public enum Value {
     case null
     case integer(Int64)
-    /// Any text, NUL characters included; SQLite copies it.
+    /// Any text, NUL characters included.
     case text(String)
-    /// SQLite reads the array's bytes in place.
     case blob([UInt8])
 }
 
@@ -14,14 +13,17 @@ extension Value {
     public static func blob(_ value: [UInt8]?) -> Value { if let value { .blob(value) } else { .null } }
 }
 
-/// Values for the parameters of a statement by name: `["size": .integer(5)]` fills `:size`.
+/// Values for the parameters of a statement by name: `["size": .integer(5)]` fills `:size`. SQLite reads texts and blobs
+/// where they are.
+///
+/// The names are literals: a statement recognizes those of its last use by their addresses (`NamedPlaces`).
 public struct Values: ExpressibleByDictionaryLiteral {
     /// Without labels: to add them, Swift casts each pair at run time.
-    let pairs: [(String, Value)]
+    let pairs: [(StaticString, Value)]
 
-    public init(dictionaryLiteral elements: (String, Value)...) { self.init(elements) }
+    public init(dictionaryLiteral elements: (StaticString, Value)...) { pairs = elements }
 
-    public init(_ pairs: [(String, Value)]) { self.pairs = pairs }
+    private init(_ pairs: [(StaticString, Value)]) { self.pairs = pairs }
 
     public static func + (one: Values, other: Values) -> Values { Values(one.pairs + other.pairs) }
 }

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    private func pragma(_ name: String, of database: Database) throws -> Int64? {
+    private func pragma(_ name: StaticString, of database: Database) throws -> Int64? {
         try database.first("PRAGMA \(name)") { try $0.integer(name) }
     }
 

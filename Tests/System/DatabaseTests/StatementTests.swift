@@ -50,6 +50,24 @@ import Testing
         #expect(try names() == ["a7"])
     }
 
+    @Test func `Values and columns may come in another order each time`() throws {
+        let insert = "INSERT INTO t (id, name) VALUES (:id, :name)"
+        for id in stride(from: Int64(1), to: 7, by: 2) {
+            try database.run(insert, ["id": .integer(id), "name": .text("odd \(id)")])
+            try database.run(insert, ["name": .text("even \(id + 1)"), "id": .integer(id + 1)])
+        }
+        var seen: [String] = []
+        try database.rows("SELECT id, name FROM t ORDER BY id") { row in
+            let id = try row.integer("id")
+            if id % 2 == 0 {
+                seen.append("\(try row.text("name")) \(try row.integer("id"))")
+            } else {
+                seen.append("\(try row.integer("id")) \(try row.text("name"))")
+            }
+        }
+        #expect(seen == ["1 odd 1", "even 2 2", "3 odd 3", "even 4 4", "5 odd 5", "even 6 6"])
+    }
+
     @Test(arguments: ["", " ", "-- nothing", "SELECT 1; SELECT 2", "SELECT 1; nonsense", "SELECT 1\0", "SELEC"])
     func `A text without exactly one statement is refused`(sql: String) throws {
         let error = try databaseError { try database.run(sql) }

@@ -60,7 +60,7 @@ import Testing
 
     @Test func `A missing column throws`() throws {
         try database.run("INSERT INTO t VALUES (1)")
-        for column in ["", "other", "VALUE"] {
+        for column: StaticString in ["", "other", "VALUE"] {
             let error = try databaseError { _ = try database.first("SELECT value FROM t") { try $0.integer(column) } }
             #expect(error.message == "there is no column \(column)")
             _ = try databaseError { _ = try database.first("SELECT value FROM t") { try $0.isNull(column) } }

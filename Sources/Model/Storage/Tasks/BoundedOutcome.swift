@@ -6,11 +6,17 @@ extension TaskOutcome {
         switch self {
         case .cancelled, .cancelledInDoubt: return self
         case .failed(let error): return .failed(error.bounded)
-        case .succeeded(var metadata):
-            metadata.settable = metadata.settable.bounded
-            if let md5 = metadata.md5, md5.count != 16 { metadata.md5 = nil }
-            return .succeeded(metadata)
+        case .succeeded(let metadata): return .succeeded(metadata.bounded)
         }
+    }
+}
+
+extension ObjectMetadata {
+    package var bounded: ObjectMetadata {
+        var bounded = self
+        bounded.settable = settable.bounded
+        if let md5, md5.count != 16 { bounded.md5 = nil }
+        return bounded
     }
 }
 

@@ -16,6 +16,10 @@ protocol UploadMethod: ReferenceMethod where Result == Started<UploadTask> {
 
 extension UploadMethod {
     func run(in request: Request<ConnectionContext>) async throws -> Started<UploadTask> {
+        try await begin(in: request)
+    }
+
+    func begin(in request: Request<ConnectionContext>) async throws -> Started<UploadTask> {
         try check()
         let context = request.context
         return try await start.startOrGoOn(in: request) { try await upload(context.transfers, for: context.client) }
@@ -68,6 +72,16 @@ struct PutData: PutMethod {
     init(_ params: inout Params) throws(RPCError) {
         data = try Self.bytes(data: params.optionalData("data"), text: params.optionalData("text"))
         put = try PutOptions(&params)
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadTask> {
+        guard start.isAwaited else { return try await begin(in: request) }
+        try check()
+        let context = request.context
+        return try await start.untilEnd(in: request) { begun in
+            try await context.transfers.uploadAwaited(
+                data, to: put.reference, put.metadata, if: put.preconditions, for: context.client, begun: begun)
+        }
     }
 
     func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {

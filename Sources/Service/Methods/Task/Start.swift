@@ -51,46 +51,69 @@ struct StartOptions: Sendable {
         context.hasBegunTasks = true
         let task = requested.task
         if !wait, !isStream { context.began(task) }
-        let started = Started(requested, snapshot: task.snapshot(), observers: observers)
-        guard wait else { return started }
-        started.didReply(in: context)
+        guard wait else { return Started(requested, snapshot: task.snapshot(), observers: observers) }
+        requested.begin(observers, in: context)
         request.beginWaiting()
         let end = try await task.awaitedEnd()
         return Started(requested, snapshot: end, observers: observers, hasBegun: true)
+    }
+
+    /// Returns how a task has ended that its client learns of only then. Calls `upload` if the wait is within the limit.
+    @Loop func untilEnd(
+        in request: Request<ConnectionContext>,
+        _ upload: @Loop (_ begun: @Loop (String) -> Void) async throws -> TaskSnapshot
+    ) async throws -> Started<UploadTask> {
+        try request.checkWait()
+        var task: String?
+        do {
+            let end = try await upload { id in
+                task = id
+                request.context.hasBegunTasks = true
+                request.beginWaiting()
+            }
+            return Started(nil, snapshot: end, observers: [], hasBegun: true)
+        } catch let error as CancellationError {
+            throw task.map { CancelledWait(data: ["task": .string($0)]) } ?? error
+        }
     }
 }
 
 /// A new task with its observers, as a result.
 struct Started<Controlled: MethodTask>: JSONConvertible, JSONObjectWritable {
-    let requested: RequestedTask<Controlled>
+    /// Nil where its client learns of it when it has ended.
+    let requested: RequestedTask<Controlled>?
     let snapshot: Controlled.Snapshot
     let observers: [(Status, handle: String)]
     /// It was started, or resumed, before the reply.
     let hasBegun: Bool
 
     init(
-        _ requested: RequestedTask<Controlled>, snapshot: Controlled.Snapshot, observers: [(Status, handle: String)],
+        _ requested: RequestedTask<Controlled>?, snapshot: Controlled.Snapshot, observers: [(Status, handle: String)],
         hasBegun: Bool = false
     ) {
         (self.requested, self.snapshot, self.observers, self.hasBegun) = (requested, snapshot, observers, hasBegun)
     }
 
     @Loop func didReply(in context: ConnectionContext) {
-        guard !hasBegun else { return }
-        let task = requested.task
-        // Before its observers hear of its state, which was paused. One that is not paused needs nothing.
-        if requested.isContinued { _ = task.resume(tokens: context.tokens) }
-        for (status, handle) in observers { task.observe(status, handle: handle, context.observers) }
-        if !requested.isContinued { task.start() }
+        if !hasBegun { requested?.begin(observers, in: context) }
     }
 
     func writeMembers(to json: inout JSONWriter) {
         snapshot.writeMembers(to: &json)
-        if requested.isContinued { json.member("continued", true) }
+        if requested?.isContinued == true { json.member("continued", true) }
         guard !observers.isEmpty else { return }
         json.member("observers") {
             $0.object { json in for (status, handle) in observers { json.member(named: status.rawValue, handle) } }
         }
+    }
+}
+
+extension RequestedTask {
+    @Loop fileprivate func begin(_ observers: [(Status, handle: String)], in context: ConnectionContext) {
+        // Before its observers hear of its state, which was paused. One that is not paused needs nothing.
+        if isContinued { _ = task.resume(tokens: context.tokens) }
+        for (status, handle) in observers { task.observe(status, handle: handle, context.observers) }
+        if !isContinued { task.start() }
     }
 }
 

@@ -67,9 +67,7 @@ int csqlite_finalize(csqlite_statement *);
 int csqlite_bind_parameter_count(csqlite_statement *);
 /// With its colon; NULL where it has no name.
 const char *csqlite_bind_parameter_name(csqlite_statement *, int index);
-int csqlite_bind_null(csqlite_statement *, int index);
 int csqlite_bind_int64(csqlite_statement *, int index, int64_t value);
-/// Copies the text.
 int csqlite_bind_text(csqlite_statement *, int index, const char *utf8, uint64_t count);
 /// Does not copy: the bytes have to stay until the binding is cleared. No bytes are an empty blob, not NULL.
 int csqlite_bind_blob(csqlite_statement *, int index, const void *bytes, uint64_t count);

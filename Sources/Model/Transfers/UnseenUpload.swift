@@ -1,0 +1,102 @@
+import Platform
+import Storage
+
+/// An upload of one request whose client learns of the task when it has ended. Most succeed at once, and nobody ever looks
+/// at their tasks: it becomes a task only when somebody does, when it does not succeed, or when its client stops waiting.
+@Loop final class UnseenUpload {
+    private let new: NewUpload
+    private let session: any UploadSession
+    private let transfers: Transfers
+    private let elapsed: @Sendable () -> Duration
+    /// What it has become.
+    private var task: UploadTask?
+    private var waiter: UnsafeContinuation<UploadMachine.Answer?, Never>?
+
+    /// It has a place among the small uploads.
+    init(_ new: NewUpload, _ session: any UploadSession, _ transfers: Transfers) {
+        (self.new, self.session, self.transfers) = (new, session, transfers)
+        elapsed = transfers.time.clock.stopwatch()
+        transfers.uploads.add(unseen: id, holding: new.upload.source.size) { [self] _ in becomeTask() }
+    }
+
+    var id: String { new.record.id }
+
+    /// Returns or throws how it ended. When the waiting is cancelled, it throws `CancellationError`, and the task goes on.
+    func end() async throws -> TaskSnapshot {
+        let answer = await withTaskCancellationHandler {
+            await withUnsafeContinuation { waiter in
+                self.waiter = waiter
+                Loop.immediateTask { [self] in await perform() }
+            }
+        } onCancel: {
+            Task { @Loop in wake(nil) }
+        }
+        if task == nil, case .completed(let metadata)? = answer { return succeed(metadata) }
+        let task = try seen()
+        if let answer { await task.answered(answer, to: .sendWhole, took: elapsed()) }
+        return try await task.result()
+    }
+
+    private func perform() async {
+        let answer = await session.perform(.sendWhole, replacesNewer: true) { _ in }
+        // Its client waits.
+        if task == nil, waiter != nil { return wake(answer) }
+        await (try? seen())?.answered(answer, to: .sendWhole, took: elapsed())
+        wake(nil)
+    }
+
+    private func wake(_ answer: UploadMachine.Answer?) { exchange(&waiter, with: nil)?.resume(returning: answer) }
+
+    private func seen() throws -> UploadTask { try task ?? transfers.uploads.task(id) }
+
+    private func becomeTask() -> UploadTask {
+        var machine = new.machine
+        _ = machine.handle(.requested(.start))
+        _ = machine.handle(.admitted)
+        let made = UploadTask(
+            new.record, machine, .open(session), transfers.small, transfers.recordWriter(of: new),
+            holding: transfers.heldBytes(of: new.upload), in: transfers.uploads)
+        task = made
+        return made
+    }
+
+    private func succeed(_ metadata: ObjectMetadata) -> TaskSnapshot {
+        let (metadata, size) = (metadata.bounded, metadata.size)
+        transfers.small.leave(id)
+        transfers.uploads.end(unseen: id, holding: new.upload.source.size, after: elapsed) {
+            [record = new.record, strategy = new.strategy, limiter = transfers.small] list in
+            var strategy = strategy
+            _ = strategy.complete(metadata)
+            let outcome = TaskOutcome.succeeded(metadata)
+            return UploadTask(
+                record.ended(outcome, at: record.began), UploadMachine(strategy, ended: outcome), .closed, limiter, nil,
+                holding: nil, in: list)
+        }
+        return TaskSnapshot(
+            kind: .upload, task: id, status: .success, state: .success,
+            progress: Progress(completedUnitCount: size, totalUnitCount: size), reference: new.record.reference,
+            metadata: .stored(metadata))
+    }
+}
+
+/// An upload whose client learns of the task when it has ended.
+@Loop enum AwaitedUpload {
+    case unseen(UnseenUpload)
+    case task(UploadTask)
+
+    var id: String {
+        switch self {
+        case .unseen(let upload): upload.id
+        case .task(let task): task.id
+        }
+    }
+
+    func end() async throws -> TaskSnapshot {
+        switch self {
+        case .unseen(let upload): return try await upload.end()
+        case .task(let task):
+            task.start()
+            return try await task.result()
+        }
+    }
+}
