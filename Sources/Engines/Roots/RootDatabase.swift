@@ -140,8 +140,11 @@ package final class RootDatabase: Sendable {
         return PendingWrite(isUrgent: isUrgent, mayUseReserve: mayUseReserve) { database in
             answer = try change(database)
         } finish: { error in
-            let missing = StorageError(.internalError, "A write ended without a result.")
-            finish(answer.map { error.map(Result.failure) ?? .success($0) } ?? .failure(error ?? missing))
+            if let error { return finish(.failure(error)) }
+            guard let answer else {
+                return finish(.failure(StorageError(.internalError, "A write ended without a result.")))
+            }
+            finish(.success(answer))
         }
     }
 

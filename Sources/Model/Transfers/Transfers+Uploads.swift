@@ -34,7 +34,7 @@ extension Transfers {
             let new = try await plan(
                 .data(data), reference, change, conditions, client, contentTypeFrom: [reference.name])
             return mayBeUnseen(new)
-                ? AwaitedUpload.unseen(UnseenUpload(new, session(of: new), self))
+                ? AwaitedUpload.unseen(UnseenUpload(new, session(of: new.upload, for: client.origin), self))
                 : .task(await make(new, isAwaited: true))
         }
         begun(upload.id)
@@ -156,22 +156,23 @@ extension Transfers {
         // Small files of a folder are in its plan.
         if ends != nil, folder == nil || !strategy.isWhole { upload.record = record }
         let machine = UploadMachine(strategy, retryTime: .seconds(request.retryTime), seed: random.next())
-        return NewUpload(upload: upload, record: record, strategy: strategy, machine: machine, error: error)
+        return NewUpload(upload, record, strategy, machine, failing: error)
     }
 
     private func make(_ new: NewUpload, isAwaited: Bool) async -> UploadTask {
-        var (new, error) = (new, new.error)
+        var (upload, error) = (new.upload, new.error)
         let recordWriter = recordWriter(of: new)
         // An upload of one request is recorded only when it has to wait, if its bytes are in memory or its client waits.
-        let isRecorded = !new.strategy.isWhole || !isAwaited && new.upload.source.bytes == nil
-        if let recordWriter, error == nil, isRecorded { error = await keep(&new.upload, recordWriter) }
-        let session: any UploadSession = if let error { FailingSession(error: error) } else { session(of: new) }
+        let isRecorded = !new.strategy.isWhole || !isAwaited && upload.source.bytes == nil
+        if let recordWriter, error == nil, isRecorded { error = await keep(&upload, recordWriter) }
+        let session: any UploadSession =
+            if let error { FailingSession(error: error) } else { session(of: upload, for: new.record.request?.origin) }
         let list = new.record.folder == nil ? uploads : folderUploads
         let task = list.make(
-            new.record, new.machine, .open(session), limiter(of: new.upload, new.strategy), recordWriter,
-            holding: heldBytes(of: new.upload))
+            new.record, new.machine, .open(session), limiter(of: upload, new.strategy), recordWriter,
+            holding: heldBytes(of: upload))
         task.incoming?.task = task
-        if let request = new.record.request { addStream(to: task, of: new.upload, request) }
+        if let request = new.record.request { addStream(to: task, of: upload, request) }
         return task
     }
 
@@ -184,10 +185,6 @@ extension Transfers {
     /// An upload of one request is over soon, and its success is recorded together with its object. It begins at once.
     private func mayBeUnseen(_ new: NewUpload) -> Bool {
         new.strategy.isWhole && ends?.persistence.isEngines != false && small.enter(new.record.id)
-    }
-
-    private func session(of new: NewUpload) -> any UploadSession {
-        session(of: new.upload, for: new.record.request?.origin)
     }
 
     private func session(of upload: Upload, for origin: TaskRequest.Origin?) -> any UploadSession {
@@ -295,13 +292,21 @@ extension Transfers {
 }
 
 /// An upload that becomes a task.
-struct NewUpload {
-    var upload: Upload
+final class NewUpload: Sendable {
+    let upload: Upload
     let record: TaskRecord
     let strategy: UploadStrategy
     let machine: UploadMachine
     /// Why it fails: its file cannot be read.
     let error: StorageError?
+
+    init(
+        _ upload: Upload, _ record: TaskRecord, _ strategy: UploadStrategy, _ machine: UploadMachine,
+        failing error: StorageError?
+    ) {
+        (self.upload, self.record, self.strategy) = (upload, record, strategy)
+        (self.machine, self.error) = (machine, error)
+    }
 }
 
 extension UploadSource {

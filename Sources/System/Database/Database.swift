@@ -8,7 +8,7 @@ import Platform
 public final class Database {
     public let path: String
     private var connection: OpaquePointer?
-    private var statements: [StatementText: Statement] = [:]
+    private var statements = StatementCache()
     private(set) var reserve: Reserve?
     private var pageSize: Int64 = 0
     /// The size in bytes after the last transaction, or before the pages that it has freed were given back; 0 without a
@@ -82,7 +82,7 @@ public final class Database {
     var size: Int64 { get throws(DatabaseError) { try number("PRAGMA page_count") * pageSize } }
 
     @discardableResult func abandon() -> Int32 {
-        statements = [:]
+        statements = StatementCache()
         defer { connection = nil }
         return connection.map(csqlite_close) ?? CSQLITE_OK.code
     }
@@ -99,15 +99,11 @@ public final class Database {
 
     /// Returns an idle statement: a cached one, or a newly compiled one.
     func statement(_ sql: String) throws(DatabaseError) -> Statement {
-        let text = StatementText(sql: sql)
-        if let kept = statements[text], !kept.isBusy { return kept }
+        if let kept = statements.idle(sql) { return kept }
         let statement = try Statement(sql, connection: try opened(), path: path)
-        if statements.count >= Self.keptStatements { statements = statements.filter { $0.value.isBusy } }
-        statements[text] = statement
+        statements.keep(statement, sql)
         return statement
     }
-
-    private static let keptStatements = 128
 
     private func opened() throws(DatabaseError) -> OpaquePointer {
         guard let connection else { throw DatabaseError(CSQLITE_MISUSE, "the database is closed", path: path) }
@@ -174,9 +170,25 @@ public final class Database {
     }
 }
 
-/// The key of a compiled statement. Statements are long, few, and mostly of different lengths: the length is the hash.
-private struct StatementText: Hashable {
-    let sql: String
+/// Compiled statements by their texts. These are long, few, and mostly of different lengths: the length is the hash.
+private struct StatementCache {
+    private static let most = 128
+    private var slots: [[(sql: String, statement: Statement)]] = Array(repeating: [], count: 128)
+    private var count = 0
 
-    func hash(into hasher: inout Hasher) { hasher.combine(sql.utf8.count) }
+    func idle(_ sql: String) -> Statement? {
+        for kept in slots[sql.utf8.count & 127] where kept.sql == sql && !kept.statement.isBusy {
+            return kept.statement
+        }
+        return nil
+    }
+
+    mutating func keep(_ statement: Statement, _ sql: String) {
+        if count >= Self.most {
+            for slot in slots.indices { slots[slot].removeAll { !$0.statement.isBusy } }
+            count = slots.reduce(0) { $0 + $1.count }
+        }
+        slots[sql.utf8.count & 127].append((sql, statement))
+        count += 1
+    }
 }
