@@ -33,7 +33,10 @@ public struct Reference: Sendable {
     }
 
     /// The last segment of the path; empty at the root.
-    public var name: String { segments.last ?? "" }
+    public var name: String {
+        let bytes = fullPath.utf8
+        return bytes.lastIndex(of: UInt8(ascii: "/")).map { String(fullPath[bytes.index(after: $0)...]) } ?? fullPath
+    }
 
     public var isRoot: Bool { object.isEmpty }
 
@@ -59,8 +62,16 @@ public struct Reference: Sendable {
 
     /// One sentence for each character that other tools cannot handle.
     public var warnings: [String] {
-        ["#", "[", "]", "*", "?"].filter { fullPath.unicodeScalars.contains($0) }.map {
+        guard fullPath.utf8.contains(where: Self.isAwkward) else { return [] }
+        return ["#", "[", "]", "*", "?"].filter { fullPath.unicodeScalars.contains($0) }.map {
             "fullPath contains \"\($0)\", which does not work well with tools such as gsutil or the Realtime Database"
+        }
+    }
+
+    private static func isAwkward(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "#"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "*"), UInt8(ascii: "?"): true
+        default: false
         }
     }
 
