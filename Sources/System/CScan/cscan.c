@@ -26,10 +26,20 @@ static inline uint64_t word_at(const uint8_t *bytes) {
     return word;
 }
 
+static inline uint32_t half_at(const uint8_t *bytes) {
+    uint32_t half;
+    memcpy(&half, bytes, sizeof half);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    half = __builtin_bswap32(half);
+#endif
+    return half;
+}
+
 /// Fewer than eight bytes as a word whose other bytes are zero, which counts as a control byte.
 static inline uint64_t short_word(const uint8_t *bytes, size_t count) {
     uint64_t word = 0;
-    for (size_t index = 0; index < count; index++) word |= (uint64_t)bytes[index] << (8 * index);
+    if (count & 4) word = half_at(bytes);
+    for (size_t index = count & 4; index < count; index++) word |= (uint64_t)bytes[index] << (8 * index);
     return word;
 }
 

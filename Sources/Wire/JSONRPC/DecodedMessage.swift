@@ -25,6 +25,8 @@ enum DecodedMessage: Sendable {
             return
         }
         self = Self.interpret(message, prepare)
+        // It is neither refused nor an answer.
+        if case .call(_, _, .success) = self { return }
         if isRefusal(of: message), let refusal = Self.refusal(of: message, refusal) { self = .refused(refusal, self) }
         guard let (number, answer) = OutgoingRequests.answer(in: message) else { return }
         self = .answer(to: number, answer, otherwise: self)

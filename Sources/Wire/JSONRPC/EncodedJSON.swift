@@ -66,17 +66,17 @@ public struct JSONTextWriter {
 }
 
 /// A result on its way into a reply.
-public enum ResultPayload: Sendable {
+public enum ResultPayload: JSONWritable, Sendable {
     case value(JSON)
     case written([UInt8])
     /// Large: its segments are not copied.
     case encoded(EncodedJSON)
 
-    func write(to buffer: inout [UInt8]) {
+    public func write(to json: inout JSONWriter) {
         switch self {
-        case .value(let json): json.write(to: &buffer)
-        case .written(let bytes): buffer += bytes
-        case .encoded(let result): for segment in result.segments { buffer += segment }
+        case .value(let value): value.write(to: &json)
+        case .written(let bytes): json.verbatim(bytes)
+        case .encoded(let result): result.write(to: &json)
         }
     }
 }

@@ -2,7 +2,7 @@ import JSONText
 
 /// The members of a message that JSON-RPC defines, found in one pass.
 struct Envelope {
-    private var version: JSON?
+    private(set) var hasVersion = false
     private(set) var id: JSON?
     private(set) var method: JSON?
     private(set) var params: JSON?
@@ -19,7 +19,7 @@ struct Envelope {
         if mayRepeatNames { repeatedName = message.repeatedName }
         for member in members {
             switch member.key {
-            case "jsonrpc": version = member.value
+            case "jsonrpc": hasVersion = member.value == "2.0"
             case "id": id = member.value
             case "method": method = member.value
             case "params": params = member.value
@@ -30,42 +30,39 @@ struct Envelope {
         }
     }
 
-    /// Reads a message without a tree of it. Nil where that must be looked at: what is no object, has a name that occurs twice
-    /// or that JSON-RPC does not define, or cannot be parsed.
+    /// Reads a message without a tree of it. Nil where that must be looked at: what is no object, has another version, or a
+    /// name that occurs twice or that JSON-RPC does not define, or cannot be parsed.
     init?(reading text: UnsafeRawBufferPointer, _ limits: ConnectionLimits) {
         guard var members = JSONMembers(text, maxDepth: limits.nesting, maxValues: limits.messageValues) else {
             return nil
         }
         do throws(JSONSyntaxError) {
             while let name = try members.next() {
-                let value = try members.value()
-                let isNew =
-                    if name.isName("jsonrpc") {
-                        Self.set(&version, value)
-                    } else if name.isName("id") {
-                        Self.set(&id, value)
-                    } else if name.isName("method") {
-                        Self.set(&method, value)
-                    } else if name.isName("params") {
-                        Self.set(&params, value)
-                    } else if name.isName("result") {
-                        Self.set(&result, value)
-                    } else {
-                        name.isName("error") && Self.set(&error, value)
-                    }
-                guard isNew else { return nil }
+                if name.isName("jsonrpc") {
+                    guard !hasVersion, members.skip(string: "2.0") else { return nil }
+                    hasVersion = true
+                } else if !set(name, try members.value()) {
+                    return nil
+                }
             }
         } catch { return nil }
     }
 
-    /// False for a member that is there already.
+    /// False for a name that JSON-RPC does not define, and for a member that is there already.
+    private mutating func set(_ name: UnsafeRawBufferPointer, _ value: JSON) -> Bool {
+        if name.isName("id") { return Self.set(&id, value) }
+        if name.isName("method") { return Self.set(&method, value) }
+        if name.isName("params") { return Self.set(&params, value) }
+        if name.isName("result") { return Self.set(&result, value) }
+        return name.isName("error") && Self.set(&error, value)
+    }
+
     private static func set(_ member: inout JSON?, _ value: JSON) -> Bool {
         guard case nil = member else { return false }
         member = value
         return true
     }
 
-    var hasVersion: Bool { version?.string == "2.0" }
     var hasOutcome: Bool { result != nil || error != nil }
 }
 

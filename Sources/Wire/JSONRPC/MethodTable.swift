@@ -5,7 +5,8 @@ import Platform
 public struct MethodTable<Context: MethodContext>: Sendable {
     private typealias Decoder = @Sendable (inout Params, Request<Context>) throws(RPCError) -> PreparedCall
 
-    private let places: [String: Int]
+    /// Places by a hash of the name, each at the first free slot from there. At most half of the slots are taken.
+    private let slots: [Int?]
     private let decoders: [Decoder]
     private let refusals: [(@Sendable (Params, Context) -> Refusal)?]
 
@@ -13,18 +14,45 @@ public struct MethodTable<Context: MethodContext>: Sendable {
 
     public init(_ methods: [any RPCMethod<Context>.Type]) {
         let names = methods.map { $0.name }
-        places = Dictionary(zip(names, 0...), uniquingKeysWith: { _, last in last })
+        slots = Self.slots(names)
         decoders = methods.map { Self.decoder(of: $0) }
         refusals = methods.map { Self.refusal(of: $0) }
         self.names = names
     }
 
     /// Nil for a method that there is not.
-    func place(of method: String) -> Int? { places[method] }
+    func place(of method: String) -> Int? {
+        var slot = Self.slot(of: method, slots.count)
+        while let place = slots[slot] {
+            // Equivalent strings of the same length are the same, as names are ASCII.
+            if names[place].utf8.count == method.utf8.count, names[place] == method { return place }
+            slot = (slot + 1) % slots.count
+        }
+        return nil
+    }
+
+    private static func slots(_ names: [String]) -> [Int?] {
+        var slots = [Int?](repeating: nil, count: max(2, names.count * 2))
+        for (place, name) in names.enumerated() {
+            var slot = slot(of: name, slots.count)
+            while slots[slot] != nil { slot = (slot + 1) % slots.count }
+            slots[slot] = place
+        }
+        return slots
+    }
+
+    private static func slot(of name: String, _ count: Int) -> Int {
+        var name = name
+        return name.withUTF8 { bytes in
+            var hash: UInt32 = 0x811C_9DC5
+            for byte in bytes { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+            return Int(hash % UInt32(count))
+        }
+    }
 
     /// Decodes a call in the context of `prompt`, which is the request of a method that answers at once.
     func call(_ method: String, _ params: Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
-        guard let place = places[method] else { throw .methodNotFound(method) }
+        guard let place = place(of: method) else { throw .methodNotFound(method) }
         var rest = params
         var call = try decoders[place](&rest, prompt)
         try rest.finish()
@@ -36,7 +64,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
     /// What happens if a request is refused; `method` is nil if it cannot be read.
     func refusal(of method: String?, _ params: Params, _ context: Context) -> Refusal? {
         guard let method else { return { context.didRefuseUnreadable() } }
-        return places[method].flatMap { refusals[$0]?(params, context) }
+        return place(of: method).flatMap { refusals[$0]?(params, context) }
     }
 
     private static func refusal<M: RPCMethod>(of method: M.Type) -> (@Sendable (Params, Context) -> Refusal)?

@@ -37,7 +37,7 @@ struct Outlet {
         func write(_ params: some JSONWritable, to buffer: inout [UInt8]) {
             JSONWriter.write(to: &buffer) { json in
                 json.object { json in
-                    json.member("jsonrpc", "2.0")
+                    json.member("jsonrpc") { $0.plain("2.0") }
                     json.member("method", method)
                     json.member("params", params)
                 }
@@ -109,32 +109,28 @@ struct Outlet {
 
     private nonisolated static func write(_ id: RequestID, _ outcome: Outcome, to message: inout SegmentedBytes) {
         guard isLarge(id, outcome) else { return message.append { write(id, outcome, to: &$0) } }
+        guard case .success(.encoded(let result)) = outcome else {
+            var reply: [UInt8] = []
+            write(id, outcome, to: &reply)
+            return message.append(reply)
+        }
         message.append { $0.append("{\"jsonrpc\":\"2.0\",\"id\":") }
         message.append(Array(id.text.utf8))
-        if case .success(.encoded(let result)) = outcome {
-            message.append { $0.append(",\"result\":") }
-            for segment in result.segments { message.append(segment) }
-        } else {
-            message.append { write(outcome, to: &$0) }
-        }
+        message.append { $0.append(",\"result\":") }
+        for segment in result.segments { message.append(segment) }
         message.append { $0.append(UInt8(ascii: "}")) }
     }
 
     private nonisolated static func write(_ id: RequestID, _ outcome: Outcome, to buffer: inout [UInt8]) {
-        buffer.append("{\"jsonrpc\":\"2.0\",\"id\":")
-        buffer.append(contentsOf: id.text.utf8)
-        write(outcome, to: &buffer)
-        buffer.append(UInt8(ascii: "}"))
-    }
-
-    private nonisolated static func write(_ outcome: Outcome, to buffer: inout [UInt8]) {
-        switch outcome {
-        case .success(let result):
-            buffer.append(",\"result\":")
-            result.write(to: &buffer)
-        case .failure(let error):
-            buffer.append(",\"error\":")
-            error.json.write(to: &buffer)
+        JSONWriter.write(to: &buffer) { json in
+            json.object { json in
+                json.member("jsonrpc") { $0.plain("2.0") }
+                json.member("id") { $0.verbatim(id.text) }
+                switch outcome {
+                case .success(let result): json.member("result", result)
+                case .failure(let error): json.member("error", error.json)
+                }
+            }
         }
     }
 

@@ -15,8 +15,9 @@ public struct Params: Sendable {
 
     /// Takes a param that may be null.
     public mutating func takeOrNull(_ name: String) -> JSON? {
-        let value = members.last { $0.isNamed(name) }?.value
-        if value != nil { members.removeAll { $0.isNamed(name) } }
+        guard let index = members.lastIndex(where: { $0.isNamed(name) }) else { return nil }
+        let value = members.remove(at: index).value
+        if index > 0 { members.removeAll { $0.isNamed(name) } }
         return value
     }
 

@@ -38,6 +38,15 @@ package struct JSONMembers {
         return nil
     }
 
+    /// Passes the value of the last name if it is this string, written without escapes.
+    package mutating func skip(string: StaticString) -> Bool {
+        guard scanner.skip(UInt8(ascii: "\"")), scanner.skip(string), scanner.skip(UInt8(ascii: "\"")) else {
+            return false
+        }
+        values += 1
+        return true
+    }
+
     /// The value of the last name.
     package mutating func value() throws(JSONSyntaxError) -> JSON {
         values += 1

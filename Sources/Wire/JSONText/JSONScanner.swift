@@ -31,6 +31,15 @@ struct JSONScanner {
         }
     }
 
+    @inline(__always)
+    mutating func skip(_ text: StaticString) -> Bool {
+        let length = text.utf8CodeUnitCount
+        guard bytes.count - position >= length else { return false }
+        for offset in 0..<length where bytes[position + offset] != text.utf8Start[offset] { return false }
+        position += length
+        return true
+    }
+
     func failure(_ reason: String, at offset: Int? = nil) -> JSONSyntaxError {
         JSONSyntaxError(
             offset: offset ?? position, reason: isAtEnd && offset == nil ? "\(reason), found the end of input" : reason)
@@ -41,10 +50,7 @@ struct JSONScanner {
 
 extension JSONScanner {
     mutating func word(_ word: StaticString) throws(JSONSyntaxError) {
-        let start = position
-        for offset in 0..<word.utf8CodeUnitCount {
-            guard skip(word.utf8Start[offset]) else { throw failure("expected \(word)", at: start) }
-        }
+        guard skip(word) else { throw failure("expected \(word)", at: position) }
     }
 
     /// Passes a number and returns its range.
