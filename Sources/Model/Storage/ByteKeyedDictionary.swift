@@ -63,5 +63,11 @@ extension ByteKeyedDictionary: Sequence {
 
 extension String {
     /// Whether the two are the same in UTF-8, and not only canonically equivalent.
-    public func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+    public func hasSameBytes(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        let isSame = utf8.withContiguousStorageIfAvailable { own in
+            other.utf8.withContiguousStorageIfAvailable { own.elementsEqual($0) }
+        }
+        return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
+    }
 }

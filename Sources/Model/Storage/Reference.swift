@@ -62,9 +62,16 @@ public struct Reference: Sendable {
 
     /// One sentence for each character that other tools cannot handle.
     public var warnings: [String] {
-        guard fullPath.utf8.contains(where: "#[]*?".utf8.contains) else { return [] }
+        guard fullPath.utf8.contains(where: Self.isAwkward) else { return [] }
         return ["#", "[", "]", "*", "?"].filter { fullPath.unicodeScalars.contains($0) }.map {
             "fullPath contains \"\($0)\", which does not work well with tools such as gsutil or the Realtime Database"
+        }
+    }
+
+    private static func isAwkward(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "#"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "*"), UInt8(ascii: "?"): true
+        default: false
         }
     }
 

@@ -42,7 +42,12 @@ public struct MethodTable<Context: MethodContext>: Sendable {
     }
 
     private static func slot(of name: String, _ count: Int) -> Int {
-        Int(name.utf8.reduce(0x811C_9DC5 as UInt32) { ($0 ^ UInt32($1)) &* 0x0100_0193 } % UInt32(count))
+        var name = name
+        return name.withUTF8 { bytes in
+            var hash: UInt32 = 0x811C_9DC5
+            for byte in bytes { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+            return Int(hash % UInt32(count))
+        }
     }
 
     /// Decodes a call in the context of `prompt`, which is the request of a method that answers at once.

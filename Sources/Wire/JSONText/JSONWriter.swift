@@ -70,6 +70,7 @@ public struct JSONWriter {
         filled = 0
     }
 
+    @inline(__always)
     private mutating func append(_ byte: UInt8) {
         if filled == page.count { flush() }
         page.initializeElement(at: filled, to: byte)
@@ -90,6 +91,7 @@ public struct JSONWriter {
         append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    @inline(__always)
     private mutating func separate() {
         if needsComma { append(UInt8(ascii: ",")) }
         needsComma = true
@@ -126,10 +128,14 @@ extension JSONWriter {
     }
 
     private mutating func key(_ name: StaticString) {
+        let count = name.utf8CodeUnitCount
+        if count + 4 > page.count - filled { flush() }
         separate()
         append(UInt8(ascii: "\""))
-        append(name)
-        append("\":" as StaticString)
+        filled = page[filled...].update(
+            fromContentsOf: UnsafeBufferPointer(start: name.utf8Start, count: count))
+        append(UInt8(ascii: "\""))
+        append(UInt8(ascii: ":"))
     }
 
     public mutating func member(named name: String, _ value: some JSONWritable) {
