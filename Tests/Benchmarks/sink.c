@@ -2,8 +2,8 @@
 //
 //     sink PORT
 //
-// Takes PUT of anything, and of the JSON API of Google Cloud Storage as much as uploads need: multipart, and
-// resumable with Content-Range. Prints its port when it listens.
+// Takes PUT of anything, and of the JSON API of Google Cloud Storage as much as uploads need: multipart, resumable with
+// Content-Range, and looks, which find nothing. Prints its port when it listens.
 #define _GNU_SOURCE
 #include "checksums.h"
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@
 
 enum { SESSIONS = 4096, HEAD = 16 << 10, PIECE = 256 << 10 };
 
-struct session { long long size; unsigned crc; };
+struct session { long long size; unsigned crc; char name[128]; };
 static struct session sessions[SESSIONS];
 static unsigned last_session;
 
@@ -77,15 +77,27 @@ static void answer(struct peer *peer, const char *status, const char *header, co
     send(peer->socket, text, (size_t)length, MSG_NOSIGNAL);
 }
 
+// The name in the target of a request.
+static void read_name(const char *head, char *name) {
+    const char *from = field(head, "name=");
+    for (int at = 0; at < 127 && *from && !strchr("& \r", *from); at++) {
+        unsigned byte = (unsigned char)*from++;
+        if (byte == '%' && sscanf(from, "%2x", &byte) == 1) from += 2;
+        *name++ = (char)byte;
+    }
+    *name = 0;
+}
+
 static void describe(struct peer *peer, struct session object) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned long long bits = (unsigned long long)object.crc << 16;
-    char crc[9] = "======", body[512];
+    char crc[9] = "======", body[640];
     for (int place = 0; place < 6; place++) crc[place] = digits[bits >> (42 - 6 * place) & 63];
     strcpy(crc + 6, "==");
     snprintf(body, sizeof body,
-        "{\"kind\":\"storage#object\",\"name\":\"x\",\"bucket\":\"bench\",\"generation\":\"1\",\"metageneration\":\"1\","
-        "\"size\":\"%lld\",\"crc32c\":\"%s\",\"timeCreated\":\"2026-01-01T00:00:00.000Z\"}", object.size, crc);
+        "{\"kind\":\"storage#object\",\"name\":\"%s\",\"bucket\":\"bench\",\"generation\":\"1\",\"metageneration\":\"1\","
+        "\"size\":\"%lld\",\"crc32c\":\"%s\",\"timeCreated\":\"2026-01-01T00:00:00.000Z\"}",
+        object.name, object.size, crc);
     answer(peer, "200 OK", "", body);
 }
 
@@ -114,7 +126,9 @@ static int multipart(struct peer *peer, const char *head, long long count) {
     char *stop = start ? memmem(start + 4, (size_t)(end - start - 4), boundary, length + 2) : 0;
     if (!stop) return 0;
     size_t size = (size_t)(stop - 2 - (start + 4));
-    describe(peer, (struct session){(long long)size, checksums_crc32c(0, start + 4, size)});
+    struct session object = {(long long)size, checksums_crc32c(0, start + 4, size), ""};
+    read_name(head, object.name);
+    describe(peer, object);
     drop(peer, (size_t)count);
     return 1;
 }
@@ -130,14 +144,19 @@ static int serve(struct peer *peer, int port) {
         return 1;
     }
     if (strstr(head, "uploadType=multipart")) return multipart(peer, head, count);
-    struct session other = {0, 0};
+    if (!strncmp(head, "GET ", 4)) {
+        answer(peer, "404 Not Found", "", "{\"error\":{\"code\":404,\"message\":\"No such object\"}}");
+        return 1;
+    }
+    struct session other = {0, 0, ""};
     if (!read_body(peer, count, &other)) return 0;
     if (!strstr(head, "uploadType=resumable")) {
         describe(peer, other);
         return 1;
     }
     id = __atomic_add_fetch(&last_session, 1, __ATOMIC_RELAXED) % SESSIONS;
-    sessions[id] = (struct session){0, 0};
+    sessions[id] = (struct session){0, 0, ""};
+    read_name(head, sessions[id].name);
     snprintf(location, sizeof location, "Location: http://127.0.0.1:%d/session/%u\r\n", port, id);
     answer(peer, "200 OK", location, "");
     return 1;

@@ -44,6 +44,9 @@ package struct Endpoint: Equatable, Sendable {
 
     /// Whether tokens may be sent to a URL that the server named: only to the endpoint's own origin.
     func covers(_ other: String) -> Bool {
+        // Most URLs were made of its own.
+        let rest = other.utf8.dropFirst(url.utf8.count)
+        if rest.first == UInt8(ascii: "/"), other.utf8.starts(with: url.utf8) { return true }
         guard let mine = Self.parts(of: url), let its = Self.parts(of: Self.origin(of: other)) else { return false }
         return mine == its
     }

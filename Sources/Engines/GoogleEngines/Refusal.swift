@@ -79,7 +79,8 @@ extension HTTPResponse {
     /// The start of a text from the server. Hides secrets before it cuts.
     fileprivate func quoting(_ text: String) -> String {
         let start = String(decoding: text.utf8.prefix(2 * Self.longestQuote), as: UTF8.self)
-        return String(decoding: start.hidingSecrets(secrets).utf8.prefix(Self.longestQuote), as: UTF8.self)
+        let known = secrets + requestTexts.flatMap(\.namedSecrets) + headers.secrets
+        return String(decoding: start.hidingSecrets(known).utf8.prefix(Self.longestQuote), as: UTF8.self)
     }
 
     /// The server's sentence, to follow ours.
@@ -104,13 +105,10 @@ extension RemoteRequest {
         return hasChecksum && ["crc32c", "md5", "checksum", "hash"].contains { text.contains($0) }
     }
 
-    /// The secrets in the target: its secret parameters, or the whole URL of a session without any.
-    var secrets: [String] {
-        let named = target.namedSecrets
-        return named.isEmpty && subject == .session ? [target] : named
-    }
+    /// The whole URL of a session, unless it has parameters that are secrets by their names.
+    var sessionSecrets: [String] { target.namedSecrets.isEmpty ? [target] : [] }
 }
 
 extension HTTPHeaders {
-    var secrets: [String] { fields.flatMap { $0.name.isSecretName ? [$0.value] : $0.value.namedSecrets } }
+    fileprivate var secrets: [String] { fields.flatMap { $0.name.isSecretName ? [$0.value] : $0.value.namedSecrets } }
 }

@@ -22,9 +22,10 @@ extension RemoteBackend {
             let object = try metadata(in: response, of: reference)
             return .object(object, clockLead: response.clockLead(at: time.now()))
         }
+        // The usual answer where something new is uploaded: it needs no error with its texts.
+        if response.status == 404, !dialect.error(in: response).isMissingBucket { return .nothing }
         let refusal = StorageError.refusal(response, of: request, to: reference, by: dialect)
         switch refusal.code {
-        case .objectNotFound: return .nothing
         case .unauthenticated, .unauthorized: return .hidden(refusal)
         default: throw refusal
         }

@@ -161,7 +161,8 @@ package final class RemoteBackend: Backend {
         do throws(HTTPError) {
             var response = try await http.perform(whole)
             // Some servers quote the request in their errors.
-            response.secrets = tokens.map(\.secret) + request.secrets + response.headers.secrets
+            response.secrets = tokens.map(\.secret) + (request.subject == .session ? request.sessionSecrets : [])
+            response.requestTexts = [request.target]
             LastStatus.record(response.status)
             return response
         } catch {

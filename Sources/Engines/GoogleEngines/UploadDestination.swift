@@ -2,6 +2,25 @@ import Platform
 import HTTPClient
 import Storage
 
+// Why the look comes before a write, and takes a round trip of its own
+//
+// A write W of ours has no answer. Whether it has stored the object is told from two looks: B before it, and N now.
+//
+//     N = B                      not stored: the write is repeated, bound to that generation
+//     N ≠ B, just like ours      stored: that is the answer
+//     N ≠ B, anything else       another client's write O followed: it stays (`overtaken`)
+//
+// That is right only if B was answered before W was sent. A look that is sent beside W may be carried out after it:
+//
+//     W, B, N        B and N are ours: the write is repeated over itself, with the same bytes. Harmless.
+//     B, W, O, N     N ≠ B: O stays, as with a look before.
+//     W, O, B, N     B = N = O: that looks as if W had never arrived, and O were older. The repetition would undo O,
+//                    which may have been made of what W stored. No precondition prevents it: it is bound to O.
+//
+// Without any look "B, W, N" with an older B and "W, O, N" are alike, too. Times do not tell them apart: `Date` has whole
+// seconds. So a write goes without the look where the client knows B itself and says so with `ifGenerationMatch`, 0 for a
+// new object: the server refuses a W that would replace anything else. Such an upload is one request.
+
 /// What is at the name of an upload: before it, while a request has no answer, and after it.
 ///
 /// Finds out whether a request without an answer has stored the object, from the object before the upload and the one now.

@@ -83,6 +83,8 @@ package struct HTTPResponse: Sendable, Equatable {
     package var bytesSent: Int64
     /// Secrets that its texts may contain, to be hidden in messages.
     package var secrets: [String] = []
+    /// Texts of its request that its own may repeat: the secrets in them are looked for when a message is made.
+    package var requestTexts: [String] = []
 
     package init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], bytesSent: Int64 = 0) {
         (self.status, self.headers, self.body, self.bytesSent) = (status, headers, body, bytesSent)
