@@ -121,19 +121,21 @@ private struct DirectorySeed {
         guard (try? FileStatus(ofPath: path, followingLinks: true).kind) == .directory else {
             throw StorageError.invalidArgument("directory", "\(path) is no directory.")
         }
-        var (files, directories) = ([String](), [""])
+        var (files, directories) = ([(name: String, Reference)](), [""])
         while let directory = directories.popLast() {
             for name in try names(in: directory).map({ directory + $0 }) {
                 switch try? FileStatus(ofPath: "\(path)/\(name)", followingLinks: false).kind {
                 case .directory: directories.append(name + "/")
-                case .regular: files.append(name)
+                case .regular:
+                    // A wrong name is told before what is wrong below.
+                    files.append((name, try reference(name)))
                 default:
                     let why = "\(path)/\(name) is neither a file nor a directory."
                     throw StorageError.invalidArgument("directory", why)
                 }
             }
         }
-        return try files.sorted().map { .init(try reference($0), .file("\(path)/\($0)")) }
+        return files.sorted { $0.name < $1.name }.map { .init($0.1, .file("\(path)/\($0.name)")) }
     }
 
     private func names(in directory: String) throws(StorageError) -> [String] {
