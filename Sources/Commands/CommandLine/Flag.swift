@@ -55,7 +55,7 @@ struct Flag: Sendable {
 }
 
 extension String {
-    fileprivate var article: String { "AEIOU".contains(prefix(1)) ? "an" : "a" }
+    fileprivate var article: String { utf8.first.map("AEIOU".utf8.contains) == true ? "an" : "a" }
 }
 
 /// Flags that belong together: a page of their own.

@@ -102,7 +102,7 @@ extension RemoteRequest {
     /// Whether the error text is about the checksum in the request.
     fileprivate func failsChecksum(_ text: String) -> Bool {
         let text = text.lowercased()
-        return hasChecksum && ["crc32c", "md5", "checksum", "hash"].contains { text.contains($0) }
+        return hasChecksum && ["crc32c", "md5", "checksum", "hash"].contains { text.has($0) }
     }
 
     /// The whole URL of a session, unless it has parameters that are secrets by their names.

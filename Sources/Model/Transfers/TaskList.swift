@@ -79,13 +79,11 @@ public struct TransferLog: Sendable {
     /// How many of the tasks that nobody has looked at have succeeded; the others run.
     private var unseenEnded = 0
 
-    /// The number of tasks in each state.
-    var countsByState: [TaskState: Int] {
-        let unseen: [TaskState: Int] = [.running: unseen.count - unseenEnded, .success: unseenEnded]
-        return seenCounts.merging(unseen, uniquingKeysWith: +)
+    /// The number of tasks in the state.
+    func count(of state: TaskState) -> Int {
+        let unseen = state == .running ? unseen.count - unseenEnded : state == .success ? unseenEnded : 0
+        return (seenCounts[state] ?? 0) + unseen
     }
-
-    func count(of state: TaskState) -> Int { countsByState[state] ?? 0 }
 
     /// Counts a listed task in its present state, or a task that leaves the list no more.
     func count(_ task: TransferTask<Strategy>, leaves: Bool = false) {

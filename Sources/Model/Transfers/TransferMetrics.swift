@@ -20,15 +20,15 @@ struct TransferMetrics {
 extension Transfers {
     public var metrics: [MetricFamily] {
         let kinds = [("upload", uploads.metrics), ("download", downloads.metrics)]
-        let states = [
-            ("upload", uploads.countsByState), ("download", downloads.countsByState), ("folder", folders.countsByState),
+        let states: [(String, @Loop (TaskState) -> Int)] = [
+            ("upload", uploads.count(of:)), ("download", downloads.count(of:)), ("folder", folders.count(of:)),
         ]
         let retries = kinds.map { (value: $0.0, count: $0.1.retries) }
         return [
             .gauges(
                 "storage_rpc_tasks", "Tasks that the service knows, by state.",
                 TaskState.allCases.flatMap { state in
-                    states.map { (labels: [("kind", $0.0), ("state", state.rawValue)], count: $0.1[state] ?? 0) }
+                    states.map { (labels: [("kind", $0.0), ("state", state.rawValue)], count: $0.1(state)) }
                 }),
             .counters(
                 "storage_rpc_tasks_ended_total", "Tasks that ended since the start.",

@@ -11,7 +11,9 @@ package enum ServiceManager {
 
     /// Sends a state, such as `READY=1`, if `NOTIFY_SOCKET` names who wants to know. `@` stands for an abstract address.
     package static func tell(_ state: String) {
-        guard let name = CurrentProcess.environment("NOTIFY_SOCKET"), "@/".contains(name.prefix(1)) else { return }
+        guard let name = CurrentProcess.environment("NOTIFY_SOCKET"), name.hasPrefix("@") || name.hasPrefix("/") else {
+            return
+        }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(name.utf8)

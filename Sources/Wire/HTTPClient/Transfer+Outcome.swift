@@ -54,7 +54,7 @@ extension Transfer {
             "reset by peer", "SSL_ERROR_SYSCALL", "unexpected eof", "Broken pipe", "properly terminated",
             "pull function", "push function",
         ]
-        return ownText.map { text in signs.contains { text.contains($0) } } ?? false
+        return ownText.map { text in signs.contains { text.has($0) } } ?? false
     }
 
     /// libcurl's error text. Not used where it could contain a URL.

@@ -39,7 +39,7 @@ import Testing
             #expect(error?.code == .invalidArgument && error?.message.contains("\"\(id)\"") == true)
         }
         #expect(try stage.transfers.uploads.task(ids[5]).state == .success)
-        #expect(stage.transfers.uploads.countsByState[.success] == TransferLimits().finishedTasks)
+        #expect(stage.transfers.uploads.count(of: .success) == TransferLimits().finishedTasks)
     }
 
     @Test func `The counts by state are those of the tasks`() async throws {

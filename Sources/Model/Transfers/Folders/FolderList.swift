@@ -22,8 +22,6 @@ import Storage
     /// The number of unfinished tasks of this endpoint.
     var unfinished: Int { tasks.values.count { !$0.state.isFinished && $0.endpoint == nil } }
 
-    var countsByState: [TaskState: Int] { tasks.values.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } }
-
     func count(of state: TaskState) -> Int { tasks.values.count { $0.state == state } }
 
     var areAtRest: Bool { tasks.values.allSatisfy { $0.state.isFinished || $0.state == .paused } }
