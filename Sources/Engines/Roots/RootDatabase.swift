@@ -216,8 +216,6 @@ extension StorageError {
     package static func database(_ error: any Error) -> StorageError {
         switch error {
         case let error as StorageError: error
-        case let error as SystemError:
-            StorageError(error.isFull ? .quotaExceeded : .unknown, "The database cannot be made: \(error.reason).")
         case let error as DatabaseError where error.isFull:
             StorageError(.quotaExceeded, "There is no room left for the database: \(error).")
         case let error as DatabaseError where error.isReadOnly:

@@ -312,12 +312,16 @@ package final class StorageRoot: Sendable {
     func makeDatabaseIfMissing(_ schemas: [Schema], _ check: () throws -> Void) throws {
         try making.withLock { _ in
             guard !hasDatabase else { return }
-            var inode = try Self.databaseInode(in: directory)
-            if inode == nil {
-                try check()
-                inode = try makeDatabase(schemas)
+            do {
+                var inode = try Self.databaseInode(in: directory)
+                if inode == nil {
+                    try check()
+                    inode = try makeDatabase(schemas)
+                }
+                databaseInode.withLock { $0 = inode }
+            } catch let error as SystemError {
+                throw StorageError(error.isFull ? .quotaExceeded : .unknown, OpenError(path, error.reason).message)
             }
-            databaseInode.withLock { $0 = inode }
         }
     }
 
@@ -334,7 +338,10 @@ package final class StorageRoot: Sendable {
         let made = try Database(
             path: (directory.location ?? path) + "/" + new, applicationID: Self.applicationID, commits: .none)
         try made.migrate(schemas)
+        // The last change of the file itself, so that who opens it need not make it.
+        try made.execute("PRAGMA journal_mode = WAL")
         try made.close()
+        for suffix in ["-wal", "-shm"] { try directory.remove(new + suffix) }
         try file.sync()
         for parent in madeIn { try OpenFile.syncDirectory(parent) }
         try directory.rename(new, to: Self.databaseName)

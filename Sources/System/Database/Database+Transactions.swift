@@ -10,7 +10,7 @@ extension Database {
         let result: T
         do {
             result = try write(mayUseReserve, body)
-        } catch let error as DatabaseError where error.isFull {
+        } catch let error as DatabaseError where error.isFull && hasLog {
             // A checkpoint lets the log start over in the room it already has.
             try execute("PRAGMA wal_checkpoint(RESTART)")
             result = try write(mayUseReserve, body)

@@ -11,6 +11,7 @@ public final class Database {
     private var statements = StatementCache()
     private(set) var reserve: Reserve?
     private var pageSize: Int64 = 0
+    private(set) var hasLog = false
     /// The size in bytes after the last transaction, or before the pages that it has freed were given back; 0 without a
     /// reserve. The file may still be smaller.
     var committedSize: Int64 = 0
@@ -134,7 +135,10 @@ public final class Database {
         // Freed pages return to the file system. Files created without this setting reuse their free pages.
         if isNew { try execute("PRAGMA auto_vacuum = FULL") }
         // Where a write-ahead log is not supported, SQLite keeps its slower, equally safe rollback journal.
-        try execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = \(Self.keptLogBytes)")
+        // One that is being made has no log, whose end would not tell whether all of it is in the file.
+        hasLog = commits != .none
+        try execute(
+            "PRAGMA journal_mode = \(hasLog ? "WAL" : "MEMORY"); PRAGMA journal_size_limit = \(Self.keptLogBytes)")
         if isNew { try execute("PRAGMA application_id = \(applicationID)") }
     }
 
