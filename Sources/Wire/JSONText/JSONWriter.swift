@@ -92,7 +92,7 @@ public struct JSONWriter {
     }
 
     @inline(__always)
-    private mutating func separate() {
+    fileprivate mutating func separate() {
         if needsComma { append(UInt8(ascii: ",")) }
         needsComma = true
     }
@@ -103,10 +103,18 @@ public struct JSONWriter {
 extension JSONWriter {
     /// Writes an object with the members that `members` writes.
     public mutating func object(_ members: (inout JSONWriter) -> Void) {
-        append(UInt8(ascii: "{"))
-        needsComma = false
+        begin(UInt8(ascii: "{"))
         members(&self)
-        append(UInt8(ascii: "}"))
+        end(UInt8(ascii: "}"))
+    }
+
+    fileprivate mutating func begin(_ bracket: UInt8) {
+        append(bracket)
+        needsComma = false
+    }
+
+    fileprivate mutating func end(_ bracket: UInt8) {
+        append(bracket)
         needsComma = true
     }
 
@@ -139,39 +147,53 @@ extension JSONWriter {
     }
 
     public mutating func member(named name: String, _ value: some JSONWritable) {
+        key(named: name)
+        value.write(to: &self)
+    }
+
+    fileprivate mutating func key(named name: String) {
         separate()
         string(name)
         append(UInt8(ascii: ":"))
-        value.write(to: &self)
     }
 
     /// Writes an array with the value that `write` writes for each element.
     public mutating func array<Elements: Sequence>(
         _ elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void
     ) {
-        append(UInt8(ascii: "["))
-        needsComma = false
+        begin(UInt8(ascii: "["))
         for element in elements {
             separate()
             write(&self, element)
         }
-        append(UInt8(ascii: "]"))
-        needsComma = true
+        end(UInt8(ascii: "]"))
     }
 }
 
 // MARK: Values
 
 extension JSON: JSONWritable {
+    /// Calls itself and nothing between for what it contains: a thread has little stack, and a text may be 512 deep.
     public func write(to json: inout JSONWriter) {
         switch self {
         case .null: json.null()
         case .bool(let value): value.write(to: &json)
         case .number(let number): json.verbatim(number.literal)
         case .string(let text): json.string(text)
-        case .array(let elements): json.array(elements) { $1.write(to: &$0) }
+        case .array(let elements):
+            json.begin(UInt8(ascii: "["))
+            for element in elements {
+                json.separate()
+                element.write(to: &json)
+            }
+            json.end(UInt8(ascii: "]"))
         case .object(let members):
-            json.object { json in for member in members { json.member(named: member.key, member.value) } }
+            json.begin(UInt8(ascii: "{"))
+            for member in members {
+                json.key(named: member.key)
+                member.value.write(to: &json)
+            }
+            json.end(UInt8(ascii: "}"))
         }
     }
 }
