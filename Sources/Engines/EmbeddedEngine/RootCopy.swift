@@ -38,7 +38,7 @@ struct RootCopy {
                 try FileSystem.copy(source, to: database)
             }
             if let totals = try complete() { return totals }
-            FileSystem.remove(database)
+            try remove(database)
         }
         throw StorageError(.unknown, "\(root) changes too fast for a copy.")
     }
@@ -64,13 +64,17 @@ struct RootCopy {
         }
         guard isComplete else { return nil }
         for name in try OpenFile.entries(of: "\(copy)/objects").map(\.name) {
-            if Int64(name).map({ !isNamed.contains($0) }) ?? true { FileSystem.remove("\(copy)/objects/\(name)") }
+            if Int64(name).map({ !isNamed.contains($0) }) ?? true { try remove("\(copy)/objects/\(name)") }
         }
         var totals: (objects: Int64, bytes: Int64) = (0, 0)
         try copied.rows("SELECT count(*) AS objects, coalesce(sum(size), 0) AS bytes FROM objects") { row in
             totals = (try row.integer("objects"), try row.integer("bytes"))
         }
         return totals
+    }
+
+    private func remove(_ path: String) throws(StorageError) {
+        guard FileSystem.remove(path) else { throw StorageError(.unknown, "\(path) cannot be removed.") }
     }
 
     /// Gives a file a second name, or on another file system copies it. False where it is gone.

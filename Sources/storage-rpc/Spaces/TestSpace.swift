@@ -179,7 +179,9 @@ extension TestSpace: HarnessSpace {
                     try StorageRoot.makeDirectory(new)
                     do { if let saved { try EmbeddedBackend.restore(saved, into: new) } } catch {
                         failure = .described(error)
-                        FileSystem.remove(new)
+                        guard FileSystem.remove(new) else {
+                            throw StorageError(.unknown, "\(new) cannot be removed.")
+                        }
                         try StorageRoot.makeDirectory(new)
                     }
                     try StorageRoot.replace(root.path, by: new, former: former)
