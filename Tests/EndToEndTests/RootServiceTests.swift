@@ -109,7 +109,7 @@ import Testing
             listener = socket.socket(socket.AF_UNIX)
             listener.bind("other")
             listener.listen()
-            while True:
+            for command in range(3):
                 connection, _ = listener.accept()
                 for line in connection.makefile():
                     asked = json.loads(line)
@@ -118,7 +118,7 @@ import Testing
             END
             python3 other.py & P=$!; await '$S call service/ping -q --socket other'
             $S call service/ping -q --socket other; $S call service/ping --socket other 2>&1 > /dev/null
-            kill $P; stdio; $S call service/ping; release
+            wait $P; stdio; $S call service/ping; release
             """
         let said = await sh(line).text.split(separator: "\n")
         #expect(said.last == "\"pong\"" && said.count > 2, "\(said)")
