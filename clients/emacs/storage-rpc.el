@@ -196,20 +196,22 @@ which `jsonrpc-request' leaves unread."
 
 (defun storage-rpc--show-all ()
   "Show in the mode line how far the transfers are."
-  (let ((transfers (storage-rpc--running)))
-    (setq storage-rpc-mode-line
-          (and transfers
-               (propertize
-                (concat " " (mapconcat (lambda (transfer) (concat (storage-rpc--mark transfer) (storage-rpc--far transfer)))
-                                       (seq-take transfers 3) " ")
-                        (and (nthcdr 3 transfers) "…"))
-                'help-echo (mapconcat (lambda (transfer)
-                                        (format "%s: %s%s" (storage-rpc-transfer-name transfer) (storage-rpc--far transfer)
-                                                (or (storage-rpc--files (storage-rpc-transfer-snapshot transfer)) "")))
-                                      transfers "\n")))))
-  (unless (or (null storage-rpc-mode-line) (memq 'storage-rpc-mode-line global-mode-string))
-    (setq global-mode-string (append (or global-mode-string '("")) '(storage-rpc-mode-line))))
+  (setq storage-rpc-mode-line
+        (when-let ((transfers (storage-rpc--running)))
+          (propertize
+           (concat " " (mapconcat (lambda (transfer) (concat (storage-rpc--mark transfer) (storage-rpc--far transfer)))
+                                  (seq-take transfers 3) " ")
+                   (and (nthcdr 3 transfers) "…"))
+           'help-echo (mapconcat #'storage-rpc--sentence transfers "\n"))))
+  (let ((before (if (listp global-mode-string) (or global-mode-string '("")) (list global-mode-string))))
+    (unless (or (null storage-rpc-mode-line) (memq 'storage-rpc-mode-line before))
+      (setq global-mode-string (append before '(storage-rpc-mode-line)))))
   (force-mode-line-update t))
+
+(defun storage-rpc--sentence (transfer)
+  "Return the name of TRANSFER, and how far it is."
+  (format "%s: %s%s" (storage-rpc-transfer-name transfer) (storage-rpc--far transfer)
+          (or (storage-rpc--files (storage-rpc-transfer-snapshot transfer)) "")))
 
 (defun storage-rpc--mark (transfer)
   "Return an arrow that tells where the bytes of TRANSFER go."

@@ -505,7 +505,7 @@ export def ShowMetadata(reference: string)
       endif
       new
       setlocal buftype=nofile bufhidden=wipe noswapfile
-      execute 'file' fnameescape('storage-rpc: ' .. place.url)
+      silent execute 'file' fnameescape('storage-rpc: ' .. place.url)
       setline(1, metadata->items()->sort()->mapnew((_, member) =>
         printf('%-20s %s', member[0], type(member[1]) == v:t_string ? member[1] : json_encode(member[1]))))
     })
