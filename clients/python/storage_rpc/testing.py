@@ -73,7 +73,8 @@ class Service:
         if self._owner is None:
             self._starts += 1
             self._socket = Path(self._directory) / f"socket-{self._starts}"
-            self._owner = Storage(command=[*self.command, "--stdio", "--socket", str(self._socket)], timeout=PATIENCE)
+            listening = ["--log-level", "error", "--stdio", "--socket", str(self._socket)]
+            self._owner = Storage(command=[*self.command, *listening], timeout=PATIENCE)
             self._owner.call("service/ping")
         return Storage(socket=self._socket, timeout=PATIENCE)
 
