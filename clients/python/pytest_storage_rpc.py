@@ -20,7 +20,7 @@ import threading
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Tuple
 
 import pytest
 
@@ -31,7 +31,8 @@ from storage_rpc.testing import PATIENCE, Service, Space, complaint, describe, h
 FLAGS = "storage_rpc_flags"
 NOTICE = "storage_rpc_notice"
 
-RUNNING: list[tuple[pytest.Config, pytest.Item, Space]] = []
+Running = Tuple["pytest.Config", "pytest.Item", Space]
+RUNNING: list[Running] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -69,13 +70,12 @@ def storage_space(storage_service: Service, request: pytest.FixtureRequest) -> I
     """A session within a space of its own, and the socket of the space. Its objects are gone after the test."""
     with storage_service.space() as space:
         running = (request.config, request.node, space)
-        notice = threading.Timer(float(request.config.getini(NOTICE)), show_held, running)
-        notice.daemon = True
-        notice.start()
+        over, patience = threading.Event(), float(request.config.getini(NOTICE))
+        threading.Thread(target=watch, args=(over, patience, running), name="storage-rpc notice", daemon=True).start()
         RUNNING.append(running)
         yield space
         RUNNING.remove(running)
-        notice.cancel()
+        over.set()
 
 
 @pytest.fixture
@@ -138,11 +138,19 @@ def pytest_keyboard_interrupt() -> None:
         show_held(*running)
 
 
-def show_held(config: pytest.Config, item: pytest.Item, space: Space) -> None:
-    """Tells why a test may not go on."""
+def watch(over: threading.Event, patience: float, running: Running) -> None:
+    """Shows once what holds a test that is not over."""
+    while not over.wait(patience) and not show_held(*running):
+        pass
+
+
+def show_held(config: pytest.Config, item: pytest.Item, space: Space) -> bool:
+    """Tells why a test may not go on. Whether it tells something."""
     with contextlib.suppress(StorageError), Storage(socket=space.socket, timeout=PATIENCE) as session:
         lines = held(session)
         capture: Any = config.pluginmanager.get_plugin("capturemanager")
         with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
             for line in [f"{item.nodeid} still runs:", *lines] if lines else []:
                 print(f"storage-rpc: {line}", file=sys.__stderr__)
+        return bool(lines)
+    return False
