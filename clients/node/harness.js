@@ -18,7 +18,6 @@ const { ServiceGoneError, Storage } = require("./index.js");
 const { isShort } = require("./src/files.js");
 
 const METHODS = ["arm", "disarm", "release", "clock", "settled", "journal", "space", "authorize", "seed", "save", "reset"];
-const DISPOSE = Symbol.for("nodejs.asyncDispose");
 const PREFIX = "storage-rpc-";
 const SHOWN = 20; // entries of the journal in the diagnostics of a test that has failed
 
@@ -37,11 +36,15 @@ async function openHarness(options = {}) {
   const ask = (name) => [name, (params) => storage.request(`harness/${name}`, params)];
   const harness = Object.fromEntries(METHODS.map(ask));
   harness.waitFor = (pattern, { signal } = {}) => waitFor(storage, pattern, signal);
-  const end = async () => {
-    await storage.close({ drain: false });
-    await remove();
+  const close = async ({ passed, diagnostic = () => {} } = {}) => {
+    try {
+      await check(harness, passed, diagnostic);
+    } finally {
+      await storage.close({ drain: false });
+      await remove();
+    }
   };
-  return scene({ storage, harness, socket }, end);
+  return { storage, harness, socket, close };
 }
 
 async function openGateway({ setsEnvironment = true, ...options } = {}) {
@@ -50,24 +53,11 @@ async function openGateway({ setsEnvironment = true, ...options } = {}) {
     const { gateway: host } = await inner.harness.space({ space: "main", gateway: true });
     const environment = { STORAGE_EMULATOR_HOST: `http://${host}`, FIREBASE_STORAGE_EMULATOR_HOST: host };
     const restore = setsEnvironment ? set(environment) : () => {};
-    const closing = (options) => close(options).finally(restore);
-    return { ...inner, host, url: `http://${host}`, environment, close: closing, [Symbol.asyncDispose ?? DISPOSE]: closing };
+    return { ...inner, host, url: `http://${host}`, environment, close: (options) => close(options).finally(restore) };
   } catch (error) {
     await close();
     throw error;
   }
-}
-
-/** What a test gets. `close` ends it, and rejects where a rule never struck. */
-function scene(parts, end) {
-  const close = async ({ passed, diagnostic = () => {} } = {}) => {
-    try {
-      await check(parts.harness, passed, diagnostic);
-    } finally {
-      await end();
-    }
-  };
-  return { ...parts, close, [Symbol.asyncDispose ?? DISPOSE]: () => close() };
 }
 
 async function withHarness(t, options) {

@@ -53,9 +53,10 @@ def learn(document):
     schemas = [schema.get("properties", {}) for schema in shapes(document).values()]
     params = [param["name"] for method in document["methods"] for param in method["params"]]
     for method in document["methods"]:
-        words[method["name"]] = VERBS.get(method["name"], snake(method["name"].rpartition("/")[2]))
-        params.append(method["name"].rpartition("/")[2])
-    words.update((name, VERBS[name]) for name in VERBS)
+        verb = method["name"].rpartition("/")[2]
+        words[method["name"]] = snake(verb)
+        params.append(verb)
+    words.update(VERBS)
     words.update((name, snake(name)) for name in [*params, *(name for schema in schemas for name in schema)])
 
 
