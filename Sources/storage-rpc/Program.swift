@@ -59,7 +59,7 @@ enum Program {
             }
             request.print()
         case .version: try Console.print("storage-rpc \(Help.version)")
-        case .serve(let options): try Server.run(options, freeDescriptors: freeDescriptors)
+        case .serve(let options): try Server.run(options.traced, freeDescriptors: freeDescriptors)
         case .connect(let options):
             // A service that is started has it, and one that runs reads it from this process.
             CurrentProcess.setNewFilesMask(mask)
@@ -114,7 +114,8 @@ enum Program {
         CurrentProcess.setNewFilesMask(options.newFilesMask)
         if let path = options.service.socket {
             return try run(
-                kind, options, CommandService(kind, options, Client.connect(to: path), isPrivate: false, signals))
+                kind, options,
+                CommandService(kind, options, Client.connect(to: path), at: path, isPrivate: false, signals))
         }
         let path = try options.service.rootSocket()
         if options.service.engine == .embedded {
@@ -128,7 +129,7 @@ enum Program {
         try Loop.start()
         let service = try PrivateService(options.service)
         defer { service.settle() }
-        let command = try CommandService(kind, options, service.socket, isPrivate: true, signals)
+        let command = try CommandService(kind, options, service.socket, at: path, isPrivate: true, signals)
         try ClientCommandRunner.run(kind, options, isPrivate: true, command.client)
     }
 

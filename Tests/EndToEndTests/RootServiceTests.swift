@@ -102,6 +102,33 @@ import Testing
         #expect(busy.text.hasSuffix("\n1\n"), "\(busy.text)")
     }
 
+    @Test func `A command says that a service which runs has another version`() async throws {
+        let line = """
+            cat > other.py << 'END'
+            import json, socket
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind("other")
+            listener.listen()
+            for command in range(3):
+                connection, _ = listener.accept()
+                for line in connection.makefile():
+                    asked = json.loads(line)
+                    result = {"server": {"version": "0.0.9"}} if asked["method"] == "initialize" else "pong"
+                    connection.sendall(json.dumps({"id": asked["id"], "result": result}).encode() + b"\\n")
+            END
+            python3 other.py & P=$!; await '$S call service/ping -q --socket other'
+            $S call service/ping -q --socket other; $S call service/ping --socket other 2>&1 > /dev/null
+            wait $P; stdio; $S call service/ping; release
+            """
+        let said = await sh(line).text.split(separator: "\n")
+        #expect(said.last == "\"pong\"" && said.count > 2, "\(said)")
+        let warnings = said.filter { $0.contains("version") }
+        #expect(warnings.count == 1, "\(said)")
+        #expect(
+            warnings.first?.hasPrefix("storage-rpc: the service at other has version 0.0.9, and this program ") == true,
+            "\(said)")
+    }
+
     @Test func `The log of a service that a command starts is shown by the command`() async throws {
         let shown = await sh(
             "$S ls --log-level debug 2>&1 >/dev/null | tee log | grep -c 'listens on'; tail -n 1 log; idle")

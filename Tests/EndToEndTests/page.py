@@ -9,10 +9,12 @@ is as it should be.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from selenium import webdriver
@@ -25,19 +27,98 @@ from selenium.webdriver.support.ui import WebDriverWait
 PROGRAM = sys.argv[1]
 
 
+class Conversation:
+    """A service with a harness, line by line."""
+
+    def __init__(self, *flags):
+        command = [PROGRAM, "serve", "--harness", *flags]
+        self.service = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.watchdog = threading.Timer(120, self.service.kill)
+        self.watchdog.start()
+        self.asked, self.heard = 0, []
+
+    def ask(self, method, **params):
+        self.asked += 1
+        number = f"harness {self.asked}" if method.startswith("harness/") else self.asked
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        print(json.dumps(message), file=self.service.stdin, flush=True)
+        return number
+
+    def hear(self, fits):
+        """The first message that fits, of those that have come and that come."""
+        for message in self.heard:
+            if fits(message):
+                return message
+        for line in self.service.stdout:
+            self.heard.append(json.loads(line))
+            if fits(self.heard[-1]):
+                return self.heard[-1]
+        raise AssertionError("the service has ended")
+
+    def answer(self, number):
+        return self.hear(lambda message: message.get("id") == number)
+
+    def event(self, task, fits):
+        snapshot = lambda message: message.get("params", {}).get("snapshot", {})
+        return self.hear(lambda message: snapshot(message).get("task") == task and fits(snapshot(message)))
+
+    def end(self):
+        self.service.stdin.close()
+        self.service.stdout.read()
+        assert self.service.wait() == 0
+        self.watchdog.cancel()
+
+
 def record(folder):
-    """A trace of a service: transfers of objects whose names differ at their ends, errors, and no answer."""
-    trace, source = folder / "real.trace", folder / "source.bin"
-    source.write_bytes(os.urandom(629_145_600 // 40))
-    requests = [("initialize", {"client": {"name": "storage_rpc for Python", "version": "1"}})]
-    for number in range(5):
-        name = f"gs://default-bucket/albums/2026/a-summer-with-many-pictures/picture-{number}.jpg"
-        requests.append(("reference/putFile", {"reference": name, "file": str(source), "observe": ["progress", "success"]}))
-    requests += [("reference/getMetadata", {"reference": "gs://default-bucket/none"})] * 3
-    requests += [("reference/list", {"reference": "gs://default-bucket/albums"}), ("service/nothing", {})]
-    lines = [json.dumps({"jsonrpc": "2.0", "id": n, "method": m, "params": p}) for n, (m, p) in enumerate(requests)]
-    command = [PROGRAM, "--root", str(folder / "root"), "--trace", str(trace)]
-    subprocess.run(command, input="\n".join(lines) + "\n", text=True, stdout=subprocess.DEVNULL, check=True, timeout=120)
+    """A trace of a service: transfers of objects whose names differ at their ends, one that is paused, one that is tried
+    again, errors, and an answer that waits. It is without the lines that arrange this."""
+    trace, source, size = folder / "real.trace", folder / "source.bin", 15 << 20
+    source.write_bytes(os.urandom(size))
+    talk = Conversation("--trace", str(folder / "all.trace"))
+    talk.ask("initialize", client={"name": "storage_rpc for Python", "version": "1"})
+    album = "gs://default-bucket/albums/2026/a-summer-with-many-pictures"
+    busy = {"fail": {"httpStatus": 503, "message": "The server is busy."}}
+    talk.ask("harness/arm", on="send", reference=f"{album}/picture-1.jpg", do=busy, nth=5, times=2)
+    talk.ask("harness/arm", on="send", reference=f"{album}/picture-2.jpg", do={"hold": True}, at=6 << 20)
+    talk.answer(talk.ask("harness/arm", on="send", do={"rate": 10 << 20}, times=None))
+    numbers = [
+        talk.ask("reference/putFile", reference=f"{album}/picture-{number}.jpg", file=str(source), observe=True)
+        for number in range(5)
+    ]
+    tasks = [talk.answer(number)["result"]["task"] for number in numbers]
+    waiting = talk.ask("uploadTask/wait", task=tasks[1])
+    for _ in range(3):
+        talk.ask("reference/getMetadata", reference="gs://default-bucket/none")
+    talk.ask("reference/list", reference="gs://default-bucket/albums")
+    talk.ask("service/nothing")
+    talk.event(tasks[2], lambda snapshot: snapshot["progress"]["completedUnitCount"] == 6 << 20)
+    talk.ask("uploadTask/pause", task=tasks[2])
+    talk.event(tasks[1], lambda snapshot: snapshot.get("retry", {}).get("attempt") == 2)
+    talk.ask("uploadTask/resume", task=tasks[2])
+    talk.answer(waiting)
+    talk.end()
+    with trace.open("w") as file:
+        for line in (folder / "all.trace").read_text().splitlines(keepends=True):
+            message = json.loads(line).get("message", {})
+            if not f"{message.get('id')} {message.get('method')}".startswith(("harness", "None harness")):
+                file.write(line)
+    return trace
+
+
+def invent_question(folder):
+    """A trace of a request that waits for a token, and for a request before it."""
+    trace = folder / "question.trace"
+    lines = [
+        (1.0, "client", {"id": 1, "method": "uploadTask/wait", "params": {"task": "t"}}),
+        (1.1, "client", {"id": 2, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}),
+        (1.2, "service", {"id": "token", "method": "auth/refreshToken", "params": {"kind": "idToken", "reason": "expired"}}),
+        (3.2, "client", {"id": "token", "result": {"token": "(…)"}}),
+        (3.4, "service", {"id": 2, "result": {"size": 5}}),
+    ]
+    with trace.open("w") as file:
+        print('{"trace":1,"version":"1","at":1,"pid":7,"engine":"firebase"}', file=file)
+        for at, sender, message in lines:
+            print(json.dumps({"at": at, "pid": 7, "connection": 1, "from": sender, "bytes": 9, "message": message}), file=file)
     return trace
 
 
@@ -140,6 +221,7 @@ def use(browser, url):
     browser.click_shape("task")
     browser.until(lambda: browser.text("#chosen") in ("Upload", "Download"), "a click on a transfer shows nothing")
     assert "picture-" in browser.text("#message") and "#task-" in browser.run("location.hash")
+    look_at_waits(browser)
     browser.picture("transfer")
     browser.click_shape("entry")
     browser.until(lambda: "#row-" in browser.run("location.hash"), "a click on a bar chooses nothing")
@@ -174,6 +256,60 @@ def use(browser, url):
     browser.until(lambda: browser.run("window.copied").endswith(chosen), "no link is copied")
 
 
+def look_at_waits(browser):
+    """A wait before a retry is drawn and told as what it is; what is written lies on no bar, and nothing is cut."""
+    assert browser.find("#legend").is_displayed() and "waiting" in browser.text("#legend")
+    browser.run("(chooseTask(tasks.find((task) => task.reference.endsWith('picture-1.jpg'))), 1)")
+    text = browser.text("#message")
+    assert re.search(r"waiting  .* attempt 1 of upload  .*The server is busy", text), text
+    states = [line.split("  ")[1] for line in text.splitlines() if " s  " in line]
+    assert "paused" not in states and states.index("waiting") < len(states) - 2, states
+    browser.run("(choose(entries.find((entry) => entry.title === 'uploadTask/wait')), 1)")
+    assert re.search(r"^//   the transfer, waiting: attempt 2 .*  \d", browser.text("#message"), re.M), browser.text("#message")
+    written = browser.run("""(() => {
+        const real = pen.fillText.bind(pen), texts = [];
+        pen.fillText = (text, left, y) => { texts.push([text, left, left + pen.measureText(text).width, y]); real(text, left, y); };
+        stage.scrollTop = layout.height;
+        draw();
+        pen.fillText = real;
+        return { texts, width, bars: shapes.filter((shape) => shape.task).map(({ left, top, wide, high }) => [left, top, left + wide - 8, top + high]) };
+    })()""")
+    for text, left, right, y in written["texts"]:
+        assert right <= written["width"], f"{text} is cut off"
+        for bar in written["bars"] if ", " in text else []:
+            assert not (bar[1] < y < bar[3] and left < bar[2] and right > bar[0]), f"{text} lies on a bar"
+    ends = [text for text, *_ in written["texts"] if text.startswith("success, ")]
+    assert len(ends) == len(written["bars"]), f"not each end is told: {ends}"
+
+
+def share(browser, url):
+    """A link to a moment, with what is chosen or without."""
+    browser.open(url)
+    browser.until(lambda: browser.rows(), "there are no rows")
+    browser.run("(show(1000, 250000), 1)")
+    browser.until(lambda: browser.run("location.hash") == "#@1000-250000", "the address has no moment")
+    browser.run("(choose(entries.find((entry) => entry.at > 1000)), 1)")
+    address = browser.run("location.href")
+    assert address.endswith("@1000-250000") and "#row-" in address, address
+    browser.open(address)
+    browser.until(lambda: browser.rows() and browser.run("chosen !== null"), "a link to a moment leads nowhere")
+    assert browser.run("[view.from, view.to]") == [1000, 250000]
+    browser.find("#all").click()
+    browser.until(lambda: "@" not in browser.run("location.hash"), "the address keeps the moment")
+
+
+def ask(browser, url):
+    browser.open(url)
+    browser.until(lambda: browser.rows(), "there are no rows")
+    browser.run("(choose(entries.find((entry) => entry.title === 'reference/getMetadata')), 1)")
+    told = browser.text("#message").splitlines()[:3]
+    assert told == [
+        "// meanwhile:",
+        "//   auth/refreshToken, which the client answered after 2.00 s",
+        "//   1 earlier request under way",
+    ], told
+
+
 def reach(browser, url, count):
     """All rows and transfers of a long trace."""
     browser.open(url)
@@ -195,12 +331,15 @@ def reach(browser, url, count):
 def main():
     with tempfile.TemporaryDirectory(prefix="storage-rpc-") as scratch:
         folder = Path(scratch)
-        real, many = page(record(folder)), page(invent(folder, 100_000))
+        real, question, many = page(record(folder)), page(invent_question(folder)), page(invent(folder, 100_000))
         for width, height, dark in [(1280, 800, False), (1280, 800, True), (800, 600, False), (390, 844, False)]:
             with Browser(width, height, dark) as browser:
                 use(browser, real)
                 print(f"ok: {browser.name}")
         with Browser(1280, 800) as browser:
+            share(browser, real)
+            ask(browser, question)
+            print("ok: a moment, and a question")
             reach(browser, many, 100_001)
             print("ok: 100,000 messages")
 

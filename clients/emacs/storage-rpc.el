@@ -1,6 +1,7 @@
 ;;; storage-rpc.el --- Cloud Storage for Firebase, through storage-rpc -*- lexical-binding: t; -*-
 
 ;; Version: 0.1.0
+;; Author: storage-rpc
 ;; Package-Requires: ((emacs "28.1"))
 ;; Keywords: comm, files
 
@@ -11,7 +12,8 @@
 ;; `M-x storage-rpc-pause', `storage-rpc-resume', `storage-rpc-retry' and `storage-rpc-cancel' control transfers,
 ;; `M-x storage-rpc-get-metadata' shows the metadata of an object, and `M-x storage-rpc-observe' logs what happens to
 ;; the objects below a reference.  The first command connects to the service that
-;; all clients of the root share, and starts it if there is none.  Transfers continue when Emacs ends.
+;; all clients of the root share, and starts it if there is none.  Transfers continue when Emacs ends; those that an
+;; earlier session has left are controlled by the same commands.  The mode line shows how far transfers are.
 
 ;;; Code:
 
@@ -42,8 +44,9 @@ and \"start\", for the kind that the engine takes.  It returns a string,
 
 (cl-defstruct (storage-rpc-transfer (:constructor storage-rpc--transfer) (:copier nil))
   "An upload, a download or a folder, as KIND says; its newest snapshot, a plist, and what is called with the last.
-WANTED is what it is told, the newest first, before it has begun."
-  kind name title task wanted reporter snapshot then)
+WANTED is what it is told, the newest first, before it has begun.
+OTHER is non-nil while nobody here hears of it."
+  kind name task wanted snapshot then other)
 
 (defvar storage-rpc--connection nil "The connection, or nil before it is needed.")
 (defvar storage-rpc--shared nil "Non-nil where the service is not of Emacs alone.")
@@ -51,6 +54,8 @@ WANTED is what it is told, the newest first, before it has begun."
 (defvar storage-rpc--observers (make-hash-table :test #'equal)
   "What is called with each change, by the handle of its observer.
 A list of changes where they came before the handle.")
+(defvar storage-rpc-mode-line nil "How far transfers are, for the mode line; nil if there is none.")
+(put 'storage-rpc-mode-line 'risky-local-variable t) ; else it would lose its tooltip
 (defvar storage-rpc--history nil "References that were asked for.")
 
 (defun storage-rpc--command ()
@@ -178,18 +183,48 @@ which `jsonrpc-request' leaves unread."
 (defun storage-rpc--show (transfer snapshot)
   "Show how far TRANSFER is by its SNAPSHOT."
   (setf (storage-rpc-transfer-snapshot transfer) snapshot)
-  (let ((reporter (storage-rpc-transfer-reporter transfer)) (name (storage-rpc-transfer-name transfer)))
+  (let ((name (storage-rpc-transfer-name transfer)))
     (pcase (plist-get snapshot :status)
       ("pause" (message "%s: paused at %d%%" name (storage-rpc--percent snapshot)))
       ("progress"
-       (progress-reporter-update reporter (storage-rpc--percent snapshot) (storage-rpc--files snapshot))
        (when-let ((retry (plist-get snapshot :retry)))
          (message "%s: %s Attempt %d of %s, next at %s." name (plist-get (plist-get retry :error) :message)
                   (plist-get retry :attempt) (plist-get retry :of) (plist-get retry :at))))
-      ("success"
-       (progress-reporter-done reporter)
-       (storage-rpc--end transfer (storage-rpc--success transfer snapshot)))
-      ("failure" (storage-rpc--end transfer (storage-rpc--reason (plist-get snapshot :error)))))))
+      ("success" (storage-rpc--end transfer (storage-rpc--success transfer snapshot)))
+      ("failure" (storage-rpc--end transfer (storage-rpc--reason (plist-get snapshot :error))))))
+  (storage-rpc--show-all))
+
+(defun storage-rpc--show-all ()
+  "Show in the mode line how far the transfers are."
+  (setq storage-rpc-mode-line
+        (when-let ((transfers (storage-rpc--running)))
+          (propertize
+           (concat " " (mapconcat (lambda (transfer) (concat (storage-rpc--mark transfer) (storage-rpc--far transfer)))
+                                  (seq-take transfers 3) " ")
+                   (and (nthcdr 3 transfers) "…"))
+           'help-echo (mapconcat #'storage-rpc--sentence transfers "\n"))))
+  (let ((before (if (listp global-mode-string) (or global-mode-string '("")) (list global-mode-string))))
+    (unless (or (null storage-rpc-mode-line) (memq 'storage-rpc-mode-line before))
+      (setq global-mode-string (append before '(storage-rpc-mode-line)))))
+  (force-mode-line-update t))
+
+(defun storage-rpc--sentence (transfer)
+  "Return the name of TRANSFER, and how far it is."
+  (format "%s: %s%s" (storage-rpc-transfer-name transfer) (storage-rpc--far transfer)
+          (or (storage-rpc--files (storage-rpc-transfer-snapshot transfer)) "")))
+
+(defun storage-rpc--mark (transfer)
+  "Return an arrow that tells where the bytes of TRANSFER go."
+  (let ((kind (or (plist-get (storage-rpc-transfer-snapshot transfer) :kind) (storage-rpc-transfer-kind transfer))))
+    (if (member kind '("download" "write")) "↓" "↑")))
+
+(defun storage-rpc--far (transfer)
+  "Return how far TRANSFER is, or why it does not go on."
+  (let ((snapshot (storage-rpc-transfer-snapshot transfer)))
+    (concat (format "%d%%" (storage-rpc--percent snapshot))
+            (cond ((plist-get snapshot :retry) " waiting")
+                  ((equal (plist-get snapshot :state) "running") "")
+                  (t (concat " " (plist-get snapshot :state)))))))
 
 (defun storage-rpc--files (snapshot)
   "Return how many files of SNAPSHOT are done, or nil if it is of one file."
@@ -229,21 +264,10 @@ which `jsonrpc-request' leaves unread."
   "Forget TRANSFER, which has ended; say HOW."
   (remhash (storage-rpc-transfer-task transfer) storage-rpc--transfers)
   (storage-rpc--report transfer)
-  (let ((text (format "%s: %s" (storage-rpc-transfer-name transfer) how)))
-    (message "%s" text)
-    (storage-rpc--keep-said text (storage-rpc-transfer-title transfer) 10))
+  (message "%s: %s" (storage-rpc-transfer-name transfer) how)
   (with-demoted-errors "storage-rpc: %S" ; an error here would keep jsonrpc.el from reading on
     (when (storage-rpc-transfer-then transfer)
       (funcall (storage-rpc-transfer-then transfer) (storage-rpc-transfer-snapshot transfer)))))
-
-(defun storage-rpc--keep-said (text title tries)
-  "Say TEXT again if progress under TITLE comes back within TRIES half seconds.
-Emacs puts back what it had covered with a hint, such as the one
-about key bindings after `M-x', even if that has long been replaced."
-  (if (string-prefix-p title (or (current-message) ""))
-      (message "%s" text)
-    (when (> tries 0)
-      (run-at-time 0.5 nil #'storage-rpc--keep-said text title (1- tries)))))
 
 (defun storage-rpc--fail (transfer failure)
   "End TRANSFER with FAILURE, an error object that no event has told of."
@@ -258,6 +282,7 @@ about key bindings after `M-x', even if that has long been replaced."
   (let ((running (storage-rpc--running)) (failure (storage-rpc--last-words connection)))
     (clrhash storage-rpc--transfers)
     (dolist (transfer running) (storage-rpc--fail transfer failure))
+    (storage-rpc--show-all)
     (storage-rpc--forget-observers)))
 
 (defun storage-rpc-reference (reference)
@@ -266,14 +291,10 @@ about key bindings after `M-x', even if that has long been replaced."
   (storage-rpc--call 'storage/reference
                      (list (if (string-search "://" reference) :url :path) reference)))
 
-(defun storage-rpc--begin (kind title method params file then)
+(defun storage-rpc--begin (kind method params file then)
   "Begin a transfer of KIND between FILE and the service by METHOD with PARAMS.
-Its TITLE has the name of FILE for %s.  Call THEN with the last snapshot.
-Return the transfer."
-  (let* ((name (abbreviate-file-name file))
-         (title (format title (file-name-nondirectory file)))
-         (transfer (storage-rpc--transfer :kind kind :name name :title title :then then
-                                          :reporter (make-progress-reporter title 0 100))))
+Call THEN with the last snapshot.  Return the transfer."
+  (let ((transfer (storage-rpc--transfer :kind kind :name (abbreviate-file-name file) :then then)))
     (storage-rpc--request
      method `(,(if (equal kind "folder") :directory :file) ,file :observe ["progress" "pause" "success" "failure"] ,@params)
      (lambda (snapshot failure)
@@ -282,7 +303,7 @@ Return the transfer."
          (let* ((task (plist-get snapshot :task)) (early (gethash task storage-rpc--transfers)))
            (setf (storage-rpc-transfer-task transfer) task (storage-rpc-transfer-snapshot transfer) snapshot)
            (puthash task transfer storage-rpc--transfers)
-           (when early (storage-rpc--show transfer early))
+           (if early (storage-rpc--show transfer early) (storage-rpc--show-all))
            (dolist (verb (reverse (storage-rpc-transfer-wanted transfer)))
              (storage-rpc--control transfer verb nil))))))
     transfer))
@@ -303,7 +324,7 @@ Call THEN with the last snapshot, a plist.  Return the upload."
    (let ((file (read-file-name "Upload file: " nil buffer-file-name t)))
      (list file (read-string "To reference: " (file-name-nondirectory file) 'storage-rpc--history))))
   (let ((path (storage-rpc--local file)))
-    (storage-rpc--begin "upload" "Uploading %s..." 'reference/putFile
+    (storage-rpc--begin "upload" 'reference/putFile
                         `(:reference ,(storage-rpc-reference reference)) path then)))
 
 ;;;###autoload
@@ -317,7 +338,7 @@ Call THEN with the last snapshot, a plist.  Return the download."
              (not (yes-or-no-p (format "Replace %s? " file))))
     (user-error "Nothing is downloaded"))
   (let ((path (storage-rpc--local file)))
-    (storage-rpc--begin "download" "Downloading %s..." 'reference/writeToFile
+    (storage-rpc--begin "download" 'reference/writeToFile
                         `(:reference ,(storage-rpc-reference reference)) path then)))
 
 ;;;###autoload
@@ -331,7 +352,7 @@ OPTIONS are those of reference/putDirectory, such as
      (list directory (read-string "Below reference: " (file-name-nondirectory (directory-file-name directory))
                                   'storage-rpc--history))))
   (let ((path (directory-file-name (storage-rpc--local directory))))
-    (storage-rpc--begin "folder" "Uploading %s/..." 'reference/putDirectory
+    (storage-rpc--begin "folder" 'reference/putDirectory
                         `(:reference ,(storage-rpc-reference reference) ,@options) path then)))
 
 ;;;###autoload
@@ -347,7 +368,7 @@ What has failed is shown in a buffer."
              (not (yes-or-no-p (format "Replace files in %s? " directory))))
     (user-error "Nothing is downloaded"))
   (let ((path (directory-file-name (storage-rpc--local directory))))
-    (storage-rpc--begin "folder" "Downloading %s/..." 'reference/writeToDirectory
+    (storage-rpc--begin "folder" 'reference/writeToDirectory
                         `(:reference ,(storage-rpc-reference reference) ,@options) path then)))
 
 (defun storage-rpc--state (transfer)
@@ -360,7 +381,7 @@ What has failed is shown in a buffer."
    for kind in '("upload" "download" "folder") append
    (cl-loop
     for snapshot across (plist-get (storage-rpc--call (intern (concat kind "Task/list")) nil) :tasks)
-    for transfer = (storage-rpc--transfer :kind kind :task (plist-get snapshot :task) :snapshot snapshot
+    for transfer = (storage-rpc--transfer :kind kind :other t :task (plist-get snapshot :task) :snapshot snapshot
                                           :name (plist-get (plist-get snapshot :reference) :url))
     unless (or (member (storage-rpc--state transfer) '("success" "failed" "cancelled"))
                (gethash (plist-get snapshot :task) storage-rpc--transfers))
@@ -379,6 +400,19 @@ What has failed is shown in a buffer."
     (unless choices (user-error "There is no transfer that is %s" (string-join states " or ")))
     (cdr (if (cdr choices) (assoc (completing-read prompt choices nil t) choices) (car choices)))))
 
+(defun storage-rpc--adopt (transfer)
+  "Follow TRANSFER, which was begun elsewhere, such as in an earlier session."
+  (setf (storage-rpc-transfer-other transfer) nil)
+  (puthash (storage-rpc-transfer-task transfer) transfer storage-rpc--transfers)
+  (dolist (status '("progress" "pause" "success" "failure"))
+    (storage-rpc--request
+     (intern (concat (storage-rpc-transfer-kind transfer) "Task/observe"))
+     (list :task (storage-rpc-transfer-task transfer) :status status)
+     (lambda (_ failure)
+       (when (and failure (gethash (storage-rpc-transfer-task transfer) storage-rpc--transfers))
+         (storage-rpc--fail transfer failure)))))
+  (storage-rpc--show-all))
+
 (defun storage-rpc--control (transfer verb done)
   "Let the service VERB the TRANSFER; say DONE where no event does."
   (if (not (storage-rpc-transfer-task transfer))
@@ -389,16 +423,19 @@ What has failed is shown in a buffer."
      (lambda (answer failure)
        (if failure
            (message "%s" (storage-rpc--reason failure))
-         (storage-rpc--controlled transfer answer done))))))
+         (storage-rpc--controlled transfer answer verb done))))))
 
-(defun storage-rpc--controlled (transfer answer done)
-  "Take in the ANSWER to what was to control TRANSFER.
+(defun storage-rpc--controlled (transfer answer verb done)
+  "Take in the ANSWER to the VERB that was to control TRANSFER.
 Say DONE where no event does."
   (setf (storage-rpc-transfer-snapshot transfer) (plist-get answer :snapshot))
   (let ((name (storage-rpc-transfer-name transfer)))
     (cond
      ((eq (plist-get answer :accepted) :json-false) (message "%s is %s" name (storage-rpc--state transfer)))
-     ((not (storage-rpc-transfer-reporter transfer)) (message "%s: %s" name done))))) ; begun by others
+     ((storage-rpc-transfer-other transfer)
+      (message "%s: %s" name done)
+      (when (member verb '("resume" "retry")) (storage-rpc--adopt transfer)))
+     (t (storage-rpc--show-all)))))
 
 ;;;###autoload
 (defun storage-rpc-pause (transfer)
@@ -504,6 +541,7 @@ in one that is shared, transfers go on."
         (mapc #'storage-rpc-cancel (storage-rpc--running)) ; else they would wait for the next service
         (with-timeout (3) (while (storage-rpc--running) (accept-process-output nil 0.1))))
       (clrhash storage-rpc--transfers)
+      (storage-rpc--show-all)
       (storage-rpc--forget-observers)
       (storage-rpc--request 'shutdown nil (lambda (_ failure) (unless failure (jsonrpc-notify connection 'exit nil))))
       (with-timeout (3) (while (jsonrpc-running-p connection) (accept-process-output nil 0.1))))

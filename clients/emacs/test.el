@@ -41,6 +41,13 @@
       (while (not (setq value (funcall condition))) (accept-process-output nil 0.05))
       value)))
 
+(defmacro storage-rpc-test-shown (&rest body)
+  "Return what the mode line has shown while BODY ran."
+  `(let* (shown (watch (lambda (_symbol text &rest _) (when text (push text shown)))))
+     (add-variable-watcher 'storage-rpc-mode-line watch)
+     (unwind-protect (progn ,@body) (remove-variable-watcher 'storage-rpc-mode-line watch))
+     shown))
+
 (defun storage-rpc-test-put (file reference)
   "Upload FILE to REFERENCE; return the last snapshot."
   (let (last)
@@ -48,14 +55,14 @@
     (storage-rpc-test-await (lambda () last))))
 
 (storage-rpc-test an-upload-shows-progress-and-ends
-  (let (shown)
-    (cl-letf (((symbol-function 'progress-reporter-update)
-               (lambda (_reporter value &rest _) (push value shown))))
-      (let ((last (storage-rpc-test-put (storage-rpc-test-file directory "large.mov" 5000000) "videos/large.mov")))
-        (should (equal (plist-get last :status) "success"))
-        (should (equal (plist-get (plist-get last :metadata) :size) 5000000))))
-    (should (> (length shown) 1))
-    (should (equal (car shown) 100))
+  (let ((shown (storage-rpc-test-shown
+                (let ((last (storage-rpc-test-put (storage-rpc-test-file directory "large.mov" 5000000)
+                                                  "videos/large.mov")))
+                  (should (equal (plist-get last :status) "success"))
+                  (should (equal (plist-get (plist-get last :metadata) :size) 5000000))))))
+    (should (seq-some (lambda (text) (string-match-p "\\` ↑[1-9][0-9]*%\\'" text)) shown))
+    (should-not storage-rpc-mode-line)
+    (should (memq 'storage-rpc-mode-line global-mode-string))
     (should-not (storage-rpc--running))
     (with-current-buffer (messages-buffer)
       (should (string-search "stored as gs://default-bucket/videos/large.mov" (buffer-string))))))
@@ -229,14 +236,14 @@
     tree))
 
 (storage-rpc-test a-directory-is-uploaded-and-downloaded
-  (let (last shown)
-    (cl-letf (((symbol-function 'progress-reporter-update)
-               (lambda (_reporter _value &optional suffix) (push suffix shown))))
-      (storage-rpc-put-directory (storage-rpc-test-tree directory) "photos" (lambda (snapshot) (setq last snapshot)))
-      (storage-rpc-test-await (lambda () last)))
+  (let* (last
+         (shown (storage-rpc-test-shown
+                 (storage-rpc-put-directory (storage-rpc-test-tree directory) "photos"
+                                            (lambda (snapshot) (setq last snapshot)))
+                 (storage-rpc-test-await (lambda () last)))))
     (should (equal (plist-get last :status) "success"))
     (should (equal (plist-get (plist-get last :files) :completed) 2))
-    (should (equal (car shown) " (2 of 2 files)"))
+    (should (string-match-p "tree: .* ([0-9] of 2 files)" (get-text-property 0 'help-echo (car shown))))
     (should (string-search "tree: 2 files stored below gs://default-bucket/photos, 0 unchanged, 0 refused"
                            (storage-rpc-test-messages)))
     (should-not (storage-rpc--running))
@@ -299,18 +306,6 @@
   (call-interactively #'storage-rpc-unobserve)
   (should (hash-table-empty-p storage-rpc--observers)))
 
-(storage-rpc-test progress-does-not-come-back-after-the-end
-  (let (shown last)
-    (cl-letf (((symbol-function 'message)
-               (lambda (text &rest values) (setq shown (and text (apply #'format text values)))))
-              ((symbol-function 'current-message) (lambda () shown)))
-      (storage-rpc-put-file (storage-rpc-test-file directory "large" 5000000) "large"
-                            (lambda (snapshot) (setq last snapshot)))
-      (with-temp-message "You can run the command" ; as after M-x
-        (storage-rpc-test-await (lambda () last)))
-      (should (string-prefix-p "Uploading large..." shown))
-      (storage-rpc-test-await (lambda () (string-search "stored as" shown))))))
-
 (defun storage-rpc-test-messages ()
   "Return what was said."
   (with-current-buffer (messages-buffer) (buffer-string)))
@@ -341,6 +336,21 @@
       (storage-rpc-cancel same)
       (storage-rpc-test-await (lambda () (equal (storage-rpc--state same) "cancelled"))))
     (should-error (storage-rpc--choose "" "queued" "running" "paused") :type 'user-error)))
+
+(storage-rpc-test-sharing what-an-earlier-session-has-left-is-followed-when-it-is-resumed
+  (let ((upload (storage-rpc-put-file (storage-rpc-test-file directory "large" 268435456) "large")))
+    (storage-rpc-test-await (lambda () (storage-rpc-transfer-task upload)))
+    (storage-rpc-pause upload)
+    (storage-rpc-test-await (lambda () (equal (storage-rpc--state upload) "paused")))
+    (storage-rpc-shutdown)
+    (should-not storage-rpc-mode-line)
+    (let ((shown (storage-rpc-test-shown
+                  (call-interactively #'storage-rpc-resume)
+                  (storage-rpc-test-await
+                   (lambda () (string-search "gs://default-bucket/large: stored as" (storage-rpc-test-messages)))))))
+      (should (seq-some (lambda (text) (string-match-p "\\` ↑[0-9]+%\\'" text)) shown))
+      (should-not storage-rpc-mode-line)
+      (should-not (storage-rpc--running)))))
 
 (storage-rpc-test-sharing two-emacsen-share-a-root
   (should (equal (plist-get (storage-rpc-test-put (storage-rpc-test-file directory "mine" 3) "mine") :status) "success"))

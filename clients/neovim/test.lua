@@ -116,7 +116,12 @@ local tests = {
   { 'the file of a buffer is uploaded, with progress', function()
     edit(file('large.mov', 5000000))
     vim.cmd('StoragePut videos/large.mov')
-    await(function() return said('stored .* as gs://default%-bucket/videos/large.mov$') end, 'the last message')
+    local shown = ''
+    await(function()
+      shown = shown .. '|' .. storage.status()
+      return said('stored .* as gs://default%-bucket/videos/large.mov$')
+    end, 'the last message')
+    assert(shown:find('|↑%d+%%|') and storage.status() == '', shown)
     assert(said('large.mov: %d+ %%$'), 'there was no progress')
     assert(said('large.mov: 100 %%$'), 'there was no last progress')
   end },
@@ -369,6 +374,35 @@ local tests = {
     local service = call('service/status').pid
     call('service/stop')
     await(function() return vim.fn.isdirectory('/proc/' .. service) == 0 end, 'its end')
+  end },
+  { 'what an earlier session has left is followed when it is resumed', function()
+    vim.env.XDG_DATA_HOME, vim.env.STORAGE_RPC = directory, program
+    storage.setup({})
+    local upload = storage.put_file(file('large', 268435456), 'large')
+    await(function() return upload.task end, 'the task')
+    vim.cmd('StoragePause')
+    await(function() return said('large: paused') end, 'the pause')
+    storage.stop()
+    assert(storage.status() == '')
+    heard = {}
+    vim.cmd('StorageResume')
+    await(function() return storage.status():find('^↑%d+%%') end, 'the status')
+    await(function() return said('stored large as gs://default%-bucket/large') end, 'the end')
+    assert(said('large: goes on') and said('large: 100 %%'))
+    local service = call('service/status').pid
+    call('service/stop')
+    await(function() return vim.fn.isdirectory('/proc/' .. service) == 0 end, 'its end')
+  end },
+  { 'the help has each command', function()
+    vim.cmd('helptags ' .. here .. '/doc')
+    for name in pairs(vim.api.nvim_get_commands({})) do
+      if name:find('^Storage') then
+        vim.cmd('help :' .. name)
+        assert(vim.fn.expand('%:t') == 'storage_rpc.txt')
+        vim.cmd('helpclose')
+      end
+    end
+    vim.fn.delete(here .. '/doc/tags')
   end },
   { 'Neovim takes the service along', function()
     run_other(('storage.setup({ command = { %q, "--root", %q } })'):format(program, command[3]))

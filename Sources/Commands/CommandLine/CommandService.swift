@@ -1,5 +1,6 @@
 import Credentials
 import JSONText
+import Methods
 import Platform
 import Storage
 
@@ -30,18 +31,23 @@ package struct CommandService {
         }
         let found = try service.find()
         let command = CommandService(client: found.client, started: found.started)
-        if !command.isPrivate { try options.checkFlags(ofServiceAt: path) }
+        if !command.isPrivate {
+            try options.checkFlags(ofServiceAt: path)
+            tellOtherVersion(found.answer, at: path, options)
+        }
         return command
     }
 
     /// Uses the service at the other end.
     package init(
-        _ kind: ClientCommand, _ options: CommandOptions, _ socket: Descriptor, isPrivate: Bool, _ signals: Descriptor?
+        _ kind: ClientCommand, _ options: CommandOptions, _ socket: Descriptor, at path: String, isPrivate: Bool,
+        _ signals: Descriptor?
     ) throws {
         var client = Client(socket: socket, signals: signals, options)
-        do { _ = try client.call("initialize", kind.introduction(isPrivate: isPrivate)) } catch let failure
-            as Client.Failure
-        {
+        do {
+            let answer = try client.call("initialize", kind.introduction(isPrivate: isPrivate))
+            if !isPrivate { Self.tellOtherVersion(answer, at: path, options) }
+        } catch let failure as Client.Failure {
             throw client.complaint ?? failure
         }
         (self.client, started) = (client, nil)
@@ -57,7 +63,7 @@ package struct CommandService {
         guard let socket = try? connectUnixSocket(path) else { return nil }
         try options.checkFlags(ofServiceAt: path)
         do {
-            var client = try CommandService(kind, options, socket, isPrivate: false, signals).client
+            var client = try CommandService(kind, options, socket, at: path, isPrivate: false, signals).client
             for kind in Token.Kind.allCases {
                 guard let secret = CurrentProcess.environment(kind.variable) else { continue }
                 _ = try client.call("auth/setToken", ["kind": .string(kind.rawValue), "token": .string(secret)])
@@ -66,6 +72,16 @@ package struct CommandService {
         } catch let failure as Client.Failure where !failure.isAnswer {
             return nil
         }
+    }
+
+    /// A service that runs may be of before an upgrade, or of another installation.
+    private static func tellOtherVersion(_ answer: JSON, at path: String, _ options: CommandOptions) {
+        guard !options.isQuiet, case let version? = answer["server"]?["version"]?.string,
+            version != ServiceContext.version
+        else { return }
+        Console.printError(
+            "the service at \(path) has version \(version), and this program \(ServiceContext.version); "
+                + "storage-rpc call service/stop ends that service, and the next command starts its own")
     }
 
     /// Returns when the service has ended, or goes on for others. A signal ends the wait.

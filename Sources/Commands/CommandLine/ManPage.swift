@@ -5,8 +5,12 @@ import Platform
 extension Help {
     static var manPage: String {
         func line(_ text: String) -> String {
-            let text = text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
-            return text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" + text : text
+            // As they are typed: without this, a page may show other hyphens, quotes and accents.
+            let escapes: [Character: String] = [
+                "\\": "\\(rs", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti",
+            ]
+            let text = text.map { escapes[$0] ?? String($0) }.joined()
+            return text.hasPrefix(".") ? "\\&" + text : text
         }
         func flags(_ flags: [Flag]) -> [String] {
             flags.flatMap { flag in
@@ -21,7 +25,8 @@ extension Help {
             "storage\\-rpc \\- Cloud Storage for Firebase, for every language", ".SH SYNOPSIS",
         ]
         for page in CommandPage.all {
-            lines += [".B " + line("storage-rpc \(page.name)"), line("\(page.synopsis) [FLAGS]"), ".br"]
+            lines += [".B " + line("storage-rpc \(page.name)")]
+            lines += [line((page.synopsis.isEmpty ? "" : page.synopsis + " ") + "[FLAGS]"), ".br"]
         }
         lines += [".B storage\\-rpc help", "[COMMAND|TOPIC]", ".SH COMMANDS"]
         for page in CommandPage.all {
@@ -37,9 +42,8 @@ extension Help {
             lines += [".SH " + group.name.uppercased(), line(group.title) + "."] + flags(group.flags)
             lines += group.notes.isEmpty ? [] : [".PP", line(group.notes.joined(separator: " "))]
         }
-        lines += [
-            ".SH EXAMPLES", ".nf",
-        ]
+        lines += [".SH EXAMPLES", "To begin with:", ".PP", ".nf"] + firstSession.map(line)
+        lines += [".fi", ".PP", "And more, one for each command at least:", ".PP", ".nf"]
         lines += CommandPage.all.flatMap(\.examples).map { line(command($0)) } + [".fi"]
         for (title, entries) in [("ENVIRONMENT", environment), ("FILES", files), ("EXIT STATUS", exitStatus)] {
             lines.append(".SH " + title)
@@ -52,6 +56,13 @@ extension Help {
         return lines.joined(separator: "\n")
     }
 
+    /// Lines that can be pasted as they are.
+    private static let firstSession = [
+        "echo 'Hello, world!' > hello.txt", "storage-rpc put hello.txt docs/", "storage-rpc ls -l docs",
+        "storage-rpc cat docs/hello.txt", "storage-rpc mv docs/hello.txt docs/greeting.txt",
+        "storage-rpc get docs/greeting.txt copy.txt", "storage-rpc rm -r docs",
+    ]
+
     /// The variables that the program reads.
     package static let environment = [
         ("XDG_DATA_HOME", "Where the root is: storage-rpc below it, without --root. By default ~/.local/share."),
@@ -59,6 +70,7 @@ extension Help {
         ("TMPDIR", "For plans of folders and for the harness, as long as they are used; /tmp by default."),
         ("TERM", "With dumb, progress is shown in lines."),
         ("NO_COLOR", "Traces have no colors."),
+        ("STORAGE_RPC_TRACE", "The file of serve --trace, without the flag."),
         ("STORAGE_RPC_ID_TOKEN", "A token of Firebase Authentication."),
         ("STORAGE_RPC_APP_CHECK_TOKEN", "A token of Firebase App Check."),
         ("STORAGE_RPC_ACCESS_TOKEN", "An OAuth 2.0 token of Google Cloud."),

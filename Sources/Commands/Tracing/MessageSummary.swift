@@ -45,7 +45,14 @@ enum MessageSummary {
         let bytes = done.flatMap { done in total.map { "\(Amount.bytes(done)) of \(Amount.bytes($0))" } }
         return words([
             snapshot["task"].map { "task \(short(task: $0))" }, snapshot["state"]?.string, bytes,
-            snapshot["error"].map(of(error:)), snapshot["retry"]?["attempt"].map { "attempt \($0.text)" },
+            snapshot["error"].map(of(error:)), snapshot["retry"].map(of(retry:)),
+        ])
+    }
+
+    static func of(retry: JSON) -> String {
+        words([
+            "attempt \(retry["attempt"]?.text ?? "?")" + (retry["of"]?.string.map { " of \($0)" } ?? ""),
+            retry["at"]?.string.map { "at \($0)" }, retry["error"].map(of(error:)),
         ])
     }
 

@@ -52,9 +52,12 @@ package struct TraceModel: Sendable {
 package struct TracedTransfer: Sendable {
     package struct Sample: Sendable {
         package var at: Int64
+        /// That of the task; `waiting` while it waits after a failure.
         package var state: String
         package var completed: Int64
         package var total: Int64
+        /// Which attempt comes next, when, and what has failed. Empty unless the task waits for it.
+        package var note = ""
     }
 
     package var task: String
@@ -212,11 +215,13 @@ package struct TraceModelBuilder {
             model.tasks[index].samples.append(
                 .init(at: model.entries[request].at, state: "asked for", completed: 0, total: 0))
         }
-        let progress = snapshot["progress"]
+        let (progress, retry) = (snapshot["progress"], snapshot["retry"])
         model.tasks[index].samples.append(
             .init(
-                at: entry.at, state: state, completed: max(0, progress?["completedUnitCount"]?.number?.int64 ?? 0),
-                total: max(0, progress?["totalUnitCount"]?.number?.int64 ?? 0)))
+                at: entry.at, state: retry != nil && state == "running" ? "waiting" : state,
+                completed: max(0, progress?["completedUnitCount"]?.number?.int64 ?? 0),
+                total: max(0, progress?["totalUnitCount"]?.number?.int64 ?? 0),
+                note: retry.map(MessageSummary.of(retry:)) ?? ""))
         if let error = snapshot["error"] { model.tasks[index].error = MessageSummary.of(error: error) }
     }
 }

@@ -74,6 +74,7 @@ package enum TracePage {
                 task.samples.map { sample in
                     [
                         JSON(sample.at - start), .string(sample.state), JSON(sample.completed), JSON(sample.total),
+                        .string(sample.note),
                     ]
                 }),
         ]

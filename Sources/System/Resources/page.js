@@ -6,7 +6,8 @@ const length = Math.max(trace.length, 1000);
 
 // What is shown: times in microseconds since the start.
 
-const view = { from: -length * 0.01, to: length * 1.03 };
+const view = { from: 0, to: length };
+let isWhole = true; // the view, which then follows the width of the window
 let chosen = null, chosenTask = null, shapes = [], query = "", method = "", onlyProblems = false;
 
 const isAsking = (entry) => entry.kind === "request" || entry.kind === "question";
@@ -108,6 +109,12 @@ let width = 0, colours = {};
 const x = (time) => margin + (time - view.from) / (view.to - view.from) * (width - margin);
 const time = (x) => view.from + (x - margin) / (width - margin) * (view.to - view.from);
 
+// All of the trace, with room for what is written behind the last bars.
+function whole() {
+  const room = Math.min(140, (width - margin) * 0.45);
+  return [-length * 0.01, length * 1.01 / (1 - room / (width - margin)) - length * 0.01];
+}
+
 // The canvas is as high as what can be seen of the lanes; they scroll beneath it.
 function draw() {
   element("space").style.height = layout.height + "px";
@@ -118,10 +125,11 @@ function draw() {
   canvas.width = width * scale;
   canvas.height = high * scale;
   pen.setTransform(scale, 0, 0, scale, 0, -up * scale);
-  for (const name of ["paper", "ink", "faint", "rule", "panel", "good", "bad", "open", "asked", "event", "asked-for", "queued", "running", "paused", "chosen"]) {
+  for (const name of ["paper", "ink", "faint", "rule", "panel", "good", "bad", "open", "asked", "event", "asked-for", "queued", "running", "paused", "waiting", "chosen"]) {
     colours[name] = colour(name);
   }
   pen.font = "12px system-ui, sans-serif";
+  if (isWhole) [view.from, view.to] = whole();
   pen.textBaseline = "middle";
   shapes = [];
   drawAxis(up);
@@ -141,7 +149,7 @@ function draw() {
 }
 
 function drawAxis(up) {
-  const rough = (view.to - view.from) / Math.max((width - margin) / 110, 1);
+  const rough = (view.to - view.from) / Math.max((width - margin) / 80, 1);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = Math.max([1, 2, 5, 10].find((factor) => factor * power >= rough) * power, 1);
   pen.fillStyle = colours.faint;
@@ -154,7 +162,8 @@ function drawAxis(up) {
     pen.lineTo(place, layout.height);
     pen.stroke();
     const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step / 1e6))));
-    pen.fillText((at / 1e6).toFixed(digits) + " s", place + 3, up + 10);
+    const text = (at / 1e6).toFixed(digits) + " s";
+    if (place + 3 + pen.measureText(text).width <= width) pen.fillText(text, place + 3, up + 10);
   }
 }
 
@@ -254,13 +263,20 @@ function drawMarks(lane) {
   }
 }
 
+function sampleLine([at, state, completed, total, note]) {
+  return `${clock(at)} s  ${state}  ${size(completed)} of ${size(total)}${note ? "  " + note : ""}`;
+}
+
 function drawTask(lane) {
   const { task } = lane, { samples } = task, top = lane.y, high = rowHeight - 3;
   if (samples.length === 0) return;
   const last = samples[samples.length - 1], end = task.isEnded ? last[0] : length;
-  const tip = `${task.isDownload ? "download" : "upload"} ${task.task}\n${task.reference}\n`
-    + samples.map((sample) => sample[1]).filter((state, i, all) => state !== all[i - 1]).join(" → ")
-    + `\n${size(last[2])} of ${size(last[3])} in ${duration(last[0] - samples[0][0])}` + (task.error ? "\n" + task.error : "");
+  const tip = (at) => [
+    `${task.isDownload ? "download" : "upload"} ${task.task}`, task.reference,
+    samples.map((sample) => sample[1]).filter((state, i, all) => state !== all[i - 1]).join(" → "),
+    `${size(last[2])} of ${size(last[3])} in ${duration(last[0] - samples[0][0])}`, task.error,
+    sampleLine(samples.findLast((sample) => sample[0] <= at) ?? samples[0]),
+  ].filter(Boolean).join("\n");
   samples.forEach(([at, state, completed, total], i) => {
     const until = i + 1 < samples.length ? samples[i + 1][0] : end;
     const left = x(at), wide = Math.max(x(until) - left, 0.5);
@@ -281,7 +297,6 @@ function drawTask(lane) {
     const text = `${last[1]}, ${size(last[2])}`, wide = pen.measureText(text).width + 8;
     if (right + 4 + wide <= width) label(text, right + 4, top, wide, pen.fillStyle);
     else if (left - wide >= margin) label(text, left - wide, top, wide, pen.fillStyle);
-    else label(text, Math.min(right, width) - wide, top, Math.min(right, width) - Math.max(left, margin), colours.ink);
   }
   pen.globalAlpha = 1;
   shape(left, top, Math.max(right - left, 4) + 4, high, null, tip, task);
@@ -316,7 +331,7 @@ canvas.addEventListener("pointermove", (event) => {
   const found = hit(event);
   tip.hidden = found === null;
   if (found === null) return;
-  tip.textContent = found.tip ?? describe(found.entry);
+  tip.textContent = found.tip?.(time(event.clientX - canvas.getBoundingClientRect().left)) ?? describe(found.entry);
   tip.style.left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8) + "px";
   tip.style.top = Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8) + "px";
 });
@@ -351,16 +366,18 @@ function redraw() {
   requestAnimationFrame(() => { isNoted = false; draw(); });
 }
 function show(from, to) {
-  const span = Math.min(Math.max(to - from, 20), length * 1.5);
+  const span = Math.min(Math.max(to - from, 20), length * 2);
   const middle = Math.min(Math.max((from + to) / 2, 0), length);
   [view.from, view.to] = [middle - span / 2, middle + span / 2];
+  isWhole = false;
+  address();
   redraw();
 }
 function zoom(factor, around = (view.from + view.to) / 2) {
   show(around - (around - view.from) * factor, around + (view.to - around) * factor);
 }
 function pan(share) { const shift = (view.to - view.from) * share; show(view.from + shift, view.to + shift); }
-const all = () => show(-length * 0.01, length * 1.03);
+function all() { isWhole = true; address(); redraw(); }
 const actions = { in: () => zoom(0.5), out: () => zoom(2), left: () => pan(-0.25), right: () => pan(0.25), all };
 for (const [id, action] of Object.entries(actions)) element(id).addEventListener("click", action);
 canvas.addEventListener("keydown", (event) => {
@@ -419,12 +436,47 @@ function fill() {
 }
 scroll.addEventListener("scroll", () => requestAnimationFrame(fill));
 
-function tell(title, text, hash) {
+function tell(title, text) {
   element("chosen").textContent = title;
   element("message").textContent = text;
   element("message").scrollTop = 0;
-  for (const id of ["copy", "link"]) element(id).disabled = hash === "";
-  history.replaceState(null, "", hash === "" ? location.pathname + location.search : hash);
+  element("copy").disabled = chosen === null && chosenTask === null;
+  noteAddress();
+}
+// The link has what is chosen, and the part of the time that is shown: #row-7@1200000-3400000, in microseconds.
+let due = 0;
+function address() {
+  clearTimeout(due);
+  due = setTimeout(noteAddress, 100); // a browser takes but so many a second
+}
+function noteAddress() {
+  clearTimeout(due);
+  const what = chosen ? "row-" + chosen.index : chosenTask ? "task-" + encodeURIComponent(chosenTask.task) : "";
+  const hash = what + (isWhole ? "" : `@${Math.round(view.from)}-${Math.round(view.to)}`);
+  history.replaceState(null, "", hash === "" ? location.pathname + location.search : "#" + hash);
+}
+// What took the time of a request, as far as the conversation tells.
+function waits(request) {
+  const end = answerOf(request)?.at ?? length, own = owned[request.channel], lines = [];
+  for (const one of own) {
+    if (one.kind !== "question" || one.at > end || (answerOf(one)?.at ?? length) < request.at) continue;
+    lines.push(`${one.title}, which the client ${answerOf(one) ? "answered after " + took(one) : "did not answer"}`);
+  }
+  const params = request.message?.params, result = answerOf(request)?.message?.result;
+  const id = params?.task ?? result?.task ?? result?.snapshot?.task;
+  const task = (params?.wait || request.title.endsWith("/wait")) && tasks.find((one) => one.task === id);
+  for (const [i, sample] of (task ? task.samples : []).entries()) {
+    const [from, to] = [Math.max(sample[0], request.at), Math.min(task.samples[i + 1]?.[0] ?? end, end)];
+    if (to <= from || sample[1] === "success") continue;
+    const text = `the transfer, ${sample[1]}${sample[4] ? ": " + sample[4] : ""}`, last = lines.at(-1);
+    if (last?.text === text) last.time += to - from;
+    else lines.push({ text, time: to - from });
+  }
+  const earlier = own.filter((one) => one !== request && isAsking(one) && one.kind === request.kind
+    && one.at <= request.at && (answerOf(one)?.at ?? length) > request.at);
+  if (earlier.length > 0) lines.push(count(earlier.length, "earlier request") + " under way");
+  if (lines.length === 0) return "";
+  return ["// meanwhile:", ...lines.map((line) => line.text ? `${line.text}  ${duration(line.time)}` : line)].join("\n//   ");
 }
 function choose(entry) {
   [chosen, chosenTask] = [entry, null];
@@ -436,7 +488,8 @@ function choose(entry) {
   const partner = entry.partner === null ? null : entries[entry.partner];
   const pretty = (one) => `// ${clock(one.at)} s  ${what(one)}  ${one.bytes ? size(one.bytes) : ""}\n${JSON.stringify(one.message, null, 2)}`;
   const both = [entry, partner].filter(Boolean).sort((a, b) => a.at - b.at);
-  tell(entry.title || "Message", both.map(pretty).join("\n\n"), "#row-" + entry.index);
+  const request = [entry, partner].find((one) => one?.kind === "request");
+  tell(entry.title || "Message", [request && waits(request), ...both.map(pretty)].filter(Boolean).join("\n\n"));
   if (entry.at < view.from || entry.at > view.to) {
     const half = (view.to - view.from) / 2;
     show(entry.at - half, entry.at + half);
@@ -446,16 +499,16 @@ function choose(entry) {
 function chooseTask(task) {
   [chosen, chosenTask] = [null, task];
   fill();
-  const lines = task.samples.map(([at, state, completed, total]) => `${clock(at)} s  ${state}  ${size(completed)} of ${size(total)}`);
+  const lines = task.samples.map(sampleLine);
   const first = task.samples[0], last = task.samples[task.samples.length - 1];
   const head = [task.reference, task.task, first ? `${last[1]} after ${duration(last[0] - first[0])}` : "", task.error ?? ""];
-  tell(task.isDownload ? "Download" : "Upload", [...head.filter(Boolean), "", ...lines].join("\n"), "#task-" + task.task);
+  tell(task.isDownload ? "Download" : "Upload", [...head.filter(Boolean), "", ...lines].join("\n"));
   redraw();
 }
 function chooseNothing() {
   [chosen, chosenTask] = [null, null];
   fill();
-  tell("Message", "", "");
+  tell("Message", "");
   redraw();
 }
 function step(lines) {
@@ -481,9 +534,11 @@ element("copy").addEventListener("click", (event) => {
   const shown = chosenTask ?? [chosen, chosen.partner === null ? null : entries[chosen.partner]].filter(Boolean).map((one) => one.message);
   copy(JSON.stringify(shown, null, 2), event.target);
 });
-element("link").addEventListener("click", (event) => copy(location.href, event.target));
+element("link").addEventListener("click", (event) => { noteAddress(); copy(location.href, event.target); });
 function follow() {
-  const row = /^#row-(\d+)$/.exec(location.hash), task = /^#task-(.+)$/.exec(location.hash);
+  const [, what, from, to] = /^#?([^@]*)(?:@(-?\d+)-(\d+))?$/.exec(location.hash) ?? [];
+  if (Number(to) > Number(from)) show(Number(from), Number(to));
+  const row = /^row-(\d+)$/.exec(what), task = /^task-(.+)$/.exec(what);
   if (row && entries[row[1]]) choose(entries[row[1]]);
   const named = task && tasks.find((one) => one.task === decodeURIComponent(task[1]));
   if (named) chooseTask(named);
@@ -538,7 +593,7 @@ window.addEventListener("resize", () => { fill(); redraw(); });
 stage.addEventListener("scroll", redraw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+function count(number, word) { return `${number} ${word}${number === 1 ? "" : "s"}`; }
 element("summary").textContent = [
   `${trace.started}, ${duration(trace.length)}`, count(channels.filter((channel) => channel.number !== 0).length, "connection"),
   count(entries.filter(isAsking).length, "request"), count(entries.filter((entry) => isAsking(entry) && errorOf(entry) !== null).length, "error"),

@@ -10,11 +10,13 @@ import Testing
     }
 
     @Test func `Each example of the man page is a command`() throws {
-        let parts = try page().components(separatedBy: ".SH EXAMPLES\n.nf\n")
-        let examples = try #require(parts.last?.components(separatedBy: "\n.fi").first).split(separator: "\n")
-        #expect(examples.count > 15)
+        let rest = try page().components(separatedBy: ".SH EXAMPLES\n").last ?? ""
+        let examples = rest.components(separatedBy: ".SH ")[0].split(separator: "\n").filter {
+            $0.contains("storage\\-rpc")
+        }
+        #expect(examples.count > 20)
         for example in examples {
-            let text = example.replacing("\\-", with: "-").replacing("\\e", with: "\\")
+            let text = example.replacing("\\-", with: "-").replacing("\\(aq", with: "'").replacing("\\(rs", with: "\\")
             let words = text.components(separatedBy: "storage-rpc").last?
                 .matches(of: /'([^']*)'|\S+/).map { String($0.1 ?? $0.0) }
             #expect(throws: Never.self, "\(text)") { try Command(words ?? []) }

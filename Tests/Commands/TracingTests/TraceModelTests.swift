@@ -48,6 +48,24 @@ import Tracing
         }
     }
 
+    @Test func `A wait after a failure is a state of its own, with the error and the attempt`() throws {
+        func event(_ at: Double, _ more: String) -> String {
+            said(
+                at, "service",
+                #"{"method":"uploadTask/event","params":{"handle":"o","snapshot":{"task":"t","status":"progress","state":"running"\#(more)}}}"#
+            )
+        }
+        let retry =
+            #","retry":{"attempt":2,"of":"upload","at":"1970-01-01T00:01:43.000Z","error":{"code":-13030,"message":"Down.","data":{"name":"retryLimitExceeded"}}}"#
+        let task = try #require(
+            model([Self.head, event(101, ""), event(102, retry), event(103, "")]).tasks.first)
+        #expect(task.states == ["running", "waiting", "running"])
+        #expect(
+            task.samples.map(\.note) == [
+                "", "attempt 2 of upload  at 1970-01-01T00:01:43.000Z  -13030  retryLimitExceeded  Down.", "",
+            ])
+    }
+
     @Test func `Two services in one file are separate`() throws {
         let model = try model([
             Self.head, #"{"trace":1,"version":"9","at":100,"pid":8,"engine":"embedded"}"#,

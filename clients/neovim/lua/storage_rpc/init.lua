@@ -31,6 +31,24 @@ local function percent(snapshot)
   return math.floor(snapshot.progress.fractionCompleted * 100)
 end
 
+local function kind_of(transfer)
+  return transfer.snapshot and transfer.snapshot.kind or transfer.kind
+end
+
+--- How far the transfers are, for 'statusline', such as `↑42% ↓7% paused`; empty if there are none.
+function M.status()
+  local words = {}
+  for _, transfer in ipairs(transfers) do
+    local snapshot = transfer.snapshot
+    if snapshot then
+      local mark = (kind_of(transfer) == 'download' or kind_of(transfer) == 'write') and '↓' or '↑'
+      local state = snapshot.retry and ' waiting' or snapshot.state ~= 'running' and ' ' .. snapshot.state or ''
+      table.insert(words, ('%s%d%%%s'):format(mark, percent(snapshot), state))
+    end
+  end
+  return table.concat(words, ' ')
+end
+
 local function success(transfer, snapshot)
   local name, url, files = tail(transfer.file), snapshot.reference.url, snapshot.files
   if transfer.kind == 'upload' then
@@ -104,7 +122,7 @@ function service.hear(method, params)
       else
         finish(transfer, snapshot)
       end
-      return
+      return vim.cmd('redrawstatus!')
     end
   end
 end
@@ -141,6 +159,19 @@ local function state(transfer)
   return transfer.snapshot and transfer.snapshot.state or 'starting'
 end
 
+--- Follows a transfer that was begun elsewhere, such as in an earlier session.
+local function adopt(transfer)
+  transfer.is_other, transfer.tenth = false, math.floor(transfer.snapshot.progress.fractionCompleted * 10)
+  table.insert(transfers, transfer)
+  for _, status in ipairs({ 'progress', 'pause', 'success', 'failure' }) do
+    service.call(transfer.kind .. 'Task/observe', { task = transfer.task, status = status }, function(failure)
+      if failure and vim.tbl_contains(transfers, transfer) then
+        finish(transfer, { status = 'failure', error = failure, reference = transfer.snapshot.reference })
+      end
+    end)
+  end
+end
+
 local function control(transfer, verb)
   if not transfer.task then
     return table.insert(transfer.wanted, verb) -- as soon as it has begun
@@ -154,6 +185,9 @@ local function control(transfer, verb)
       say(('%s is %s'):format(tail(transfer.file), answer.snapshot.state), vim.log.levels.WARN)
     elseif transfer.is_other then -- of those that were begun here, events tell
       say(('%s: %s'):format(transfer.file, done[verb]))
+      if verb == 'resume' or verb == 'retry' then
+        adopt(transfer)
+      end
     end
   end)
 end
