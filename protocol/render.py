@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from rendering import markdown, node, python, python_faces, swift
+from rendering import markdown, node, python, python_faces, python_harness, swift
 
 HERE = Path(__file__).resolve().parent
 
@@ -30,6 +30,7 @@ def pages():
     texts.update((folder / name, text) for name, text in swift.render(document, harness).items())
     folder = HERE.parent / "clients/python/storage_rpc"
     texts.update((folder / name, text) for name, text in python_faces.render(folder).items())
+    texts.update((folder / name, text) for name, text in python_harness.render(document, harness).items())
     return texts
 
 

@@ -59,7 +59,7 @@ enum Program {
             }
             request.print()
         case .version: try Console.print("storage-rpc \(Help.version)")
-        case .serve(let options): try Server.run(options, freeDescriptors: freeDescriptors)
+        case .serve(let options): try Server.run(options.traced, freeDescriptors: freeDescriptors)
         case .connect(let options):
             // A service that is started has it, and one that runs reads it from this process.
             CurrentProcess.setNewFilesMask(mask)

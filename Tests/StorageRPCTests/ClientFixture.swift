@@ -52,18 +52,18 @@ final class ClientFixture: Sendable {
         return url
     }
 
-    func arm(_ effect: StorageWire.HarnessEffect, at: Int64? = nil) async throws {
-        _ = try await storage.ask(StorageCalls.HarnessArm(on: [.send], do: effect, at: at))
+    func arm(_ effect: StorageWire.HarnessEffect, at: Int64? = nil, times: Int64 = 1) async throws {
+        _ = try await storage.ask(StorageCalls.HarnessArm(on: [.send], do: effect, at: at, times: .value(times)))
     }
 
     @discardableResult func settled() async throws -> StorageCalls.HarnessSettled.Answer {
         try await storage.ask(StorageCalls.HarnessSettled())
     }
 
-    /// An upload of 4 MiB in chunks of 1 MiB that is held before the chunk at 2 MiB.
-    func heldUpload(_ name: String = "film.mov") async throws -> StorageUploadTask {
+    /// An upload of 4 MiB in chunks of 1 MiB that is held before the chunk at 2 MiB, so many times: again after each resume.
+    func heldUpload(_ name: String = "film.mov", times: Int64 = 1) async throws -> StorageUploadTask {
         storage.uploadChunkSizeBytes = 1 << 20
-        try await arm(.init(hold: true), at: 2 << 20)
+        try await arm(.init(hold: true), at: 2 << 20, times: times)
         let task = root.child(name).putFile(from: try file(name, bytes: 4 << 20))
         try await settled()
         return task

@@ -59,7 +59,7 @@ import Testing
     @Test func `An observer that removes itself is called once, and one that was removed never`() async throws {
         try await ClientFixture.with { fixture in
             let (removed, heard) = (Heard(), Heard())
-            let task = try await fixture.heldUpload()
+            let task = try await fixture.heldUpload(times: 3)
             nonisolated(unsafe) var handle = ""  // On the callback queue alone.
             fixture.queue.sync {
                 handle = task.observe(.pause) { snapshot in
@@ -71,9 +71,10 @@ import Testing
                 task.removeAllObservers(for: .resume)
             }
             for _ in 0..<2 {
-                try await task.perform(.pause)
-                try await task.perform(.resume)
+                #expect(try await task.perform(.pause))
+                #expect(try await task.perform(.resume))
             }
+            try await fixture.settled()
             _ = try await fixture.storage.ask(StorageCalls.HarnessRelease())
             try await task.wait()
             fixture.queue.sync {}
@@ -83,7 +84,7 @@ import Testing
 
     @Test func `Commands take effect in their order`() async throws {
         try await ClientFixture.with { fixture in
-            let task = try await fixture.heldUpload()
+            let task = try await fixture.heldUpload(times: 2)
             let heard = Heard(task)
             task.pause()
             task.resume()

@@ -88,6 +88,17 @@ export function withGateway(
   options?: SpawnOptions & { setsEnvironment?: boolean },
 ): Promise<GatewayScene>;
 
+/** For other frameworks than node:test, such as Jest and Vitest: call `close` after each test. */
+export function openHarness(options?: SpawnOptions): Promise<HarnessScene & Closing>;
+
+/** The same, with a gateway and its variables, as `withGateway`. */
+export function openGateway(options?: SpawnOptions & { setsEnvironment?: boolean }): Promise<GatewayScene & Closing>;
+
+export interface Closing {
+  /** Ends the service. Rejects where a rule that the test armed never struck, unless the test has not `passed`. */
+  close(options?: { passed?: boolean; diagnostic?: (line: string) => void }): Promise<void>;
+}
+
 /** What is needed of the context of a test. */
 export interface TestScope {
   after(done: () => void | Promise<void>): void;

@@ -1,3 +1,4 @@
+"use strict";
 /**
  * A service of its own for one test of node:test, with its harness; both are gone when the test ends.
  *
@@ -5,52 +6,79 @@
  *       const { storage, harness } = await withHarness(t);
  *       await harness.arm({ on: "send", at: 4 << 20, do: { hold: true } });
  *
- * `withGateway` has an address for SDKs of Firebase and Google Cloud, too.
+ * `withGateway` has an address for SDKs of Firebase and Google Cloud, too. `openHarness` and `openGateway` are for other
+ * frameworks, such as Jest and Vitest: `close` of what they resolve to ends the service.
  *
  * protocol/harness.md describes the params.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { ServiceGoneError, Storage } from "./index.js";
-import { isShort } from "./src/files.js";
+const { mkdtemp, rm } = require("node:fs/promises");
+const { tmpdir } = require("node:os");
+const { join } = require("node:path");
+const { ServiceGoneError, Storage } = require("./index.js");
+const { isShort } = require("./src/files.js");
 
 const METHODS = ["arm", "disarm", "release", "clock", "settled", "journal", "space", "authorize", "seed", "save", "reset"];
 const PREFIX = "storage-rpc-";
 const SHOWN = 20; // entries of the journal in the diagnostics of a test that has failed
 
-export async function withHarness(t, options = {}) {
+async function openHarness(options = {}) {
   const directory = await mkdtemp(join(place(), PREFIX));
-  t.after(() => rm(directory, { recursive: true, force: true }));
+  const remove = () => rm(directory, { recursive: true, force: true });
   const socket = join(directory, "socket");
-  const args = ["serve", "--harness", "--stdio", "--socket", socket];
-  const storage = await Storage.spawn({ ...options, args: [...args, ...(options.args ?? [])] });
+  const args = ["serve", "--harness", "--stdio", "--socket", socket, ...(options.args ?? [])];
+  let storage;
+  try {
+    storage = await Storage.spawn({ ...options, args });
+  } catch (error) {
+    await remove();
+    throw error;
+  }
   const ask = (name) => [name, (params) => storage.request(`harness/${name}`, params)];
   const harness = Object.fromEntries(METHODS.map(ask));
   harness.waitFor = (pattern, { signal } = {}) => waitFor(storage, pattern, signal);
-  t.after(async () => {
+  const close = async ({ passed, diagnostic = () => {} } = {}) => {
     try {
-      await check(t, harness);
+      await check(harness, passed, diagnostic);
     } finally {
       await storage.close({ drain: false });
+      await remove();
     }
-  });
-  return { storage, harness, socket };
+  };
+  return { storage, harness, socket, close };
+}
+
+async function openGateway({ setsEnvironment = true, ...options } = {}) {
+  const { close, ...inner } = await openHarness(options);
+  try {
+    const { gateway: host } = await inner.harness.space({ space: "main", gateway: true });
+    const environment = { STORAGE_EMULATOR_HOST: `http://${host}`, FIREBASE_STORAGE_EMULATOR_HOST: host };
+    const restore = setsEnvironment ? set(environment) : () => {};
+    return { ...inner, host, url: `http://${host}`, environment, close: (options) => close(options).finally(restore) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function withHarness(t, options) {
+  return during(t, await openHarness(options));
+}
+
+async function withGateway(t, options) {
+  return during(t, await openGateway(options));
+}
+
+/** Closes the scene when the test ends. */
+function during(t, { close, ...parts }) {
+  t.after(() => close({ passed: t.passed, diagnostic: (line) => t.diagnostic(line) }));
+  return parts;
 }
 
 /** Whether a test has set the variables for SDKs: they are those of the process. */
 let isTaken = false;
 
-export async function withGateway(t, { setsEnvironment = true, ...options } = {}) {
-  const { storage, harness, socket } = await withHarness(t, options);
-  const { gateway: host } = await harness.space({ space: "main", gateway: true });
-  const environment = { STORAGE_EMULATOR_HOST: `http://${host}`, FIREBASE_STORAGE_EMULATOR_HOST: host };
-  if (setsEnvironment) set(t, environment);
-  return { storage, harness, socket, host, url: `http://${host}`, environment };
-}
-
-/** Sets variables of the process until the end of the test. */
-function set(t, environment) {
+/** Sets variables of the process; returns what restores them. */
+function set(environment) {
   if (isTaken) {
     throw new Error(
       "Another test of this process has a gateway in its variables: with setsEnvironment: false, give environment to " +
@@ -60,13 +88,13 @@ function set(t, environment) {
   isTaken = true;
   const before = Object.keys(environment).map((name) => [name, process.env[name]]);
   Object.assign(process.env, environment);
-  t.after(() => {
+  return () => {
     for (const [name, value] of before) {
       if (value === undefined) delete process.env[name];
       else process.env[name] = value;
     }
     isTaken = false;
-  });
+  };
 }
 
 /** An object whose path fits the pattern, once there is one: `**` fits anything, `*` all but a slash. */
@@ -109,8 +137,8 @@ function place() {
   return places.find((one) => isShort(join(one, `${PREFIX}XXXXXX`, "socket"))) ?? places[0];
 }
 
-/** A test fails where a rule that it armed never struck. Before Node 20.12 a test does not know whether it has failed. */
-async function check(t, harness) {
+/** Rejects where a rule never struck. Before Node 20.12 a test of node:test does not know whether it has passed. */
+async function check(harness, passed, diagnostic) {
   let report;
   try {
     report = [await harness.journal(), await harness.disarm()];
@@ -119,13 +147,15 @@ async function check(t, harness) {
     throw error;
   }
   const [{ entries }, { unfired }] = report;
-  if (t.passed === false || unfired.length > 0) {
+  if (passed === false || unfired.length > 0) {
     for (const { number, on, reference, outcome } of entries.slice(-SHOWN)) {
-      t.diagnostic(`${number} ${on} ${reference} ${outcome}`);
+      diagnostic(`${number} ${on} ${reference} ${outcome}`);
     }
   }
   const complaint = `Rules that never struck: ${unfired.join(", ")}`;
   if (unfired.length === 0) return;
-  if (t.passed === false) t.diagnostic(complaint);
+  if (passed === false) diagnostic(complaint);
   else throw new Error(complaint);
 }
+
+module.exports = { openGateway, openHarness, withGateway, withHarness };

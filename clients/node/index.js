@@ -1,5 +1,8 @@
-/** Cloud Storage for Firebase, through `storage-rpc`; index.d.ts documents each name. */
-export { ServiceGoneError, StorageError } from "./src/errors.js";
-export { Reference } from "./src/reference.js";
-export { Storage } from "./src/storage.js";
-export { DownloadTask, FolderTask, UploadTask } from "./src/task.js";
+"use strict";
+/** Cloud Storage for Firebase, through `storage-rpc`; index.d.ts documents each name. For `require` and for `import`. */
+const { ServiceGoneError, StorageError } = require("./src/errors.js");
+const { Reference } = require("./src/reference.js");
+const { Storage } = require("./src/storage.js");
+const { DownloadTask, FolderTask, UploadTask } = require("./src/task.js");
+
+module.exports = { DownloadTask, FolderTask, Reference, ServiceGoneError, Storage, StorageError, UploadTask };

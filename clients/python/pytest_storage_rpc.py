@@ -1,67 +1,43 @@
-"""Fixtures for tests against a storage-rpc service, for pytest. clients/harness.md shows how to use them.
+"""Fixtures for tests against a storage-rpc service, for pytest: `pytest --fixtures` lists them.
 
-The tests of a process share one service. Each has a space of its own in it, so they share nothing else.
+The tests of a process share one service. Each has a space of its own in it, so they share nothing else:
+
+    def test_an_upload_stops_at_40_percent(storage, storage_harness, film):
+        storage_harness.arm("send", at=4 << 20, hold=True)
+
+`storage` is a session, and `storage_harness` says what goes wrong, and waits: `settled()` until nothing moves, and
+`wait_for("reports/**")` for an object that the program under test stores. That program gets `storage_socket`, or, with an
+SDK of Firebase or Google Cloud, `storage_gateway`. clients/harness.md and clients/gateway.md show how.
+
+The program is that of `Storage()`: $STORAGE_RPC, else that of an installed wheel, else `storage-rpc` on the PATH.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
+import contextlib
+import sys
+import threading
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Tuple
 
 import pytest
 
-from storage_rpc import ServiceGone, Storage
+from storage_rpc import Storage, StorageError
 from storage_rpc.harness import Harness
+from storage_rpc.testing import PATIENCE, Service, Space, complaint, describe, held, service
 
-PATIENCE = 60.0  # seconds that a call may take; a safety net
-SHOWN = 20  # entries of the journal in the report of a failure
 FLAGS = "storage_rpc_flags"
+NOTICE = "storage_rpc_notice"
+
+Running = Tuple["pytest.Config", "pytest.Item", Space]
+RUNNING: list[Running] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(FLAGS, "flags of the service of the fixture storage, such as --engine", type="args", default=[])
-
-
-class Service:
-    """The service of the tests of a process. It starts again where a test has ended it."""
-
-    def __init__(self, directory: str, flags: list[str]) -> None:
-        self.flags = flags
-        self._directory = directory
-        self._starts = 0
-        self._owner: Storage | None = None
-
-    def connect(self) -> Storage:
-        if self._owner is not None:
-            try:
-                self._owner.call("service/ping")
-            except ServiceGone:
-                self.close()
-        if self._owner is None:
-            self._starts += 1
-            self._socket = Path(self._directory) / f"socket-{self._starts}"
-            program = os.environ.get("STORAGE_RPC", "storage-rpc")
-            command = [program, "serve", "--harness", "--stdio", "--socket", str(self._socket), *self.flags]
-            self._owner = Storage(command=command, timeout=PATIENCE)
-            self._owner.call("service/ping")
-        return Storage(socket=self._socket, timeout=PATIENCE)
-
-    def close(self) -> None:
-        if self._owner is not None:
-            self._owner.close(drain=False)
-        self._owner = None
-
-
-class Space(NamedTuple):
-    """The space of a test."""
-
-    session: Storage
-    socket: Path
-    name: str
+    parser.addini(NOTICE, "seconds until a test that still runs shows the calls that are held", default="30")
 
 
 @dataclass(frozen=True)
@@ -84,28 +60,22 @@ class Gateway:
 
 @pytest.fixture(scope="session")
 def storage_service(request: pytest.FixtureRequest) -> Iterator[Service]:
-    """The service that the tests of this process share."""
-    # The path of a Unix socket has at most 107 bytes.
-    place = "/tmp" if len(os.fsencode(tempfile.gettempdir())) > 64 else None
-    with tempfile.TemporaryDirectory(prefix="storage-rpc-", dir=place) as directory:
-        service = Service(directory, request.config.getini(FLAGS))
-        try:
-            yield service
-        finally:
-            service.close()
+    """The service that the tests of this process share. Its `command` starts another one of this kind."""
+    with service(request.config.getini(FLAGS)) as running:
+        yield running
 
 
 @pytest.fixture
-def storage_space(storage_service: Service) -> Iterator[Space]:
+def storage_space(storage_service: Service, request: pytest.FixtureRequest) -> Iterator[Space]:
     """A session within a space of its own, and the socket of the space. Its objects are gone after the test."""
-    session = storage_service.connect()
-    try:
-        space = session.harness.space()
-        yield Space(session, Path(space["socket"]), space["space"])
-        if storage_service.flags:
-            session.harness.reset()  # a remote engine keeps its objects elsewhere
-    finally:
-        session.close(drain=False)
+    with storage_service.space() as space:
+        running = (request.config, request.node, space)
+        over, patience = threading.Event(), float(request.config.getini(NOTICE))
+        threading.Thread(target=watch, args=(over, patience, running), name="storage-rpc notice", daemon=True).start()
+        RUNNING.append(running)
+        yield space
+        RUNNING.remove(running)
+        over.set()
 
 
 @pytest.fixture
@@ -138,33 +108,49 @@ def storage_gateway(storage_space: Space, monkeypatch: pytest.MonkeyPatch) -> Ga
 
 @pytest.fixture
 def storage_harness(storage: Storage, request: pytest.FixtureRequest) -> Iterator[Harness]:
-    """The harness of that space. A test that passes fails nevertheless where a rule of it never struck."""
+    """The harness of that space: `arm`, `release`, `clock`, `settled`, `journal`, `wait_for` and the others.
+
+    A test that passes fails nevertheless where a rule of it never struck.
+    """
     yield storage.harness
     if not getattr(request.node, "storage_rpc_unfinished", False):
-        try:
-            unfired = storage.harness.disarm()["unfired"]
-        except ServiceGone:  # the test has ended it
-            return
-        if unfired:
-            pytest.fail(f"Rules that never struck: {', '.join(unfired)}", pytrace=False)
+        wrong = complaint(storage.harness)
+        if wrong:
+            pytest.fail(wrong, pytrace=False)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Shows the journal of a test that has failed, and its rules that never struck."""
-    report = yield
+@pytest.hookimpl(hookwrapper=True)  # `wrapper` needs pluggy 1.2
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+    """Shows the journal of a test that has failed, the calls that are held, and its rules that never struck."""
+    report = (yield).get_result()
     session = getattr(item, "funcargs", {}).get("storage")
+    if call.when == "setup":
+        setattr(item, "storage_rpc_unfinished", False)  # it may run again
     if call.when == "call" and call.excinfo is not None and isinstance(session, Storage):
         setattr(item, "storage_rpc_unfinished", True)  # failed or skipped: its rules need not have struck
         if report.failed:
             report.sections.append(("storage-rpc", describe(session)))
-    return report
 
 
-def describe(storage: Storage) -> str:
-    try:
-        entries, unfired = storage.harness.journal()[-SHOWN:], storage.harness.disarm()["unfired"]
-    except Exception as error:  # the test may have ended the service
-        return f"The service does not answer: {error}"
-    lines = [" ".join(str(entry.get(key, "")) for key in ("number", "on", "reference", "outcome")) for entry in entries]
-    return "\n".join([*lines, *(f"rule {rule} never struck" for rule in unfired)])
+def pytest_keyboard_interrupt() -> None:
+    """Shows the calls that are held: a test that waits for one never ends."""
+    for running in list(RUNNING):
+        show_held(*running)
+
+
+def watch(over: threading.Event, patience: float, running: Running) -> None:
+    """Shows once what holds a test that is not over."""
+    while not over.wait(patience) and not show_held(*running):
+        pass
+
+
+def show_held(config: pytest.Config, item: pytest.Item, space: Space) -> bool:
+    """Tells why a test may not go on. Whether it tells something."""
+    with contextlib.suppress(StorageError), Storage(socket=space.socket, timeout=PATIENCE) as session:
+        lines = held(session)
+        capture: Any = config.pluginmanager.get_plugin("capturemanager")
+        with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+            for line in [f"{item.nodeid} still runs:", *lines] if lines else []:
+                print(f"storage-rpc: {line}", file=sys.__stderr__)
+        return bool(lines)
+    return False

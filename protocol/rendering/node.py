@@ -49,22 +49,23 @@ def split(method):
 def table(document):
     names = {error["code"]: error["name"] for error in document["x-errors"] if error["code"] < -32000}
     statuses = document["components"]["schemas"]["Status"]["enum"]
-    text = FIRST + 'import { EventEmitter } from "node:events";\n\n/** All that the service can be asked for. */\n'
-    text += "export const METHODS = Object.freeze([\n"
+    text = FIRST + '"use strict";\nconst { EventEmitter } = require("node:events");\n\n/** All that the service can be asked for. */\n'
+    text += "const METHODS = Object.freeze([\n"
     text += "".join(f'  "{method["name"]}",\n' for method in document["methods"]) + "]);\n\n"
-    text += f"export const STATUSES = Object.freeze({json.dumps(statuses)});\n\n"
+    text += f"const STATUSES = Object.freeze({json.dumps(statuses)});\n\n"
     text += "/** The properties of metadata that a write takes. */\n"
-    text += f"export const METADATA = Object.freeze({json.dumps(writable(document))});\n\n"
+    text += f"const METADATA = Object.freeze({json.dumps(writable(document))});\n\n"
     text += "/** What the snapshot of a folder counts. */\n"
-    text += f"export const COUNTS = Object.freeze({json.dumps(counts(document))});\n\n"
-    text += "/** The names of JSON-RPC's own errors. */\nexport const RPC_NAMES = Object.freeze({\n"
+    text += f"const COUNTS = Object.freeze({json.dumps(counts(document))});\n\n"
+    text += "/** The names of JSON-RPC's own errors. */\nconst RPC_NAMES = Object.freeze({\n"
     text += "".join(f'  [{code}]: "{name}",\n' for code, name in names.items()) + "});\n"
     for receiver in CLASSES:
         base = " extends EventEmitter" if receiver == "Task" else ""
         text += "\n/** What needs nothing but to ask: `_ask(method, params, names of options, options, then)`. */\n"
-        text += f"export class {receiver}Methods{base} {{\n"
+        text += f"class {receiver}Methods{base} {{\n"
         text += "\n".join(body(verb, method, receiver) for verb, method in rendered(document, receiver)) + "}\n"
-    return text
+    names = ["COUNTS", "METADATA", "METHODS", *sorted(f"{receiver}Methods" for receiver in CLASSES), "RPC_NAMES", "STATUSES"]
+    return text + f"\nmodule.exports = {{ {', '.join(names)} }};\n"
 
 
 def writable(document):

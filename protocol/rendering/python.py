@@ -1,7 +1,7 @@
 """The Python client's methods, those for asyncio too, beside its types and errors."""
 
 from .names import check_tasks, choices, methods, snake, target, task_verbs, upper
-from .python_types import FIRST, VALUES, WIDTH, annotation, docstring, types, with_errors
+from .python_types import FIRST, VALUES, WIDTH, annotation, docstring, learn, types, with_errors
 
 BY_HAND = {  # What these do happens in the client as well.
     "Storage": ("initialize", "shutdown", "exit", "reference", "observe", "removeObserver"),
@@ -11,10 +11,9 @@ BY_HAND = {  # What these do happens in the client as well.
 }
 LOCAL = ("child", "parent", "root")  # With asyncio nobody waits for these.
 NAMES = (
-    "Reference", "Listing", "UploadTask", "DownloadTask", "FolderTask", "Snapshot", "FolderSnapshot", "UploadStream",
-    "DownloadStream",
+    "DownloadStream", "DownloadTask", "FolderSnapshot", "FolderTask", "Listing", "Reference", "Snapshot", "UploadStream",
+    "UploadTask",
 )  # fmt: skip
-GENERICS = {name: f"{name}T" for name in NAMES}
 """What is another class with threads than with asyncio."""
 STREAMS = {"putStream": "UploadStream", "getStream": "DownloadStream"}
 """What starts a task of a stream, and the class that has the task."""
@@ -30,15 +29,24 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 
 from . import _types
 from ._files import local_path
 from ._streams import AsyncSource, Source
-from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
+from ._types import Metadata, ServiceStatus, Settings, Status, TokenKind
 from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, several, source
 
+if TYPE_CHECKING:
+    from .aio.reference import (
+        %s,
+    )
+    from .reference import (
+        %s,
+    )
+
 T = TypeVar("T")
+
 '''
 BASES = '''
 
@@ -56,59 +64,54 @@ class AsyncAsking:
 
     async def _ask(self, method: Any, params: Mapping[str, Any], then: Callable[[Any], T], /) -> T:
         raise NotImplementedError
+'''
+REFERRING = '''
 
-
-class Referring(
-    Generic[
-        %s,
-    ]
-):
+class %(prefix)sReferring:
     """Starts tasks, and makes references of results."""
 
-    def _start_upload_task(self, *start: Any) -> UploadTaskT:
+    def _start_upload_task(self, *start: Any) -> %(prefix)sUploadTask:
         raise NotImplementedError
 
-    def _start_download_task(self, *start: Any) -> DownloadTaskT:
+    def _start_download_task(self, *start: Any) -> %(prefix)sDownloadTask:
         raise NotImplementedError
 
-    def _start_folder_task(self, *start: Any) -> FolderTaskT:
+    def _start_folder_task(self, *start: Any) -> %(prefix)sFolderTask:
         raise NotImplementedError
 
-    def _start_upload_stream(self, source: Any, *start: Any) -> UploadStreamT:
+    def _start_upload_stream(self, source: Any, *start: Any) -> %(prefix)sUploadStream:
         raise NotImplementedError
 
-    def _start_download_stream(self, *start: Any) -> DownloadStreamT:
+    def _start_download_stream(self, *start: Any) -> %(prefix)sDownloadStream:
         raise NotImplementedError
 
-    def _to_reference(self, message: Any) -> ReferenceT:
+    def _to_reference(self, message: Any) -> %(prefix)sReference:
         raise NotImplementedError
 
-    def _to_reference_or_none(self, message: Any) -> ReferenceT | None:
+    def _to_reference_or_none(self, message: Any) -> %(prefix)sReference | None:
         return self._to_reference(message) if message else None
 
-    def _to_listing(self, message: Any) -> ListingT:
+    def _to_listing(self, message: Any) -> %(prefix)sListing:
         raise NotImplementedError
 '''
 
 
 def calls(document):
     check_tasks(document)
-    own = ",\n        ".join(GENERICS.values())
-    body = "".join(f'{one} = TypeVar("{one}")\n' for one in GENERICS.values() if one != "ReferenceT") + "\n"
-    body += literal("Method", [method["name"] for method in document["methods"]])
-    body += literal("TaskVerb", task_verbs(document)) + BASES % own
+    imported = (",\n        ".join(prefix + name for name in NAMES) for prefix in ("Async", ""))
+    body = HEAD % tuple(imported) + literal("Method", [method["name"] for method in document["methods"]])
+    body += literal("TaskVerb", task_verbs(document)) + BASES
     for prefix in ("", "Async"):
         for receiver in BY_HAND:
-            bases = f"({prefix}Asking)"
-            if receiver == "Reference":
-                bases = f"(\n    {prefix}Asking,\n    Referring[\n        {own},\n    ],\n)"
-            body += f"\n\nclass {prefix}{receiver}Methods{bases}:\n"
+            also = f", {prefix}Referring" * (receiver == "Reference")
+            body += REFERRING % {"prefix": prefix} if also else ""
+            body += f"\n\nclass {prefix}{receiver}Methods({prefix}Asking{also}):\n"
             body += "\n".join(
                 call(verb, method, receiver, prefix)
                 for verb, method in methods(document, receiver)
                 if verb not in BY_HAND[receiver] and not (prefix and verb in LOCAL)
             )
-    return FIRST + HEAD + body
+    return FIRST + body
 
 
 def literal(name, values):
@@ -119,7 +122,7 @@ def call(verb, method, receiver, prefix):
     name = snake(verb.replace("rpc.", ""))
     required, optional, sent, also = [], [], [], []
     for param in parameters(method):
-        python, kind, value = argument(param)
+        python, kind, value = argument(param, prefix)
         if param.get("required"):
             required.append(f"{python}: {kind}")
             sent.append(value if python == "data" else f'"{param["name"]}": {value}')
@@ -131,15 +134,15 @@ def call(verb, method, receiver, prefix):
     if "x-starts" in method:
         started = STREAMS.get(verb, upper(method["x-starts"]))
         first = ["source"] if started == "UploadStream" else []
-        callback = f"Callable[[{'Folder' * (started == 'FolderTask')}SnapshotT], object]"
+        callback = f"Callable[[{prefix}{'Folder' * (started == 'FolderTask')}Snapshot], object]"
         own = [f"source: {prefix}Source | None = None"] * bool(first) + ["*", *optional]
         own += [f"on_progress: {callback} | None = None", f"observe: Mapping[Status, {callback}] | None = None"]
         own += ["timeout: float | None = None"] * (not prefix)
         passed = ["on_progress", "observe"] + ["timeout"] * (not prefix)
         start = f"return self._start_{snake(started[:1].lower() + started[1:])}"
         begin = statement(start, [*first, f'"{method["name"]}"', params, *passed])
-        return signature("", name, required + own, GENERICS[started]) + doc + begin
-    kind, convert = outcome(method)
+        return signature("", name, required + own, prefix + started) + doc + begin
+    kind, convert = outcome(method, prefix)
     own = required + optional + ([] if prefix else ["*", "timeout: float | None = None"])
     asked = verb if receiver.endswith("Task") else method["name"]
     passed = [f'"{asked}"', params, convert] + ([] if prefix else ["timeout"])
@@ -158,7 +161,7 @@ def parameters(method):
             yield param
 
 
-def argument(param):
+def argument(param, prefix):
     name, schema = snake(param["name"]), param["schema"]
     if schema.get("type") == "bytes":
         return name, "bytes | bytearray | memoryview | str", "**source(data)"
@@ -169,19 +172,19 @@ def argument(param):
     if target(schema) == "MetadataWrite":
         return name, "MetadataChange", f"metadata_to_wire({name})"
     if target(schema) == "ReferenceParam":
-        return name, "ReferenceT | str", f"place({name})"
+        return name, f"{prefix}Reference | str", f"place({name})"
     return name, annotation(schema), name
 
 
-def outcome(method):
+def outcome(method, prefix):
     """The type of what is returned, and what makes it of the result. What has one member is that member."""
     schema = method["result"]["schema"]
     wanted, nullable = choices(schema)
     name = target(wanted[0]) if wanted else None
     if name == "Reference":
-        return "ReferenceT" + " | None" * nullable, "self._to_reference" + "_or_none" * nullable
+        return f"{prefix}Reference" + " | None" * nullable, "self._to_reference" + "_or_none" * nullable
     if name == "Listing":
-        return "ListingT", "self._to_listing"
+        return f"{prefix}Listing", "self._to_listing"
     if name in ("TaskControl", "FolderTaskControl"):
         return "bool", 'lambda result: bool(result["accepted"])'
     if name == "Metadata":
@@ -244,4 +247,5 @@ def signature(lead, name, arguments, kind):
 
 def render(document, folder):
     page = (folder / "errors.py").read_text(encoding="utf-8")
+    learn(document)
     return {"_types.py": types(document), "errors.py": with_errors(page, document), "_methods.py": calls(document)}

@@ -21,6 +21,11 @@ RULES = (
     (r"(max_results: int = 1000)\)", rf"\1, *, {TIMEOUT})"),
     (r"(max_results: int)\n", rf"\1, {TIMEOUT}\n"),
     (r"(self, method: str)", rf"\1, {TIMEOUT}"),
+    (r"(metadata: bool \| None = None)\n", rf"\1, *, {TIMEOUT}\n"),
+    (r"(exact: bool \| None = None)\) -> It", rf"\1, *, {TIMEOUT}) -> It"),
+    (r"(metadata: bool \| None)\n", r"\1, timeout: float | None\n"),
+    (r"(_pages\(exact, \w+, \w+)\)", r"\1, timeout)"),
+    (r"(\(exact, recursive|recursive=recursive)\)", r"\1, timeout=timeout)"),
     (r"_pages\(\)", "_pages(timeout=timeout)"),
     (r"(\(type\(self\)\)|Task, max_results|page\(kind\)|_to_items|lambda result: result)\)\n", r"\1, timeout)\n"),
 )

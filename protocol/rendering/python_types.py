@@ -1,12 +1,29 @@
 """The Python client's types and errors."""
 
+import re
 import textwrap
 
 from .names import choices, shapes, snake, target, upper
 
 FIRST = "# Rendered from protocol/openrpc.json by protocol/render.py: edit that, not this.\n"
 MARK = "# Rendered from protocol/openrpc.json by protocol/render.py: edit that, not what follows.\n"
-BASES = ("RPCError", "ServiceGone", "StorageError", "error_from_wire")
+BASES = ("LocalFileNotFound", "RPCError", "ServiceGone", "StorageError", "error_from_wire")
+MISSING = '''
+
+class LocalFileNotFound(Unknown, FileNotFoundError):
+    """A local file, or the directory that a file is to be written in, does not exist; `filename` is its path."""
+
+    def __init__(self, message: str, code: int | None = None, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message, code, data)
+        self.errno = errno.ENOENT
+
+    @property
+    def filename(self) -> Any:
+        return self.data.get("file")
+
+    def __str__(self) -> str:
+        return self.message
+'''
 WIDTH = 120
 LITERALS = ("TokenKind", "Status", "State", "FolderItemState")
 VALUES = ("Progress", "Metadata", "Settings", "Retry", "ServiceStatus", "FolderCounts")
@@ -20,9 +37,39 @@ NAMED = {
 }  # fmt: skip
 
 
-def docstring(text, indent):
+VERBS = {"auth/refreshToken": "on_refresh_token"}
+"""What the client calls otherwise than by the last part of its name."""
+words = {}
+"""The names of the contract, and what Python says for them."""
+
+
+def learn(document):
+    """Makes descriptions speak of Python's names."""
+    words.clear()
+    words["null"] = "None"
+    for error in document["x-errors"]:
+        if error["code"] > -32000:
+            words[str(error["code"])] = upper(error["name"])
+    schemas = [schema.get("properties", {}) for schema in shapes(document).values()]
+    params = [param["name"] for method in document["methods"] for param in method["params"]]
+    for method in document["methods"]:
+        verb = method["name"].rpartition("/")[2]
+        words[method["name"]] = snake(verb)
+        params.append(verb)
+    words.update(VERBS)
+    words.update((name, snake(name)) for name in [*params, *(name for schema in schemas for name in schema)])
+
+
+def spoken(text):
+    """The text with Python's names, except what it says of the SDK."""
+    if text.startswith("In the SDK: "):
+        return text
+    return re.sub(r"-\d+\b|\w+(?:/\w+)?", lambda word: words.get(word[0], word[0]), text)
+
+
+def docstring(text, indent, say=spoken):
     pad = " " * indent
-    text = text.replace("\\", "\\\\")
+    text = "\n\n".join(map(say, text.replace("\\", "\\\\").split("\n\n")))
     if len(text) + indent + 6 <= WIDTH and "\n" not in text:
         return f'{pad}"""{text}"""\n'
     first, *rest = text.split("\n\n")
@@ -146,4 +193,4 @@ def errors(document):
     for error in known:
         text += f"\n\nclass {upper(error['name'])}(StorageError):\n"
         text += docstring(f"{error['meaning']}\n\n{error['remedy']}", 4) + f"\n    code = {error['code']}\n"
-    return text
+    return text + MISSING

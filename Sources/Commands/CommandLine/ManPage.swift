@@ -70,6 +70,7 @@ extension Help {
         ("TMPDIR", "For plans of folders and for the harness, as long as they are used; /tmp by default."),
         ("TERM", "With dumb, progress is shown in lines."),
         ("NO_COLOR", "Traces have no colors."),
+        ("STORAGE_RPC_TRACE", "The file of serve --trace, without the flag."),
         ("STORAGE_RPC_ID_TOKEN", "A token of Firebase Authentication."),
         ("STORAGE_RPC_APP_CHECK_TOKEN", "A token of Firebase App Check."),
         ("STORAGE_RPC_ACCESS_TOKEN", "An OAuth 2.0 token of Google Cloud."),

@@ -73,6 +73,14 @@ package struct ServiceOptions {
     /// A service of the root for one client on stdio, without anything of its own.
     var isPlain: Bool { listensBesides && gateway == nil && buckets == nil && trace == nil && tasks == .pause }
 
+    /// With the trace that the environment names, where no flag does. What another service serves has none.
+    package var traced: ServiceOptions {
+        guard trace == nil, let file = CurrentProcess.environment("STORAGE_RPC_TRACE") else { return self }
+        var options = self
+        (options.trace, options.mayBeAnother) = (file, false)
+        return options
+    }
+
     /// It serves one client on stdio, and listens on the socket of its root, so that nobody has to wait for the root.
     package var listensBesides: Bool { !listens && !harness && engine == .embedded }
 

@@ -28,11 +28,12 @@ package final class EmbeddedBackend: Backend {
     /// Read, write and sync files. There are more threads than parallel uploads, so that some may hang in a stalled
     /// disk.
     package let files = WorkerThreads("files", limit: 16)
-    let hashing = WorkerThreads("md5", limit: 4)
+    let hashing = MD5Threads()
     let blocks = BlockCache()
     package let reserved: ReservedFiles
     let background = BackgroundWork()
     let generations: Generations
+    private let recent: RecentAnswers
     private let usedMultiparts = UsedUploads()
     package var multiparts: Multiparts { Multiparts(self, usedMultiparts) }
     let time: TimeSource
@@ -75,6 +76,7 @@ package final class EmbeddedBackend: Backend {
         (self.allowed, self.time, self.random, self.complain) = (allowed, time, random, complain)
         let (rule, generations) = (BucketRule(named: buckets), Generations())
         (self.buckets, self.generations) = (rule, generations)
+        recent = RecentAnswers(time.clock)
         let (objectFiles, taskFiles) = (try ObjectFiles(in: root), TaskFiles(in: root))
         self.objectFiles = objectFiles
         store = RootDatabase(root) { () throws(StorageError) in
@@ -114,7 +116,9 @@ package final class EmbeddedBackend: Backend {
     }
 
     func settleGenerations() async throws(StorageError) {
-        try await store.write(isUrgent: false, mayUseReserve: true) { [generations] in try generations.settle(in: $0) }
+        try await store.write(isUrgent: false, mayUseReserve: true, changesObjects: false) { [generations] in
+            try generations.settle(in: $0)
+        }
     }
 
     package func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
@@ -130,10 +134,20 @@ package final class EmbeddedBackend: Backend {
     package func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }
 
     package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
-        try await store.read { [buckets] in
-            try buckets.check(reference, in: $0)
-            return try $0.metadata(of: reference)
-        }
+        let edition = store.edition
+        return try await withCheckedContinuation { waiter in
+            store.read { [buckets] in
+                try buckets.check(reference, in: $0)
+                return try $0.metadata(of: reference)
+            } then: { [recent] answer in
+                recent.keep(answer, of: reference, in: edition)
+                waiter.resume(returning: answer)
+            }
+        }.get()
+    }
+
+    package func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>? {
+        recent.metadata(of: reference, in: store.edition)
     }
 
     package func updateMetadata(
@@ -175,11 +189,16 @@ package final class EmbeddedBackend: Backend {
     package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         var token: PageToken?
         if let pageToken = query.pageToken { token = try PageToken(pageToken, of: query.reference) }
-        return try await store.read { [token, buckets] in
+        let edition = store.edition
+        let listing = try await store.read { [token, buckets] in
             try buckets.check(query.reference, in: $0)
             return try $0.list(query, after: token)
         }
+        recent.keep(listing, of: query, in: edition)
+        return listing
     }
+
+    package func knownList(_ query: ListQuery) -> Listing? { recent.list(query, in: store.edition) }
 
     package func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String] {
         if project != nil {
@@ -215,7 +234,7 @@ package final class EmbeddedBackend: Backend {
 
     /// Records that a task writes the file, and deletes earlier files of the same task.
     func claim(_ file: Int64, for task: String) {
-        store.write(isUrgent: false) { database in
+        store.write(isUrgent: false, changesObjects: false) { database in
             let earlier = try database.files(for: task).filter { $0 != file }
             try database.run(
                 "UPDATE files SET task = :task WHERE id = :id AND state = :state",
@@ -230,7 +249,7 @@ package final class EmbeddedBackend: Backend {
     @Loop func removeFiles(for task: String) {
         background.run { [self] in
             do {
-                for file in try await store.write({ try $0.files(for: task) }) { remove(file) }
+                for file in try await store.write(changesObjects: false, { try $0.files(for: task) }) { remove(file) }
             } catch {
                 // The next start sweeps them.
             }
@@ -242,7 +261,7 @@ package final class EmbeddedBackend: Backend {
         files.submit { [objectFiles, store] in
             guard !objectFiles.remove([file]).isEmpty else { return }
             // If that fails, the row stays, and the next start retries.
-            store.write(mayUseReserve: true) {
+            store.write(mayUseReserve: true, changesObjects: false) {
                 try $0.run("DELETE FROM files WHERE id = :id", ["id": .integer(file)])
             } then: { _ in
             }

@@ -61,7 +61,7 @@ package final class ReservedFiles: Sendable {
         }
         guard let next else { return }
         if !next.unmade.isEmpty { return make(.success(next.unmade)) }
-        store.write { database in
+        store.write(changesObjects: false) { database in
             try (0..<next.count).map { _ in
                 try database.run(
                     "INSERT INTO files (state) VALUES (:state)",
@@ -103,7 +103,7 @@ package final class ReservedFiles: Sendable {
     }
 
     private func forget(rows numbers: [Int64]) {
-        store.write(isUrgent: false) { database in
+        store.write(isUrgent: false, changesObjects: false) { database in
             for number in numbers {
                 try database.run("DELETE FROM files WHERE id = :id", ["id": .integer(number)])
             }

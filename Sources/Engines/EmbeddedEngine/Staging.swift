@@ -70,7 +70,7 @@ final class Staging {
     /// `target` is the empty file.
     init(
         file: Int64, _ target: OpenFile, in files: ObjectFiles, _ source: UploadSource,
-        from allowed: AllowedDirectories?, hashing: WorkerThreads, blocks: BlockCache
+        from allowed: AllowedDirectories?, hashing: MD5Threads, blocks: BlockCache
     ) {
         (self.file, self.target, self.allowed, self.files, self.source) = (file, target, allowed, files, source)
         isRestored = false
@@ -83,7 +83,7 @@ final class Staging {
     /// `mayGoOn` is false.
     init?(
         _ checkpoint: UploadCheckpoint, in files: ObjectFiles, _ source: UploadSource,
-        from allowed: AllowedDirectories?, hashing: WorkerThreads, blocks: BlockCache, while mayGoOn: () -> Bool
+        from allowed: AllowedDirectories?, hashing: MD5Threads, blocks: BlockCache, while mayGoOn: () -> Bool
     ) throws(StorageError) {
         guard let checksum = Checksum(md5State: checkpoint.md5, crc32c: checkpoint.crc32c, after: checkpoint.offset),
             let target = files.existing(checkpoint.file),
@@ -126,6 +126,7 @@ final class Staging {
     /// Syncs the file, checks that the source has not changed, and returns the MD5.
     func finish() throws(StorageError) -> [UInt8] {
         let target = try openTarget()
+        progress.md5.hashRest()
         try storing(path) { () throws(SystemError) in
             try target.sync()
             if isRestored { try files.sync() }

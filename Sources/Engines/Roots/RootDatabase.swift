@@ -17,6 +17,20 @@ package final class RootDatabase: Sendable {
     /// The error of opening, valid once `isReady` was signalled.
     private let failure = Mutex<StorageError?>(nil)
     private let pending = Mutex<[PendingWrite]>([])
+    private let counter = Atomic<Int>(0)
+
+    /// The edition now. An answer of a read that begins in a settled edition is that of any read in the same edition.
+    package var edition: Edition { Edition(number: counter.load(ordering: .acquiring)) }
+
+    /// What reads of objects see: each commit that changes objects begins one that is not settled, and then another one.
+    package struct Edition: Equatable, Sendable {
+        fileprivate let number: Int
+
+        package static let none = Edition(number: -1)
+
+        /// No change of objects is being committed.
+        package var isSettled: Bool { number.isMultiple(of: 2) }
+    }
 
     fileprivate struct Writer {
         var database: Result<Database, StorageError>?
@@ -31,6 +45,7 @@ package final class RootDatabase: Sendable {
     private struct PendingWrite {
         var isUrgent: Bool
         var mayUseReserve: Bool
+        var changesObjects: Bool
         var apply: (Database) throws -> Void
         var finish: (StorageError?) -> Void
     }
@@ -60,6 +75,8 @@ package final class RootDatabase: Sendable {
         await writer.run { [self] writer in
             failure.withLock { $0 = closed }
             writer.database = .failure(closed)
+            // Never settled again.
+            if edition.isSettled { counter.add(1, ordering: .sequentiallyConsistent) }
         }
         await reader.run { $0.database = nil }
     }
@@ -106,12 +123,16 @@ package final class RootDatabase: Sendable {
     // MARK: - Writing
 
     /// Returns when the change is durable; a non-urgent change when it survives the process. A change that frees room
-    /// or ends a task may use the reserve, and then does not fail for lack of room.
+    /// or ends a task may use the reserve, and then does not fail for lack of room. One that does not change what reads of
+    /// objects see says so.
     package func write<Answer: Sendable>(
-        isUrgent: Bool = true, mayUseReserve: Bool = false, _ change: @escaping @Sendable (Database) throws -> Answer
+        isUrgent: Bool = true, mayUseReserve: Bool = false, changesObjects: Bool = true,
+        _ change: @escaping @Sendable (Database) throws -> Answer
     ) async throws(StorageError) -> Answer {
         let answer = await withCheckedContinuation { waiter in
-            write(isUrgent: isUrgent, mayUseReserve: mayUseReserve, change) { waiter.resume(returning: $0) }
+            write(isUrgent: isUrgent, mayUseReserve: mayUseReserve, changesObjects: changesObjects, change) {
+                waiter.resume(returning: $0)
+            }
         }
         return try answer.get()
     }
@@ -119,12 +140,12 @@ package final class RootDatabase: Sendable {
     /// Calls `finish` on the thread that writes when the change is durable. A caller that may block writes `here`, on its
     /// own thread, where no other write is in progress.
     package func write<Answer: Sendable>(
-        isUrgent: Bool = true, mayUseReserve: Bool = false, here: Bool = false,
+        isUrgent: Bool = true, mayUseReserve: Bool = false, changesObjects: Bool = true, here: Bool = false,
         _ change: @escaping @Sendable (Database) throws -> Answer,
         then finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
     ) {
         let isFirst = pending.withLock { pending in
-            pending.append(Self.pendingWrite(isUrgent, mayUseReserve, change, finish))
+            pending.append(Self.pendingWrite(isUrgent, mayUseReserve, changesObjects, change, finish))
             return pending.count == 1
         }
         guard isFirst else { return }
@@ -133,11 +154,13 @@ package final class RootDatabase: Sendable {
     }
 
     private static func pendingWrite<Answer>(
-        _ isUrgent: Bool, _ mayUseReserve: Bool, _ change: @escaping @Sendable (Database) throws -> Answer,
+        _ isUrgent: Bool, _ mayUseReserve: Bool, _ changesObjects: Bool,
+        _ change: @escaping @Sendable (Database) throws -> Answer,
         _ finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
     ) -> PendingWrite {
         var answer: Answer?
-        return PendingWrite(isUrgent: isUrgent, mayUseReserve: mayUseReserve) { database in
+        return PendingWrite(isUrgent: isUrgent, mayUseReserve: mayUseReserve, changesObjects: changesObjects) {
+            database in
             answer = try change(database)
         } finish: { error in
             if let error { return finish(.failure(error)) }
@@ -163,6 +186,9 @@ package final class RootDatabase: Sendable {
         do {
             let database = try writer.opened()
             try writer.relax(database, !writes.contains { $0.isUrgent })
+            let changesObjects = writes.contains { $0.changesObjects }
+            if changesObjects { counter.add(1, ordering: .sequentiallyConsistent) }
+            defer { if changesObjects { counter.add(1, ordering: .sequentiallyConsistent) } }
             try ProcessMetrics.commits.time {
                 try root.transaction(in: database, mayUseReserve: writes.allSatisfy(\.mayUseReserve)) {
                     for write in writes { try write.apply(database) }

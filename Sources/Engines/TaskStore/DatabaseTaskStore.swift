@@ -75,7 +75,9 @@ package struct DatabaseTaskStore: TaskRecordStore {
     }
 
     private func records(andOthers: Bool) async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
-        let records = try await database.write { [place] in try $0.tasks(place: place, andOthers: andOthers) }
+        let records = try await database.write(changesObjects: false) { [place] in
+            try $0.tasks(place: place, andOthers: andOthers)
+        }
         let ends = files.tombstones.found
         return await threads.run { [files] in
             records.map { record in
@@ -91,7 +93,8 @@ package struct DatabaseTaskStore: TaskRecordStore {
     }
 
     package func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
-        try await database.write(isUrgent: isUrgent, mayUseReserve: record.hasEnded) { [files, place, willRecord] in
+        try await database.write(isUrgent: isUrgent, mayUseReserve: record.hasEnded, changesObjects: false) {
+            [files, place, willRecord] in
             if !record.hasEnded {
                 try files.reserveTombstone(for: record.id)
                 try willRecord($0)
@@ -102,7 +105,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
     }
 
     package func reopen(_ record: TaskRecord) async throws(StorageError) -> Bool {
-        try await database.write(isUrgent: true) { [files, place, willRecord] in
+        try await database.write(isUrgent: true, changesObjects: false) { [files, place, willRecord] in
             guard try $0.forgetFailedTask(record.id, place: place) else { return false }
             try files.renewTombstone(for: record.id)
             try willRecord($0)
@@ -121,7 +124,9 @@ package struct DatabaseTaskStore: TaskRecordStore {
     }
 
     package func forget(_ tasks: [String]) async throws(StorageError) {
-        try await database.write(isUrgent: false, mayUseReserve: true) { for task in tasks { try $0.forgetTask(task) } }
+        try await database.write(isUrgent: false, mayUseReserve: true, changesObjects: false) {
+            for task in tasks { try $0.forgetTask(task) }
+        }
         for task in tasks { ended(task) }
     }
 

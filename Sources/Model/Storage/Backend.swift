@@ -32,6 +32,8 @@ public protocol Backend: Sendable {
 
     /// Throws `objectNotFound`, or the reason why the engine could not look.
     func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
+    /// What `metadata(of:for:)` would answer now. Nil where that is not known without a wait.
+    func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>?
     func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata
@@ -41,6 +43,8 @@ public protocol Backend: Sendable {
     /// Leaves out names that cannot be references.
     /// Throws `invalidArgument` for a page token that this engine has not given.
     func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
+    /// What `list(_:for:)` would answer now. Nil where that is not known without a wait.
+    func knownList(_ query: ListQuery) -> Listing?
     /// The names of all buckets, in order. Throws `invalidArgument` where the engine cannot list them.
     ///
     /// - Parameters:
@@ -83,6 +87,8 @@ extension Backend {
     public var copiesAtOnce: Bool { false }
     public var takesAnyPiece: Bool { false }
     public var changes: ChangeFeed? { nil }
+    public func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>? { nil }
+    public func knownList(_ query: ListQuery) -> Listing? { nil }
 }
 
 /// One upload or download at its engine. At most one step is in flight.

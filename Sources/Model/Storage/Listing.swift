@@ -1,5 +1,5 @@
 /// The request for one page of a listing.
-public struct ListQuery: Equatable, Sendable {
+public struct ListQuery: Hashable, Sendable {
     public var reference: Reference
     /// At least 1 and at most `Listing.mostResults`.
     public var maxResults: Int
@@ -12,7 +12,7 @@ public struct ListQuery: Equatable, Sendable {
     public var isRecursive: Bool
 
     public init(
-        _ reference: Reference, maxResults: Int, pageToken: String? = nil, isExact: Bool = false,
+        _ reference: Reference, maxResults: Int = Listing.mostResults, pageToken: String? = nil, isExact: Bool = false,
         wantsMetadata: Bool = false, isRecursive: Bool = false
     ) {
         (self.reference, self.maxResults, self.pageToken, self.isExact) = (reference, maxResults, pageToken, isExact)

@@ -84,7 +84,7 @@ public struct SettableMetadata: Sendable {
     }
 
     /// Keys and values together, without download tokens.
-    var customBytes: Int {
+    package var customBytes: Int {
         custom.reduce(0) { sum, entry in
             entry.key == Self.tokensKey ? sum : sum + entry.key.utf8.count + entry.value.utf8.count
         }

@@ -9,6 +9,11 @@ extension Transfers {
         try await backend.metadata(of: reference.checkedAsObject("has no metadata"), for: caller(client))
     }
 
+    /// What `metadata(of:for:)` would answer now. Nil where that is not known without a wait.
+    public func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>? {
+        backend.knownMetadata(of: reference)
+    }
+
     /// Whether there is an object. Throws where that cannot be found out.
     public func exists(
         _ reference: Reference, for client: TransferClient? = nil
@@ -49,16 +54,22 @@ extension Transfers {
         try await backend.revokeDownloadURL(of: reference.checkedAsObject("has no download URL"), for: caller(client))
     }
 
-    /// One page of at most `maxResults` results; of the largest size if that is nil.
-    public func list(
-        _ reference: Reference, maxResults: Int64? = nil, pageToken: String? = nil, isExact: Bool = false,
-        wantsMetadata: Bool = false, isRecursive: Bool = false, for client: TransferClient? = nil
-    ) async throws(StorageError) -> Listing {
-        let maxResults = try Listing.checked(maxResults: maxResults ?? Int64(Listing.mostResults))
-        let query = ListQuery(
-            reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, wantsMetadata: wantsMetadata,
-            isRecursive: isRecursive)
+    /// One page.
+    public func list(_ query: ListQuery, for client: TransferClient? = nil) async throws(StorageError) -> Listing {
+        _ = try Listing.checked(maxResults: Int64(query.maxResults))
         return try await backend.list(query, for: caller(client))
+    }
+
+    /// What `list(_:for:)` would answer now. Nil where that is not known without a wait.
+    public func knownList(_ query: ListQuery) -> Listing? { backend.knownList(query) }
+
+    /// What `listAll` would answer now. Nil where that is not known without a wait.
+    public func knownListAll(_ reference: Reference, isExact: Bool, isRecursive: Bool) -> Listing? {
+        guard var page = backend.knownList(ListQuery(reference, isExact: isExact, isRecursive: isRecursive)),
+            page.pageToken == nil, page.prefixes.count + page.items.count <= limits.listResults
+        else { return nil }
+        page.isBucketMissing = false
+        return page
     }
 
     /// All pages as one. Throws `quotaExceeded` beyond `--max-list-results`.
@@ -70,7 +81,7 @@ extension Transfers {
         repeat {
             try Task.checkCancellation()
             let page = try await list(
-                reference, pageToken: token, isExact: isExact, isRecursive: isRecursive, for: client)
+                ListQuery(reference, pageToken: token, isExact: isExact, isRecursive: isRecursive), for: client)
             // One emulator returns all prefixes on each page.
             all.prefixes += page.prefixes.filter { known.insert($0).inserted }
             all.items += page.items

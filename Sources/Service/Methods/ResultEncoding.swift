@@ -61,18 +61,26 @@ extension EncodedJSON {
 
 extension Listing {
     @Loop func encoded() async -> EncodedJSON {
-        await EncodedJSON.encode(isShort: prefixes.count + items.count <= EncodedJSON.few) { text in
-            text.add(verbatim: "{\"prefixes\":")
-            text.add(prefixes) { $0.add($1) }
-            text.add(verbatim: ",\"items\":")
-            text.add(items) { $0.add($1) }
-            if let metadata {
-                text.add(verbatim: ",\"metadata\":")
-                text.add(metadata) { $0.add($1) }
-            }
-            if isBucketMissing { text.add(verbatim: ",\"bucketExists\":false") }
-            text.finishPage(pageToken)
+        if let short = encodedIfShort() { return short }
+        return await EncodedJSON.encode { write(to: &$0) }
+    }
+
+    /// Nil for a list that is not encoded on the loop.
+    @Loop func encodedIfShort() -> EncodedJSON? {
+        prefixes.count + items.count <= EncodedJSON.few ? EncodedJSON(writing: { write(to: &$0) }) : nil
+    }
+
+    private func write(to text: inout JSONTextWriter) {
+        text.add(verbatim: "{\"prefixes\":")
+        text.add(prefixes) { $0.add($1) }
+        text.add(verbatim: ",\"items\":")
+        text.add(items) { $0.add($1) }
+        if let metadata {
+            text.add(verbatim: ",\"metadata\":")
+            text.add(metadata) { $0.add($1) }
         }
+        if isBucketMissing { text.add(verbatim: ",\"bucketExists\":false") }
+        text.finishPage(pageToken)
     }
 
     /// An estimate of the encoded size.

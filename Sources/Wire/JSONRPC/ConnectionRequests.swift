@@ -49,6 +49,9 @@ extension Connection {
             switch try call.get().way {
             case .prompt(let run): outcome = .success(try run())
             case .waiting(let run): return start(id, method, run, bytes: bytes, in: batch, elapsed)
+            case .recalling(let recall, let run):
+                guard let known = try recall() else { return start(id, method, run, bytes: bytes, in: batch, elapsed) }
+                outcome = .success(known)
             }
         } catch {
             outcome = .failure(failure(error, of: method))
@@ -59,8 +62,7 @@ extension Connection {
 
     private func start(
         _ id: RequestID?, _ method: String,
-        _ run: @escaping @Loop @Sendable (RequestControls) async throws -> PreparedCall.Completion,
-        bytes: Int, in batch: Batch?, _ elapsed: (@Sendable () -> Duration)?
+        _ run: @escaping PreparedCall.Waiting, bytes: Int, in batch: Batch?, _ elapsed: (@Sendable () -> Duration)?
     ) {
         intake.budget.spend(requests: 1, bytes: 0)
         let number = pending.begin(PendingRequest(id: id, bytes: bytes))

@@ -32,7 +32,7 @@ extension EncodedJSON {
         }.get()
     }
 
-    private init<Failure>(writing write: (inout JSONTextWriter) throws(Failure) -> Void) throws(Failure) {
+    public init<Failure>(writing write: (inout JSONTextWriter) throws(Failure) -> Void) throws(Failure) {
         var text = JSONTextWriter()
         try write(&text)
         segments = text.bytes.segments

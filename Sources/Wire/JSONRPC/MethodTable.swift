@@ -78,16 +78,18 @@ public struct MethodTable<Context: MethodContext>: Sendable {
 extension RPCMethod {
     public static func prepare(_ params: inout Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
         let call = try Self(&params)
-        let context = prompt.context
-        return PreparedCall(
-            .waiting { controls in
-                do {
-                    let result = try await call.run(in: Request(context: context, controls))
-                    return (result.payload, { call.didReply(result, in: context) })
-                } catch {
-                    throw call.failure(error)
-                }
-            })
+        return PreparedCall(.waiting(call.waiting(in: prompt.context)))
+    }
+
+    fileprivate func waiting(in context: Context) -> PreparedCall.Waiting {
+        { controls in
+            do {
+                let result = try await run(in: Request(context: context, controls))
+                return (result.payload, { didReply(result, in: context) })
+            } catch {
+                throw failure(error)
+            }
+        }
     }
 }
 
@@ -99,6 +101,16 @@ extension PromptMethod {
     }
 }
 
+extension RecallingMethod {
+    public static func prepare(_ params: inout Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
+        let call = try Self(&params)
+        return PreparedCall(
+            .recalling(
+                { do { return try call.knownResult(in: prompt)?.payload } catch { throw call.failure(error) } },
+                otherwise: call.waiting(in: prompt.context)))
+    }
+}
+
 /// A method with its params and its context, ready to run.
 ///
 /// It is not generic over the context, because the metadata of generic types would be looked up for each message.
@@ -106,9 +118,13 @@ public struct PreparedCall: Sendable {
     typealias Afterwards = @Loop @Sendable () -> Void
     typealias Completion = (result: ResultPayload, afterwards: Afterwards)
 
+    typealias Waiting = @Loop @Sendable (RequestControls) async throws -> Completion
+
     enum Way: Sendable {
         case prompt(@Loop @Sendable () throws -> ResultPayload)
-        case waiting(@Loop @Sendable (RequestControls) async throws -> Completion)
+        case waiting(Waiting)
+        /// Answers at once with what is known; waits where that is nil.
+        case recalling(@Loop @Sendable () throws -> ResultPayload?, otherwise: Waiting)
     }
 
     let way: Way

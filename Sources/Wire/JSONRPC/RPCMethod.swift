@@ -47,6 +47,14 @@ public protocol PromptMethod<Context>: RPCMethod {
     @Loop func run(in request: Request<Context>) throws -> Result
 }
 
+/// A method that waits for its result, unless that is known already: then it answers at once.
+///
+/// Its `didReply` is never called.
+public protocol RecallingMethod<Context>: RPCMethod {
+    /// The result that `run` would return now; nil where that is not known without a wait. Throws what `run` would throw.
+    @Loop func knownResult(in request: Request<Context>) throws -> Result?
+}
+
 /// A result with a JSON form.
 public protocol JSONConvertible: JSONWritable, Sendable {
     /// The result as it waits for its turn to be sent.

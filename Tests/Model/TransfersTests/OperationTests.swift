@@ -6,11 +6,11 @@ import Transfers
 
 /// Operations without a task.
 @Loop @Suite(.watchdog(minutes: 10)) struct OperationTests {
-    @Test(arguments: [Int64(0), -1, 1001, .max, .min])
-    func `A page has one to a thousand results`(count: Int64) async throws {
+    @Test(arguments: [0, -1, 1001, .max, .min])
+    func `A page has one to a thousand results`(count: Int) async throws {
         let stage = TransfersFixture()
         let error = await #expect(throws: StorageError.self) {
-            try await stage.transfers.list(TransfersFixture.reference(), maxResults: count)
+            try await stage.transfers.list(ListQuery(TransfersFixture.reference(), maxResults: count))
         }
         #expect(error?.code == .invalidArgument && error?.param == "maxResults")
         #expect(error?.message == "maxResults must be between 1 and 1000, not \(count).")
@@ -66,7 +66,7 @@ import Transfers
             let error = await #expect(throws: StorageError.self) { try await call() }
             #expect(error?.code == .invalidArgument && error?.param == "reference")
         }
-        #expect(try await transfers.list(root) == Storage.Listing())
+        #expect(try await transfers.list(ListQuery(root)) == Storage.Listing())
     }
 
     @Test func `A data call waits while too much memory is in use`() async throws {

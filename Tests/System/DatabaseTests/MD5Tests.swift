@@ -46,6 +46,32 @@ import Testing
         #expect(digest(of: &hash) == md5([]))
     }
 
+    @Test(arguments: 0..<20 as Range<UInt64>) func `Streams that are hashed together are those that are hashed alone`(
+        seed: UInt64
+    ) {
+        var random = SeededGenerator(state: seed)
+        for count in 1...Int(CHECKSUMS_MD5_STREAMS) {
+            var together = [checksums_md5](repeating: checksums_md5(), count: count)
+            for index in 0..<count { checksums_md5_init(&together[index]) }
+            var pieces = [[[UInt8]]](repeating: [], count: count)
+            for _ in 0..<3 {
+                let longest = [10, 70, 5000].randomElement(using: &random) ?? 0
+                let next = (0..<count).map { _ in randomBytes(.random(in: 0...longest, using: &random), using: &random)
+                }
+                for index in 0..<count { pieces[index].append(next[index]) }
+                let copies = next.map { bytes in
+                    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+                    copy.copyBytes(from: bytes)
+                    return copy
+                }
+                checksums_md5_update_many(
+                    &together, copies.map { UnsafeRawPointer($0.baseAddress) }, next.map(\.count), Int32(count))
+                copies.forEach { $0.deallocate() }
+            }
+            for index in 0..<count { #expect(digest(of: &together[index]) == md5(pieces[index])) }
+        }
+    }
+
     private func md5(_ pieces: [[UInt8]]) -> [UInt8] {
         var hash = checksums_md5()
         checksums_md5_init(&hash)

@@ -104,7 +104,7 @@ import Transfers
 
     /// Starts a list request without waiting for it.
     func list() {
-        _ = request { [transfers] in try await transfers.list(ref("")) }
+        _ = request { [transfers] in try await transfers.list(ListQuery(ref(""))) }
     }
 
     var outcomes: [String] { harness.journal.entries().map { "\($0.call.operation) \($0.outcome)" } }

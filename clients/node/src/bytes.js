@@ -1,13 +1,14 @@
+"use strict";
 /** What is put: bytes or text, all at once or piece by piece. */
-import { Readable } from "node:stream";
+const { Readable } = require("node:stream");
 
 /** All at once, as params. */
-export function contentOf(data) {
+function contentOf(data) {
   return typeof data === "string" ? { text: data } : { data: bytesOf(data).toString("base64") };
 }
 
 /** What a pipeline takes: a stream of Node, which it destroys when the other end fails, or what can be iterated over. */
-export function sourceOf(source) {
+function sourceOf(source) {
   if (typeof source === "string" || ArrayBuffer.isView(source) || source instanceof ArrayBuffer) return [source];
   if (source instanceof Blob) return Readable.fromWeb(source.stream());
   if (source instanceof ReadableStream) return Readable.fromWeb(source);
@@ -16,7 +17,7 @@ export function sourceOf(source) {
 }
 
 /** The pieces of a source, which are checked as they come: a stream may be one of any objects. */
-export async function* pieces(source) {
+async function* pieces(source) {
   for await (const piece of source) yield typeof piece === "string" ? piece : bytesOf(piece);
 }
 
@@ -25,3 +26,5 @@ function bytesOf(data) {
   if (data instanceof ArrayBuffer) return Buffer.from(data);
   throw new TypeError("What is put must be bytes or a string.");
 }
+
+module.exports = { contentOf, pieces, sourceOf };

@@ -1,8 +1,9 @@
+"use strict";
 /** The changes of objects, as they happen. */
 
 const MOST = 10_000; // that wait for a slow reader
 
-export class Changes {
+class Changes {
   #session;
   #reference;
   #handle;
@@ -81,3 +82,5 @@ export class Changes {
     this.#wake();
   }
 }
+
+module.exports = { Changes };

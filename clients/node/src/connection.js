@@ -1,3 +1,4 @@
+"use strict";
 /**
  * The core of the client: one session, from its transport to its end.
  *
@@ -10,14 +11,14 @@
  *
  * `then` runs before the next line is read: so an observer is registered before its first event.
  */
-import { debuglog } from "node:util";
-import { ServiceGoneError, StorageError } from "./errors.js";
-import { Lines, frame } from "./framing.js";
-import { onAbort } from "./signals.js";
+const { debuglog } = require("node:util");
+const { ServiceGoneError, StorageError } = require("./errors.js");
+const { Lines, frame } = require("./framing.js");
+const { onAbort } = require("./signals.js");
 
 const debug = debuglog("storage-rpc");
 
-export class Connection {
+class Connection {
   maxMessageBytes = Infinity;
   #transport;
   #listener;
@@ -179,3 +180,5 @@ function answer({ resolve, reject, then }, message) {
     reject(error);
   }
 }
+
+module.exports = { Connection };

@@ -1,7 +1,8 @@
+"use strict";
 /** The errors, with the names and codes of the contract. */
-import { RPC_NAMES } from "./methods.js";
+const { RPC_NAMES } = require("./methods.js");
 
-export class StorageError extends Error {
+class StorageError extends Error {
   static {
     this.prototype.name = "StorageError";
   }
@@ -33,7 +34,7 @@ export class StorageError extends Error {
   }
 }
 
-export class ServiceGoneError extends StorageError {
+class ServiceGoneError extends StorageError {
   static {
     this.prototype.name = "ServiceGoneError";
   }
@@ -45,3 +46,5 @@ export class ServiceGoneError extends StorageError {
     this.stderr = stderr;
   }
 }
+
+module.exports = { ServiceGoneError, StorageError };

@@ -1,10 +1,11 @@
+"use strict";
 /** The paths of local files and sockets. */
-import { closeSync, constants, existsSync, openSync } from "node:fs";
-import { basename, dirname, resolve } from "node:path";
-import { isURL } from "./url.js";
+const { closeSync, constants, existsSync, openSync } = require("node:fs");
+const { basename, dirname, resolve } = require("node:path");
+const { isURL } = require("./url.js");
 
 /** The absolute path of a local file, which may be given as a file URL. */
-export function localPath(file) {
+function localPath(file) {
   if (file instanceof URL) return pathOfURL(file.href);
   if (file === "") throw new TypeError("The path of a file is empty.");
   if (/^file:\//i.test(file) || isURL(file)) return pathOfURL(file);
@@ -30,14 +31,16 @@ function pathOfURL(url) {
 const LONGEST = 103; // bytes of the path of a socket in a system call, on every system
 
 /** Whether a system call takes the path of a socket. */
-export const isShort = (path) => Buffer.byteLength(path) <= LONGEST;
+const isShort = (path) => Buffer.byteLength(path) <= LONGEST;
 
 /**
  * The path by which a socket is connected to: Linux has one for those that are too long for the system call. It is valid
  * until `close`.
  */
-export function socketAddress(path) {
+function socketAddress(path) {
   if (isShort(path) || !existsSync("/proc/self/fd")) return { address: path, close() {} };
   const directory = openSync(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY);
   return { address: `/proc/self/fd/${directory}/${basename(path)}`, close: () => closeSync(directory) };
 }
+
+module.exports = { isShort, localPath, socketAddress };

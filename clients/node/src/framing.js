@@ -1,7 +1,8 @@
+"use strict";
 /**
  * Splits chunks into lines. Decodes only whole lines, so chunks may end anywhere, also within a character.
  */
-export class Lines {
+class Lines {
   #pieces = [];
 
   *take(chunk) {
@@ -16,7 +17,7 @@ export class Lines {
   }
 }
 
-export function frame(message) {
+function frame(message) {
   return Buffer.from(JSON.stringify({ jsonrpc: "2.0", ...message }, checked) + "\n");
 }
 
@@ -28,3 +29,5 @@ function checked(name, value) {
   const kind = isCollection ? value.constructor.name : isNumber ? typeof value : String(value);
   throw new TypeError(`${name} is ${kind}, which is no value of JSON.`);
 }
+
+module.exports = { Lines, frame };

@@ -1,8 +1,9 @@
 // Rendered from protocol/openrpc.json by protocol/render.py: edit that, not this.
-import { EventEmitter } from "node:events";
+"use strict";
+const { EventEmitter } = require("node:events");
 
 /** All that the service can be asked for. */
-export const METHODS = Object.freeze([
+const METHODS = Object.freeze([
   "initialize",
   "shutdown",
   "exit",
@@ -79,16 +80,16 @@ export const METHODS = Object.freeze([
   "folderTask/removeAllObservers",
 ]);
 
-export const STATUSES = Object.freeze(["resume", "progress", "pause", "success", "failure"]);
+const STATUSES = Object.freeze(["resume", "progress", "pause", "success", "failure"]);
 
 /** The properties of metadata that a write takes. */
-export const METADATA = Object.freeze(["cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customMetadata", "md5Hash", "bucket", "fullPath", "name", "object", "generation", "metageneration", "size", "timeCreated", "updated", "crc32c"]);
+const METADATA = Object.freeze(["cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customMetadata", "md5Hash", "bucket", "fullPath", "name", "object", "generation", "metageneration", "size", "timeCreated", "updated", "crc32c"]);
 
 /** What the snapshot of a folder counts. */
-export const COUNTS = Object.freeze(["total", "completed", "unchanged", "toDelete", "deleted", "refused", "failed"]);
+const COUNTS = Object.freeze(["total", "completed", "unchanged", "toDelete", "deleted", "refused", "failed"]);
 
 /** The names of JSON-RPC's own errors. */
-export const RPC_NAMES = Object.freeze({
+const RPC_NAMES = Object.freeze({
   [-32700]: "parseError",
   [-32600]: "invalidRequest",
   [-32601]: "methodNotFound",
@@ -98,7 +99,7 @@ export const RPC_NAMES = Object.freeze({
 });
 
 /** What needs nothing but to ask: `_ask(method, params, names of options, options, then)`. */
-export class StorageMethods {
+class StorageMethods {
   discover(options) {
     return this._ask("rpc.discover", {}, [], options);
   }
@@ -133,7 +134,7 @@ export class StorageMethods {
 }
 
 /** What needs nothing but to ask: `_ask(method, params, names of options, options, then)`. */
-export class ReferenceMethods {
+class ReferenceMethods {
   exists(options) {
     return this._ask("reference/exists", {}, [], options, ({ exists }) => exists);
   }
@@ -172,8 +173,10 @@ export class ReferenceMethods {
 }
 
 /** What needs nothing but to ask: `_ask(method, params, names of options, options, then)`. */
-export class TaskMethods extends EventEmitter {
+class TaskMethods extends EventEmitter {
   forget(options) {
     return this._ask("forget", {}, [], options, ({ accepted }) => accepted);
   }
 }
+
+module.exports = { COUNTS, METADATA, METHODS, ReferenceMethods, StorageMethods, TaskMethods, RPC_NAMES, STATUSES };

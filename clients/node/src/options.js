@@ -1,10 +1,11 @@
+"use strict";
 /** The options of the client's methods. */
 
 /**
  * The options of a method, of which there may only be those of these names: an unknown one, such as a misspelled precondition, would
  * be dropped silently. `advice` is what else the error says of an unknown name.
  */
-export function optionsOf(method, options = {}, names, advice = () => undefined) {
+function optionsOf(method, options = {}, names, advice = () => undefined) {
   method = method.split(/[/.]/).at(-1);
   if (options instanceof AbortSignal) throw new TypeError(`${method} takes a signal as { signal }.`);
   if (typeof options !== "object" || options === null) throw new TypeError(`The options of ${method} must be an object.`);
@@ -27,7 +28,7 @@ function checked(method, options) {
 }
 
 /** A callback, or undefined. */
-export function callbackOf(name, callback) {
+function callbackOf(name, callback) {
   if (callback == null || typeof callback === "function") return callback ?? undefined;
   throw new TypeError(`${name} must be a function.`);
 }
@@ -50,3 +51,5 @@ function distance(a, b) {
   }
   return row[b.length];
 }
+
+module.exports = { callbackOf, optionsOf };

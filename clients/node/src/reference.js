@@ -1,12 +1,13 @@
+"use strict";
 /** A reference: a value, whose path is normalised as in the SDK. */
-import { inspect } from "node:util";
-import { pipeline } from "node:stream";
-import { contentOf, pieces, sourceOf } from "./bytes.js";
-import { Changes } from "./changes.js";
-import { localPath } from "./files.js";
-import { COUNTS, METADATA, ReferenceMethods, STATUSES } from "./methods.js";
-import { callbackOf, optionsOf } from "./options.js";
-import { DownloadTask, FolderTask, UploadTask } from "./task.js";
+const { inspect } = require("node:util");
+const { pipeline } = require("node:stream");
+const { contentOf, pieces, sourceOf } = require("./bytes.js");
+const { Changes } = require("./changes.js");
+const { localPath } = require("./files.js");
+const { COUNTS, METADATA, ReferenceMethods, STATUSES } = require("./methods.js");
+const { callbackOf, optionsOf } = require("./options.js");
+const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
 
 const UPLOAD_OPTIONS = ["metadata", "ifGenerationMatch", "ifMetagenerationMatch"];
 const PUT_FILE_OPTIONS = [...UPLOAD_OPTIONS, "key"];
@@ -17,7 +18,7 @@ const DELETE_OPTIONS = ["include", "exclude", "everything", "dryRun", "atOnce"];
 const NO_FILES = Object.fromEntries(COUNTS.map((name) => [name, 0]));
 const TASK_OPTIONS = ["observe", "onProgress", "signal"];
 
-export class Reference extends ReferenceMethods {
+class Reference extends ReferenceMethods {
   #session;
 
   constructor(session, bucket, path, object = undefined) {
@@ -182,3 +183,5 @@ function isPlain(object) {
   if (typeof object !== "object" || object === null || Symbol.iterator in object || Symbol.asyncIterator in object) return false;
   return [Object.prototype, null].includes(Object.getPrototypeOf(object));
 }
+
+module.exports = { Reference };

@@ -1,9 +1,10 @@
+"use strict";
 /** The session that references and tasks share: its connection, its tasks and their observers. */
-import { Connection } from "./connection.js";
-import { ServiceGoneError, StorageError } from "./errors.js";
-import { Reference } from "./reference.js";
-import { tell } from "./snapshots.js";
-import { DownloadTask, FolderTask, UploadTask } from "./task.js";
+const { Connection } = require("./connection.js");
+const { ServiceGoneError, StorageError } = require("./errors.js");
+const { Reference } = require("./reference.js");
+const { tell } = require("./snapshots.js");
+const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
 
 const KINDS = {
   "uploadTask/event": UploadTask,
@@ -12,7 +13,7 @@ const KINDS = {
 };
 const START_PATIENCE = 30_000; // milliseconds for the first answer
 
-export class Session {
+class Session {
   defaultBucket;
   onRefreshToken;
   /** Whether other clients may resume what is paused. */
@@ -169,3 +170,5 @@ export class Session {
     return this.onRefreshToken(params.kind, params.reason);
   }
 }
+
+module.exports = { Session };

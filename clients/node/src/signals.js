@@ -1,10 +1,11 @@
+"use strict";
 const listeners = new WeakMap();
 
 /**
  * Calls back once when the signal is aborted; returns a function that prevents it. All callbacks of a signal share one
  * listener, because Node warns of more than ten.
  */
-export function onAbort(signal, callback) {
+function onAbort(signal, callback) {
   if (!signal || signal.aborted) return () => {};
   const callbacks = listeners.get(signal) ?? new Set();
   if (!callbacks.size) {
@@ -19,3 +20,5 @@ export function onAbort(signal, callback) {
     if (callbacks.delete(own) && !callbacks.size) callbacks.forget();
   };
 }
+
+module.exports = { onAbort };

@@ -1,5 +1,6 @@
+"use strict";
 /** An exception of a callback becomes uncaught, as with any emitter, but the reader continues. */
-export function tell(callback) {
+function tell(callback) {
   try {
     callback();
   } catch (error) {
@@ -10,7 +11,7 @@ export function tell(callback) {
 }
 
 /** The pending snapshots of an iteration; of successive progress snapshots only the newest is kept. */
-export class Snapshots {
+class Snapshots {
   #waiting = [];
   #wake = () => {};
 
@@ -31,3 +32,5 @@ export class Snapshots {
     }
   }
 }
+
+module.exports = { Snapshots, tell };

@@ -1,13 +1,14 @@
+"use strict";
 /** The entry point: a session with a service. */
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { StorageMethods } from "./methods.js";
-import { StorageError } from "./errors.js";
-import { callbackOf, optionsOf } from "./options.js";
-import { Session } from "./session.js";
-import { DownloadTask, FolderTask, UploadTask } from "./task.js";
-import { Child, Socket } from "./transport.js";
-import { isURL, parseURL } from "./url.js";
+const { existsSync } = require("node:fs");
+const { join } = require("node:path");
+const { StorageMethods } = require("./methods.js");
+const { StorageError } = require("./errors.js");
+const { callbackOf, optionsOf } = require("./options.js");
+const { Session } = require("./session.js");
+const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
+const { Child, Socket } = require("./transport.js");
+const { isURL, parseURL } = require("./url.js");
 
 const SESSION_OPTIONS = ["bucket", "onRefreshToken"];
 const SPAWN_OPTIONS = ["program", "args", "env", "shared", ...SESSION_OPTIONS];
@@ -17,11 +18,11 @@ const flag = () => 'a flag of the service goes into args, as in args: ["--root",
 
 /** The program of a package that brings it. */
 function bundled() {
-  const path = fileURLToPath(new URL("../bin/storage-rpc", import.meta.url));
+  const path = join(__dirname, "../bin/storage-rpc");
   return existsSync(path) ? path : undefined;
 }
 
-export class Storage extends StorageMethods {
+class Storage extends StorageMethods {
   #session;
 
   static async spawn(options) {
@@ -147,3 +148,5 @@ export class Storage extends StorageMethods {
     } while (pageToken !== undefined);
   }
 }
+
+module.exports = { Storage };

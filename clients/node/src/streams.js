@@ -1,3 +1,4 @@
+"use strict";
 /**
  * The ends of uploads and downloads that are streams of Node.
  *
@@ -8,13 +9,13 @@
  * is the back pressure. A stream that is destroyed cancels its task, except one that goes on with an earlier upload, and a
  * task that fails destroys its stream.
  */
-import { Readable, Writable } from "node:stream";
+const { Readable, Writable } = require("node:stream");
 
 const PIECE = 1 << 20; // bytes
 const MOST = 4; // appends on their way
 const FRAME = 4096; // bytes of a message besides its data
 
-export class UploadStream extends Writable {
+class UploadStream extends Writable {
   #end;
   #isToStay;
   #place;
@@ -77,7 +78,7 @@ export class UploadStream extends Writable {
   }
 }
 
-export class DownloadStream extends Readable {
+class DownloadStream extends Readable {
   /** Whether all bytes match the checksum of the object; undefined before the end. */
   verified;
   #isAtEnd = false;
@@ -109,3 +110,5 @@ export class DownloadStream extends Readable {
     if (isEnd) this.push(null);
   }
 }
+
+module.exports = { DownloadStream, UploadStream };

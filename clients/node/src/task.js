@@ -1,11 +1,12 @@
+"use strict";
 /** Uploads, downloads, and tasks over folders. */
-import { contentOf } from "./bytes.js";
-import { ServiceGoneError, StorageError } from "./errors.js";
-import { STATUSES, TaskMethods } from "./methods.js";
-import { optionsOf } from "./options.js";
-import { onAbort } from "./signals.js";
-import { Snapshots, tell } from "./snapshots.js";
-import { DownloadStream, UploadStream } from "./streams.js";
+const { contentOf } = require("./bytes.js");
+const { ServiceGoneError, StorageError } = require("./errors.js");
+const { STATUSES, TaskMethods } = require("./methods.js");
+const { optionsOf } = require("./options.js");
+const { onAbort } = require("./signals.js");
+const { Snapshots, tell } = require("./snapshots.js");
+const { DownloadStream, UploadStream } = require("./streams.js");
 
 const NOTHING = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
 const ENDED = new Set(["success", "failed", "cancelled"]);
@@ -291,7 +292,7 @@ class Task extends TaskMethods {
   }
 }
 
-export class UploadTask extends Task {
+class UploadTask extends Task {
   static kind = "upload";
 
   // Of an upload that putStream began
@@ -313,7 +314,7 @@ export class UploadTask extends Task {
   }
 }
 
-export class DownloadTask extends Task {
+class DownloadTask extends Task {
   static kind = "download";
 
   // Of a download that getStream began
@@ -329,7 +330,7 @@ export class DownloadTask extends Task {
   }
 }
 
-export class FolderTask extends Task {
+class FolderTask extends Task {
   static kind = "folder";
   static outcome = (snapshot) => snapshot;
 
@@ -343,3 +344,5 @@ export class FolderTask extends Task {
     } while (pageToken !== undefined);
   }
 }
+
+module.exports = { DownloadTask, FolderTask, UploadTask };

@@ -1,15 +1,16 @@
+"use strict";
 /** Transports: a child process, or a Unix socket. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { connect } from "node:net";
-import { debuglog, getSystemErrorMap } from "node:util";
-import { ServiceGoneError } from "./errors.js";
-import { socketAddress } from "./files.js";
+const { spawn } = require("node:child_process");
+const { once } = require("node:events");
+const { connect } = require("node:net");
+const { debuglog, getSystemErrorMap } = require("node:util");
+const { ServiceGoneError } = require("./errors.js");
+const { socketAddress } = require("./files.js");
 
 const debug = debuglog("storage-rpc");
 const FAREWELL = '{"jsonrpc":"2.0","id":0,"method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n';
 /** A service that is told to end does so within two seconds. */
-export const patience = { milliseconds: 3000 };
+const patience = { milliseconds: 3000 };
 const LAST_WORDS = 8192; // characters of stderr that are kept
 
 const wording = (error) => getSystemErrorMap().get(error.errno)?.[1] ?? error.message;
@@ -19,7 +20,7 @@ const ignore = () => {};
  * The service as a child process, or one that relays to a shared one, on its stdin and stdout; NODE_DEBUG=storage-rpc
  * shows its stderr.
  */
-export class Child {
+class Child {
   #process;
   #lastWords = "";
   #timers = [];
@@ -112,7 +113,7 @@ export class Child {
 }
 
 /** A service on a Unix socket; the service and its tasks outlive the session. */
-export class Socket {
+class Socket {
   isShared = true;
   #socket;
 
@@ -157,3 +158,5 @@ export class Socket {
     this.#socket.destroy();
   }
 }
+
+module.exports = { Child, Socket, patience };

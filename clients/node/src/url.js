@@ -1,15 +1,16 @@
+"use strict";
 /**
  * Parses `gs://BUCKET/PATH`, literally, or an http or https URL of an object, percent-decoded: those of Firebase
  * Storage, of the service itself, and of Google Cloud Storage, which have the exact name of the object. The service
  * parses them in the same way.
  */
-import { StorageError } from "./errors.js";
+const { StorageError } = require("./errors.js");
 
-export const isURL = (text) => /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+const isURL = (text) => /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
 
 const PATH_STYLE_HOSTS = ["storage.googleapis.com", "storage.cloud.google.com"];
 
-export function parseURL(url) {
+function parseURL(url) {
   const gs = /^gs:\/\/([^/]+)(.*)$/s.exec(url);
   if (gs) return { bucket: gs[1], fullPath: gs[2] };
   const http = /^(https?):\/\/([^/?#]+)([^?#]*)(?:\?([^#]*))?/s.exec(url);
@@ -54,3 +55,5 @@ function notAStorageURL(url) {
   const data = { name: "pathError", param: "url", retryable: false };
   return new StorageError(`${shown} is not a storage URL; it must look like ${shapes}.`, -13053, data);
 }
+
+module.exports = { isURL, parseURL };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { MIB, check, gone, hearing, impatient, pid, statuses } from "./support.js";
 
 const SAY_PID = `console.log((await storage.request("service/status")).pid);`;
@@ -181,6 +182,13 @@ check("a session with a shared service leaves it to the others", async (room, t)
   await theirs.close();
   await assert.rejects(asked, { reason: "serviceGone" });
   assert.equal(await (await room.spawn(shared)).uploadTask(task.id).cancel(), true);
+});
+
+check("a variable names the trace of every service", async (room) => {
+  const trace = `${room.directory}/session.trace`;
+  const storage = await room.spawn({ env: { STORAGE_RPC_TRACE: trace } });
+  await storage.close();
+  assert.match(await readFile(trace, "utf8"), /"initialize"/);
 });
 
 check("a root in use is said, and how to share it", async (room) => {

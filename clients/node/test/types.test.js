@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import * as client from "../index.js";
+import client from "../index.js";
 import { METHODS } from "../src/methods.js";
 import { check } from "./support.js";
 
@@ -57,7 +57,7 @@ check("the table is what the service can be asked for", async (room) => {
 });
 
 const file = (path) => fileURLToPath(new URL(path, import.meta.url));
-const typing = (...names) => names.map((name) => file(`../typing/${name}.ts`));
+const typing = (...names) => names.map((name) => file(`../typing/${name}.mts`));
 const without = (what) => (found) => ({ skip: found ? false : `there is no ${what}` });
 
 /** What the compiler of the PATH finds wrong; not in the types of others, which may lack some of their own. */
@@ -77,7 +77,7 @@ const types = process.env.NODE_TYPES ?? "/usr/share/nodejs/@types";
 
 test("they compile with Node's types", without(`${types}/node`)(compiler && existsSync(`${types}/node`)), () => {
   for (const lib of ["es2022", "es2022,dom"]) {
-    const files = typing("bare", "use", "node", "buffer");
+    const files = [...typing("bare", "use", "node", "buffer"), file("../typing/common.cts")];
     assert.deepEqual(compile(types, "--types", "node", "--lib", lib, ...files), [], lib);
   }
 });

@@ -6,9 +6,9 @@ import os
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Callable, TypeVar, Union
 
-from ._core import command_line
 from ._methods import Method
 from ._events import called, known
+from ._program import command_line
 from ._tasks import TaskBase, Tasks
 from ._types import Status, TokenKind
 from .errors import RPCError
@@ -73,8 +73,9 @@ class SessionBase:
         root: str | os.PathLike[str] | None,
         shared: bool,
         bucket: str | None,
+        trace: str | os.PathLike[str] | None,
     ) -> None:
-        self._command = command_line(command, root, shared, socket)
+        self._command = command_line(command, root, shared, trace, socket)
         self._socket = None if socket is None else os.fspath(socket)
         self._bucket = bucket
         self._tasks = Tasks(self, self._kinds)

@@ -17,13 +17,10 @@ import base64
 import itertools
 import json
 import logging
-import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Callable, Protocol, TypeVar
 
-from . import _program
-from ._files import local_path
 from .errors import RPCError, ServiceGone, error_from_wire
 from .wire import Bytes
 
@@ -60,18 +57,6 @@ class Lines:
         return lines
 
 
-def command_line(
-    words: Sequence[str] | None, root: str | os.PathLike[str] | None, shared: bool, socket: object = None
-) -> list[str]:
-    """The command that starts a service, or connects to the shared one. A service on a socket takes none of them."""
-    if socket is not None and (words is not None or root is not None or shared):
-        raise ValueError("A service on a socket is running already: it takes no command, root or shared.")
-    program, *flags = words or [_program.program()]
-    if shared:
-        flags = ["connect", *flags[flags[:1] == ["serve"] :]]
-    return [program, *flags, *([] if root is None else ["--root", local_path(root)])]
-
-
 def hello() -> dict[str, Any]:
     """The params of `initialize`, the first request: a service that cannot start fails here."""
     return {"protocolVersion": 1, "client": {"name": "storage_rpc for Python"}}
@@ -97,7 +82,10 @@ class Core:
 
     def line(self, message: Mapping[str, Any]) -> bytes:
         text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, separators=(",", ":"), default=_base64)
-        line = text.encode() + b"\n"
+        try:
+            line = text.encode() + b"\n"
+        except UnicodeEncodeError as error:
+            raise not_unicode(text, error.start) from None
         if self.max_message_bytes is not None and len(line) > self.max_message_bytes:
             raise ValueError(
                 f"A message of {len(line)} bytes is longer than the {self.max_message_bytes} bytes that the "
@@ -191,6 +179,13 @@ def _answer(promise: Promise[Any], then: Callable[[Any], Any], message: Mapping[
     else:
         if not promise.done():
             promise.set_result(result)
+
+
+def not_unicode(text: str, at: int) -> UnicodeEncodeError:
+    """The error for a message in which this character is half of one, as in names of files that are not UTF-8."""
+    start = text.rindex('"', 0, at) + 1
+    value = text[start : text.index('"', at)]
+    return UnicodeEncodeError("utf-8", value, at - start, at - start + 1, f"{value!r:.100} must be UTF-8, as all texts")
 
 
 def _base64(value: Any) -> str:

@@ -6,23 +6,39 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 
 from . import _types
 from ._files import local_path
 from ._streams import AsyncSource, Source
-from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
+from ._types import Metadata, ServiceStatus, Settings, Status, TokenKind
 from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, several, source
 
+if TYPE_CHECKING:
+    from .aio.reference import (
+        AsyncDownloadStream,
+        AsyncDownloadTask,
+        AsyncFolderSnapshot,
+        AsyncFolderTask,
+        AsyncListing,
+        AsyncReference,
+        AsyncSnapshot,
+        AsyncUploadStream,
+        AsyncUploadTask,
+    )
+    from .reference import (
+        DownloadStream,
+        DownloadTask,
+        FolderSnapshot,
+        FolderTask,
+        Listing,
+        Reference,
+        Snapshot,
+        UploadStream,
+        UploadTask,
+    )
+
 T = TypeVar("T")
-ListingT = TypeVar("ListingT")
-UploadTaskT = TypeVar("UploadTaskT")
-DownloadTaskT = TypeVar("DownloadTaskT")
-FolderTaskT = TypeVar("FolderTaskT")
-SnapshotT = TypeVar("SnapshotT")
-FolderSnapshotT = TypeVar("FolderSnapshotT")
-UploadStreamT = TypeVar("UploadStreamT")
-DownloadStreamT = TypeVar("DownloadStreamT")
 
 Method = Literal[
     "initialize",
@@ -135,46 +151,6 @@ class AsyncAsking:
         raise NotImplementedError
 
 
-class Referring(
-    Generic[
-        ReferenceT,
-        ListingT,
-        UploadTaskT,
-        DownloadTaskT,
-        FolderTaskT,
-        SnapshotT,
-        FolderSnapshotT,
-        UploadStreamT,
-        DownloadStreamT,
-    ]
-):
-    """Starts tasks, and makes references of results."""
-
-    def _start_upload_task(self, *start: Any) -> UploadTaskT:
-        raise NotImplementedError
-
-    def _start_download_task(self, *start: Any) -> DownloadTaskT:
-        raise NotImplementedError
-
-    def _start_folder_task(self, *start: Any) -> FolderTaskT:
-        raise NotImplementedError
-
-    def _start_upload_stream(self, source: Any, *start: Any) -> UploadStreamT:
-        raise NotImplementedError
-
-    def _start_download_stream(self, *start: Any) -> DownloadStreamT:
-        raise NotImplementedError
-
-    def _to_reference(self, message: Any) -> ReferenceT:
-        raise NotImplementedError
-
-    def _to_reference_or_none(self, message: Any) -> ReferenceT | None:
-        return self._to_reference(message) if message else None
-
-    def _to_listing(self, message: Any) -> ListingT:
-        raise NotImplementedError
-
-
 class StorageMethods(Asking):
     def discover(self, *, timeout: float | None = None) -> Mapping[str, Any]:
         """Returns the contract: this OpenRPC document.
@@ -234,10 +210,10 @@ class StorageMethods(Asking):
 
         Applies to the later requests and to the unfinished tasks of this connection; other connections have their own
         tokens. A connection may set one token of each kind. When a token expires, or the server of the engine refuses
-        it, the service requests another with `auth/refreshToken`; setting one in the meantime works too. The embedded
+        it, the service requests another with `on_refresh_token`; setting one in the meantime works too. The embedded
         engine accepts tokens, but never needs one. The token appears in no log and no error.
 
-        `token`: Printable ASCII without white space, at most 64 KiB; null removes the connection's token of this
+        `token`: Printable ASCII without white space, at most 64 KiB; None removes the connection's token of this
         kind.
 
         `kind`: The default is accessToken on the engine gcs, else idToken.
@@ -255,7 +231,7 @@ class StorageMethods(Asking):
     def get_settings(self, *, timeout: float | None = None) -> Settings:
         """Returns the current settings.
 
-        Retry times are in seconds. uploadChunkSizeBytes is absent while it is not set: chunks then grow with the
+        Retry times are in seconds. upload_chunk_size_bytes is absent while it is not set: chunks then grow with the
         upload.
 
         In the SDK: `Storage.maxUploadRetryTime, .maxDownloadRetryTime, .maxOperationRetryTime,
@@ -316,10 +292,10 @@ class StorageMethods(Asking):
         """Lists the buckets.
 
         The names of all buckets, sorted by their bytes: on the embedded engine of those that have had an object, on
-        Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (-13050).
+        Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (InvalidArgument).
 
-        `project`: The project of Google Cloud whose buckets are listed; by default that of the setting userProject.
-        On the embedded engine -13050.
+        `project`: The project of Google Cloud whose buckets are listed; by default that of the setting user_project.
+        On the embedded engine InvalidArgument.
         """
         return self._ask(
             "storage/buckets",
@@ -329,21 +305,36 @@ class StorageMethods(Asking):
         )
 
 
-class ReferenceMethods(
-    Asking,
-    Referring[
-        ReferenceT,
-        ListingT,
-        UploadTaskT,
-        DownloadTaskT,
-        FolderTaskT,
-        SnapshotT,
-        FolderSnapshotT,
-        UploadStreamT,
-        DownloadStreamT,
-    ],
-):
-    def child(self, path: str, *, timeout: float | None = None) -> ReferenceT:
+class Referring:
+    """Starts tasks, and makes references of results."""
+
+    def _start_upload_task(self, *start: Any) -> UploadTask:
+        raise NotImplementedError
+
+    def _start_download_task(self, *start: Any) -> DownloadTask:
+        raise NotImplementedError
+
+    def _start_folder_task(self, *start: Any) -> FolderTask:
+        raise NotImplementedError
+
+    def _start_upload_stream(self, source: Any, *start: Any) -> UploadStream:
+        raise NotImplementedError
+
+    def _start_download_stream(self, *start: Any) -> DownloadStream:
+        raise NotImplementedError
+
+    def _to_reference(self, message: Any) -> Reference:
+        raise NotImplementedError
+
+    def _to_reference_or_none(self, message: Any) -> Reference | None:
+        return self._to_reference(message) if message else None
+
+    def _to_listing(self, message: Any) -> Listing:
+        raise NotImplementedError
+
+
+class ReferenceMethods(Asking, Referring):
+    def child(self, path: str, *, timeout: float | None = None) -> Reference:
         """Returns the reference at a path below this one.
 
         The path may have several segments. `..` is a name like any other.
@@ -354,8 +345,8 @@ class ReferenceMethods(
         """
         return self._ask("reference/child", {"path": path}, self._to_reference, timeout)
 
-    def parent(self, *, timeout: float | None = None) -> ReferenceT | None:
-        """Returns the reference one level up; null at the root.
+    def parent(self, *, timeout: float | None = None) -> Reference | None:
+        """Returns the reference one level up; None at the root.
 
         The parent of a child of the root is the root.
 
@@ -363,10 +354,10 @@ class ReferenceMethods(
         """
         return self._ask("reference/parent", {}, self._to_reference_or_none, timeout)
 
-    def root(self, *, timeout: float | None = None) -> ReferenceT:
+    def root(self, *, timeout: float | None = None) -> Reference:
         """Returns the root of the bucket.
 
-        The root has an empty fullPath.
+        The root has an empty full_path.
 
         In the SDK: `StorageReference.root()`.
         """
@@ -379,20 +370,20 @@ class ReferenceMethods(
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        on_progress: Callable[[Snapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[Snapshot], object]] | None = None,
         timeout: float | None = None,
-    ) -> UploadTaskT:
+    ) -> UploadTask:
         """Uploads bytes from memory.
 
         The events of the task follow the answer. Exactly one of `data` and `text` must be given. With `wait: true`
         the request fails with the error of the task.
 
-        `metadata`: The metadata to store with the bytes. Without contentType it is inferred: from the file's
+        `metadata`: The metadata to store with the bytes. Without content_type it is inferred: from the file's
         extension, else from the reference's extension, else application/octet-stream.
 
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
-        requires that there is no object. Otherwise -13412.
+        requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
@@ -421,30 +412,31 @@ class ReferenceMethods(
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
         key: str | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        on_progress: Callable[[Snapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[Snapshot], object]] | None = None,
         timeout: float | None = None,
-    ) -> UploadTaskT:
+    ) -> UploadTask:
         """Uploads a local file.
 
         Streams a file of any size in constant memory. The file must not change until the task ends: if it changes, or
-        is missing, unreadable or not regular, the task fails with -13000 and nothing is stored. The object appears as
-        a whole or not at all.
+        is missing, unreadable or not regular, the task fails with Unknown and nothing is stored. The object appears
+        as a whole or not at all.
 
-        `file`: An absolute path, or a `file://` URL of this machine, else -13050.
+        `file`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
-        `metadata`: The metadata to store with the bytes. Without contentType it is inferred: from the file's
+        `metadata`: The metadata to store with the bytes. Without content_type it is inferred: from the file's
         extension, else from the reference's extension, else application/octet-stream.
 
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
-        requires that there is no object. Otherwise -13412.
+        requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
         `key`: A name for the task, of 1 to 256 bytes. While an upload with this key has not ended, the same request
         does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
         it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
-        `wait` aside, are -13050. An upload whose file has changed since is cancelled, and a new one takes its place.
+        `wait` aside, are InvalidArgument. An upload whose file has changed since is cancelled, and a new one takes
+        its place.
 
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
@@ -472,29 +464,29 @@ class ReferenceMethods(
         size: int | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        on_progress: Callable[[Snapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[Snapshot], object]] | None = None,
         timeout: float | None = None,
-    ) -> UploadStreamT:
+    ) -> UploadStream:
         """Begins an upload whose bytes the client sends piece by piece.
 
-        The size need not be known. `uploadTask/append` brings the next bytes, and `uploadTask/finish` stores the
-        object; until then nothing is stored. The task is one like any other: it can be paused and observed, it
-        outlives the connection and the process (`--tasks`), and it waits for its client without a limit of time. Its
-        snapshots have `origin: "stream"` and `offset`. It takes no place among the uploads that run at the same time.
+        The size need not be known. `append` brings the next bytes, and `finish` stores the object; until then nothing
+        is stored. The task is one like any other: it can be paused and observed, it outlives the connection and the
+        process (`--tasks`), and it waits for its client without a limit of time. Its snapshots have `origin:
+        "stream"` and `offset`. It takes no place among the uploads that run at the same time.
 
         `source`: Where the bytes come from: an iterable of bytes-like objects, or a file that is open for reading
         bytes; with asyncio also an asynchronous iterable, or a reader whose `read` is awaited. It is read as fast as
         the service stores. Without it the caller writes to the stream that is returned.
 
-        `metadata`: The metadata to store with the bytes. Without contentType it is inferred from the reference's
+        `metadata`: The metadata to store with the bytes. Without content_type it is inferred from the reference's
         extension, else application/octet-stream.
 
         `size`: The size of the object in bytes, if it is known: bytes beyond it, and an end before it, are then
-        -13050.
+        InvalidArgument.
 
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
-        requires that there is no object. Otherwise -13412.
+        requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
         """
@@ -514,38 +506,39 @@ class ReferenceMethods(
 
     def copy(
         self,
-        to: ReferenceT | str,
+        to: Reference | str,
         *,
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
         if_source_generation_match: str | int | None = None,
         if_source_metageneration_match: str | int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        on_progress: Callable[[Snapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[Snapshot], object]] | None = None,
         timeout: float | None = None,
-    ) -> UploadTaskT:
+    ) -> UploadTask:
         """Makes another object of an object.
 
         An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
-        missing one fails the task with -13010. The new object has the metadata of the object, its download URLs among
-        it where the engine keeps those with the object, or the metadata that is given. On the embedded engine no byte
-        is copied: objects share a file until the last of them goes. Google Cloud Storage copies by itself. Firebase
-        Storage has no copies: the bytes go through the service, in constant memory. Where the object is replaced
-        meanwhile, the copy begins anew once; then, or with ifSourceGenerationMatch, it fails with -13412. A copy onto
-        itself is a new generation. URLs with `expiresIn` are not copied.
+        missing one fails the task with ObjectNotFound. The new object has the metadata of the object, its download
+        URLs among it where the engine keeps those with the object, or the metadata that is given. On the embedded
+        engine no byte is copied: objects share a file until the last of them goes. Google Cloud Storage copies by
+        itself. Firebase Storage has no copies: the bytes go through the service, in constant memory. Where the object
+        is replaced meanwhile, the copy begins anew once; then, or with if_source_generation_match, it fails with
+        PreconditionFailed. A copy onto itself is a new generation. URLs with `expires_in` are not copied.
 
         `to`: The new object. One that has this name is replaced.
 
-        `metadata`: The metadata of the new object, instead of that of the object that is copied. Without contentType
-        it has that of that object. `md5Hash` is what that object must have, else -13031.
+        `metadata`: The metadata of the new object, instead of that of the object that is copied. Without content_type
+        it has that of that object. `md5_hash` is what that object must have, else NonMatchingChecksum.
 
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
-        integer; 0 requires that there is no object. Otherwise -13412.
+        integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
-        `if_source_generation_match`: The generation that the object that is copied must have. Otherwise -13412.
+        `if_source_generation_match`: The generation that the object that is copied must have. Otherwise
+        PreconditionFailed.
 
         `if_source_metageneration_match`: The same condition for its metageneration.
         """
@@ -568,35 +561,36 @@ class ReferenceMethods(
 
     def move(
         self,
-        to: ReferenceT | str,
+        to: Reference | str,
         *,
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
         if_source_generation_match: str | int | None = None,
         if_source_metageneration_match: str | int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        on_progress: Callable[[Snapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[Snapshot], object]] | None = None,
         timeout: float | None = None,
-    ) -> UploadTaskT:
+    ) -> UploadTask:
         """Gives an object another name, or moves it to another bucket.
 
-        As `reference/copy`; then the object is deleted. On the embedded engine both happen in one moment. Elsewhere
-        the object that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays,
-        and the task fails with -13412. Firebase Storage deletes by name alone: there the service compares just
-        before. An object cannot be moved onto itself (-13050).
+        As `copy`; then the object is deleted. On the embedded engine both happen in one moment. Elsewhere the object
+        that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays, and the
+        task fails with PreconditionFailed. Firebase Storage deletes by name alone: there the service compares just
+        before. An object cannot be moved onto itself (InvalidArgument).
 
         `to`: The new name. An object that has it is replaced.
 
-        `metadata`: The metadata of the new object, instead of that of the object that is moved. Without contentType
-        it has that of that object. `md5Hash` is what that object must have, else -13031.
+        `metadata`: The metadata of the new object, instead of that of the object that is moved. Without content_type
+        it has that of that object. `md5_hash` is what that object must have, else NonMatchingChecksum.
 
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
-        integer; 0 requires that there is no object. Otherwise -13412.
+        integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
-        `if_source_generation_match`: The generation that the object that is moved must have. Otherwise -13412.
+        `if_source_generation_match`: The generation that the object that is moved must have. Otherwise
+        PreconditionFailed.
 
         `if_source_metageneration_match`: The same condition for its metageneration.
         """
@@ -642,13 +636,13 @@ class ReferenceMethods(
         *,
         timeout: float | None = None,
     ) -> Metadata:
-        """Changes metadata: absent properties stay, null removes, any other value sets.
+        """Changes metadata: absent properties stay, None removes, any other value sets.
 
         Read-only properties are ignored, so a client can edit metadata that it has read and send it back. Absent keys
-        of customMetadata stay too; null removes a key. metageneration increases by one.
+        of custom_metadata stay too; None removes a key. metageneration increases by one.
 
         `if_generation_match`: Changes only if the object has this generation, given as in metadata or as an integer;
-        0 requires that there is no object. Otherwise -13412.
+        0 requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
@@ -673,7 +667,7 @@ class ReferenceMethods(
         `expires_in`: The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any
         case, by default after seven days. On the embedded engine one that expires holds no longer than those that do
         not: revoking these ends it. A server of Google Cloud Storage on plain http has URLs without an end. With
-        Firebase Storage this param is -13050.
+        Firebase Storage this param is InvalidArgument.
 
         In the SDK: `StorageReference.downloadURL()`.
         """
@@ -703,7 +697,7 @@ class ReferenceMethods(
         Later requests do not find it; running downloads of it may fail. Objects below it stay.
 
         `if_generation_match`: Deletes only if the object has this generation, given as in metadata or as an integer;
-        0 requires that there is no object. Otherwise -13412.
+        0 requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
@@ -725,7 +719,7 @@ class ReferenceMethods(
         recursive: bool | None = None,
         *,
         timeout: float | None = None,
-    ) -> ListingT:
+    ) -> Listing:
         """Lists one page of what is below a reference: its direct children, or all.
 
         Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A
@@ -733,10 +727,11 @@ class ReferenceMethods(
         requested without being the last. Names that references cannot express, which other tools may have created,
         are omitted.
 
-        `max_results`: The maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000.
+        `max_results`: The maximum number of prefixes and items together: 1 to 1000, else InvalidArgument. The default
+        is 1000.
 
-        `page_token`: The pageToken of the previous page of the same reference, with the same `recursive`; one of
-        another reference, or an unknown one, is -13050.
+        `page_token`: The page_token of the previous page of the same reference, with the same `recursive`; one of
+        another reference, or an unknown one, is InvalidArgument.
 
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
@@ -761,13 +756,13 @@ class ReferenceMethods(
         recursive: bool | None = None,
         *,
         timeout: float | None = None,
-    ) -> ListingT:
+    ) -> Listing:
         """Lists all direct children of a reference, or all that is below it.
 
-        All pages of `reference/list` in one answer: if there may be very many children, list them page by page.
-        Children that are created or deleted in the meantime may be missing.
+        All pages of `list` in one answer: if there may be very many children, list them page by page. Children that
+        are created or deleted in the meantime may be missing.
 
-        `exact`: Includes names with empty segments, as in `reference/list`.
+        `exact`: Includes names with empty segments, as in `list`.
 
         `recursive`: Lists the items at any depth below the reference, and no prefixes.
 
@@ -785,17 +780,17 @@ class ReferenceMethods(
     ) -> bytes:
         """Downloads an object to memory, up to a maximum size.
 
-        Verifies the checksum. An object larger than maxSize, or too large for an answer of maxMessageBytes (about 48
-        MiB by default), is -13032 and is not downloaded: `reference/writeToFile` accepts any size. Retries for
-        maxDownloadRetryTime.
+        Verifies the checksum. An object larger than max_size, or too large for an answer of maxMessageBytes (about 48
+        MiB by default), is DownloadSizeExceeded and is not downloaded: `write_to_file` accepts any size. Retries for
+        max_download_retry_time.
 
-        `max_size`: In bytes, not negative (else -13050). The service reserves this much memory, so calls with large
-        values wait for each other.
+        `max_size`: In bytes, not negative (else InvalidArgument). The service reserves this much memory, so calls
+        with large values wait for each other.
 
-        `offset`: Where a part begins, in bytes: at most the size of the object, else -13050. A part is not verified,
-        unless it is all of the object.
+        `offset`: Where a part begins, in bytes: at most the size of the object, else InvalidArgument. A part is not
+        verified, unless it is all of the object.
 
-        `length`: How long it is; shorter where the object ends before. By default it is all that follows. maxSize
+        `length`: How long it is; shorter where the object ends before. By default it is all that follows. max_size
         counts for the part.
 
         In the SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
@@ -812,22 +807,22 @@ class ReferenceMethods(
         file: str | os.PathLike[str],
         *,
         key: str | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        on_progress: Callable[[Snapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[Snapshot], object]] | None = None,
         timeout: float | None = None,
-    ) -> DownloadTaskT:
+    ) -> DownloadTask:
         """Downloads to a local file.
 
         Streams an object of any size in constant memory to a file beside the destination, and moves that file to the
         destination atomically once all bytes have arrived and the checksum matches. The directory must exist. If the
         object changes in the meantime, the download restarts from the first byte.
 
-        `file`: An absolute path, or a `file://` URL of this machine, else -13050.
+        `file`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
         `key`: A name for the task, of 1 to 256 bytes. While a download with this key has not ended, the same request
         does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
         it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
-        `wait` aside, are -13050.
+        `wait` aside, are InvalidArgument.
 
         In the SDK: `StorageReference.write(toFile:completion:), .writeAsync(toFile:)`.
         """
@@ -853,20 +848,20 @@ class ReferenceMethods(
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
         key: str | None = None,
-        on_progress: Callable[[FolderSnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
+        on_progress: Callable[[FolderSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
         timeout: float | None = None,
-    ) -> FolderTaskT:
+    ) -> FolderTask:
         """Uploads a local directory below a reference, as one task.
 
         The file `a/b.jpg` of the directory becomes the object `a/b.jpg` below the reference, whether or not something
         is there. The task finds all files first, then transfers as many at a time as the engine's limits allow, and
         survives a restart: it goes on with what is missing. Links are not followed: links, sockets, and names that
         cannot be objects are reported as `refused`, and the task goes on. A file that fails does not stop the others,
-        unless the error concerns all of them (-13020, -13011, -13013, -13030); then, or at the end, the task fails.
-        Empty directories become nothing.
+        unless the error concerns all of them (Unauthenticated, BucketNotFound, QuotaExceeded, RetryLimitExceeded);
+        then, or at the end, the task fails. Empty directories become nothing.
 
-        `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
+        `directory`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
@@ -881,16 +876,16 @@ class ReferenceMethods(
         that.
 
         `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
-        those that it had when a task with `trustTimes` read it last. Without `changed` -32602.
+        those that it had when a task with `trust_times` read it last. Without `changed` -32602.
 
         `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
         everything else has succeeded, and no object that has changed since it was listed. What is below something
         refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
         such as `a//b`.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
-        `metadata`: Of each new object. Without contentType each file has that of its name.
+        `metadata`: Of each new object. Without content_type each file has that of its name.
 
         `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
         counts as unchanged.
@@ -900,7 +895,7 @@ class ReferenceMethods(
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are -13050.
+        observers and `wait` aside, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/putDirectory",
@@ -937,18 +932,18 @@ class ReferenceMethods(
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
         key: str | None = None,
-        on_progress: Callable[[FolderSnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
+        on_progress: Callable[[FolderSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
         timeout: float | None = None,
-    ) -> FolderTaskT:
+    ) -> FolderTask:
         """Downloads all that is below a reference to a local directory, as one task.
 
         The object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
-        created. Each file appears whole, as with `reference/writeToFile`. The task goes on after a restart and
-        reports as `reference/putDirectory` does. Objects whose names cannot be files, such as `a//b`, `../a`, or `a`
-        beside `a/b`, are `refused`; no link in the directory is followed.
+        created. Each file appears whole, as with `write_to_file`. The task goes on after a restart and reports as
+        `put_directory` does. Objects whose names cannot be files, such as `a//b`, `../a`, or `a` beside `a/b`, are
+        `refused`; no link in the directory is followed.
 
-        `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
+        `directory`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
@@ -963,12 +958,12 @@ class ReferenceMethods(
         that.
 
         `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
-        those that it had when a task with `trustTimes` read it last. Without `changed` -32602.
+        those that it had when a task with `trust_times` read it last. Without `changed` -32602.
 
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
         Nothing is removed before everything else has succeeded, and no file that has changed since it was listed.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
         `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
         counts as unchanged.
@@ -978,7 +973,7 @@ class ReferenceMethods(
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are -13050.
+        observers and `wait` aside, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/writeToDirectory",
@@ -1009,10 +1004,10 @@ class ReferenceMethods(
         everything: bool | None = None,
         dry_run: bool | None = None,
         at_once: int | None = None,
-        on_progress: Callable[[FolderSnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
+        on_progress: Callable[[FolderSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
         timeout: float | None = None,
-    ) -> FolderTaskT:
+    ) -> FolderTask:
         """Deletes all objects below a reference, as one task.
 
         Lists what is below the reference first, and deletes that: an object that is replaced meanwhile stays, and is
@@ -1027,9 +1022,9 @@ class ReferenceMethods(
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
 
-        `everything`: Must be true for the root of a bucket, else -13050: an empty path is not taken for all.
+        `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path is not taken for all.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
         `at_once`: Deletes at most so many files at a time, below the limits that count for all tasks.
         """
@@ -1051,20 +1046,20 @@ class ReferenceMethods(
         self,
         *,
         offset: int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+        on_progress: Callable[[Snapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[Snapshot], object]] | None = None,
         timeout: float | None = None,
-    ) -> DownloadStreamT:
+    ) -> DownloadStream:
         """Begins a download whose bytes the client fetches piece by piece.
 
-        `downloadTask/read` answers the next piece. All pieces are of one generation of the object: if it is replaced
-        or deleted meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most,
-        can be paused and observed, waits for its client without a limit of time, and ends with the connection that
-        began it, with -13040. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the
-        downloads that run at the same time, and is not recorded.
+        `read` answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted
+        meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most, can be
+        paused and observed, waits for its client without a limit of time, and ends with the connection that began it,
+        with Cancelled. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the downloads that
+        run at the same time, and is not recorded.
 
-        `offset`: The first byte that is read: at most the size of the object, else the task fails with -13050. 0 by
-        default.
+        `offset`: The first byte that is read: at most the size of the object, else the task fails with
+        InvalidArgument. 0 by default.
         """
         return self._start_download_stream("reference/getStream", given(offset=offset), on_progress, observe, timeout)
 
@@ -1095,24 +1090,24 @@ class TaskMethods(Asking):
         """Tries an upload again at once: the network is back.
 
         An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
-        one that was due. An upload that has failed with an error that is `retryable`, or with -13030, begins anew
-        under the same id, with the same request and a new retry time: it is queued, listed as unfinished, and
-        survives restarts, as one that was just created. Its observers have received `failure` and are gone: observe
-        it again. It continues with the tokens of this connection. A copy or a move first finds out whether its object
-        is stored. `accepted` is false for an upload that runs without a wait, is paused, succeeded, was cancelled or
-        failed for good, for one of `reference/putData` whose bytes are gone, for one of the gateway or of another
+        one that was due. An upload that has failed with an error that is `retryable`, or with RetryLimitExceeded,
+        begins anew under the same id, with the same request and a new retry time: it is queued, listed as unfinished,
+        and survives restarts, as one that was just created. Its observers have received `failure` and are gone:
+        observe it again. It continues with the tokens of this connection. A copy or a move first finds out whether
+        its object is stored. `accepted` is false for an upload that runs without a wait, is paused, succeeded, was
+        cancelled or failed for good, for one of `put_data` whose bytes are gone, for one of the gateway or of another
         endpoint, and for one that a release before this method recorded. With --max-tasks unfinished tasks, and if
-        the disk is full, it is -13013, and the task stays as it is.
+        the disk is full, it is QuotaExceeded, and the task stays as it is.
         """
         return self._ask("retry", {}, lambda result: bool(result["accepted"]), timeout)
 
     def cancel(self, *, timeout: float | None = None) -> bool:
         """Ends an upload; nothing is stored.
 
-        Answers once the upload has ended, within a second, after its observers have received `failure` with -13040.
-        If a remote engine's server has all bytes and has not answered yet, the service waits for the answer, ends the
-        session and looks at the object: if it is stored, the answer is `accepted: false` with state success. If that
-        cannot be found out, the error has `mayBeStored`.
+        Answers once the upload has ended, within a second, after its observers have received `failure` with
+        Cancelled. If a remote engine's server has all bytes and has not answered yet, the service waits for the
+        answer, ends the session and looks at the object: if it is stored, the answer is `accepted: false` with state
+        success. If that cannot be found out, the error has `may_be_stored`.
 
         In the SDK: `StorageUploadTask.cancel()`.
         """
@@ -1216,10 +1211,10 @@ class AsyncStorageMethods(AsyncAsking):
 
         Applies to the later requests and to the unfinished tasks of this connection; other connections have their own
         tokens. A connection may set one token of each kind. When a token expires, or the server of the engine refuses
-        it, the service requests another with `auth/refreshToken`; setting one in the meantime works too. The embedded
+        it, the service requests another with `on_refresh_token`; setting one in the meantime works too. The embedded
         engine accepts tokens, but never needs one. The token appears in no log and no error.
 
-        `token`: Printable ASCII without white space, at most 64 KiB; null removes the connection's token of this
+        `token`: Printable ASCII without white space, at most 64 KiB; None removes the connection's token of this
         kind.
 
         `kind`: The default is accessToken on the engine gcs, else idToken.
@@ -1236,7 +1231,7 @@ class AsyncStorageMethods(AsyncAsking):
     async def get_settings(self) -> Settings:
         """Returns the current settings.
 
-        Retry times are in seconds. uploadChunkSizeBytes is absent while it is not set: chunks then grow with the
+        Retry times are in seconds. upload_chunk_size_bytes is absent while it is not set: chunks then grow with the
         upload.
 
         In the SDK: `Storage.maxUploadRetryTime, .maxDownloadRetryTime, .maxOperationRetryTime,
@@ -1294,10 +1289,10 @@ class AsyncStorageMethods(AsyncAsking):
         """Lists the buckets.
 
         The names of all buckets, sorted by their bytes: on the embedded engine of those that have had an object, on
-        Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (-13050).
+        Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (InvalidArgument).
 
-        `project`: The project of Google Cloud whose buckets are listed; by default that of the setting userProject.
-        On the embedded engine -13050.
+        `project`: The project of Google Cloud whose buckets are listed; by default that of the setting user_project.
+        On the embedded engine InvalidArgument.
         """
         return await self._ask(
             "storage/buckets",
@@ -1306,20 +1301,35 @@ class AsyncStorageMethods(AsyncAsking):
         )
 
 
-class AsyncReferenceMethods(
-    AsyncAsking,
-    Referring[
-        ReferenceT,
-        ListingT,
-        UploadTaskT,
-        DownloadTaskT,
-        FolderTaskT,
-        SnapshotT,
-        FolderSnapshotT,
-        UploadStreamT,
-        DownloadStreamT,
-    ],
-):
+class AsyncReferring:
+    """Starts tasks, and makes references of results."""
+
+    def _start_upload_task(self, *start: Any) -> AsyncUploadTask:
+        raise NotImplementedError
+
+    def _start_download_task(self, *start: Any) -> AsyncDownloadTask:
+        raise NotImplementedError
+
+    def _start_folder_task(self, *start: Any) -> AsyncFolderTask:
+        raise NotImplementedError
+
+    def _start_upload_stream(self, source: Any, *start: Any) -> AsyncUploadStream:
+        raise NotImplementedError
+
+    def _start_download_stream(self, *start: Any) -> AsyncDownloadStream:
+        raise NotImplementedError
+
+    def _to_reference(self, message: Any) -> AsyncReference:
+        raise NotImplementedError
+
+    def _to_reference_or_none(self, message: Any) -> AsyncReference | None:
+        return self._to_reference(message) if message else None
+
+    def _to_listing(self, message: Any) -> AsyncListing:
+        raise NotImplementedError
+
+
+class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
     def put_data(
         self,
         data: bytes | bytearray | memoryview | str,
@@ -1327,19 +1337,19 @@ class AsyncReferenceMethods(
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
-    ) -> UploadTaskT:
+        on_progress: Callable[[AsyncSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[AsyncSnapshot], object]] | None = None,
+    ) -> AsyncUploadTask:
         """Uploads bytes from memory.
 
         The events of the task follow the answer. Exactly one of `data` and `text` must be given. With `wait: true`
         the request fails with the error of the task.
 
-        `metadata`: The metadata to store with the bytes. Without contentType it is inferred: from the file's
+        `metadata`: The metadata to store with the bytes. Without content_type it is inferred: from the file's
         extension, else from the reference's extension, else application/octet-stream.
 
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
-        requires that there is no object. Otherwise -13412.
+        requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
@@ -1367,29 +1377,30 @@ class AsyncReferenceMethods(
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
         key: str | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
-    ) -> UploadTaskT:
+        on_progress: Callable[[AsyncSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[AsyncSnapshot], object]] | None = None,
+    ) -> AsyncUploadTask:
         """Uploads a local file.
 
         Streams a file of any size in constant memory. The file must not change until the task ends: if it changes, or
-        is missing, unreadable or not regular, the task fails with -13000 and nothing is stored. The object appears as
-        a whole or not at all.
+        is missing, unreadable or not regular, the task fails with Unknown and nothing is stored. The object appears
+        as a whole or not at all.
 
-        `file`: An absolute path, or a `file://` URL of this machine, else -13050.
+        `file`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
-        `metadata`: The metadata to store with the bytes. Without contentType it is inferred: from the file's
+        `metadata`: The metadata to store with the bytes. Without content_type it is inferred: from the file's
         extension, else from the reference's extension, else application/octet-stream.
 
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
-        requires that there is no object. Otherwise -13412.
+        requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
         `key`: A name for the task, of 1 to 256 bytes. While an upload with this key has not ended, the same request
         does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
         it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
-        `wait` aside, are -13050. An upload whose file has changed since is cancelled, and a new one takes its place.
+        `wait` aside, are InvalidArgument. An upload whose file has changed since is cancelled, and a new one takes
+        its place.
 
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
@@ -1416,28 +1427,28 @@ class AsyncReferenceMethods(
         size: int | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
-    ) -> UploadStreamT:
+        on_progress: Callable[[AsyncSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[AsyncSnapshot], object]] | None = None,
+    ) -> AsyncUploadStream:
         """Begins an upload whose bytes the client sends piece by piece.
 
-        The size need not be known. `uploadTask/append` brings the next bytes, and `uploadTask/finish` stores the
-        object; until then nothing is stored. The task is one like any other: it can be paused and observed, it
-        outlives the connection and the process (`--tasks`), and it waits for its client without a limit of time. Its
-        snapshots have `origin: "stream"` and `offset`. It takes no place among the uploads that run at the same time.
+        The size need not be known. `append` brings the next bytes, and `finish` stores the object; until then nothing
+        is stored. The task is one like any other: it can be paused and observed, it outlives the connection and the
+        process (`--tasks`), and it waits for its client without a limit of time. Its snapshots have `origin:
+        "stream"` and `offset`. It takes no place among the uploads that run at the same time.
 
         `source`: Where the bytes come from: an iterable of bytes-like objects, or a file that is open for reading
         bytes; with asyncio also an asynchronous iterable, or a reader whose `read` is awaited. It is read as fast as
         the service stores. Without it the caller writes to the stream that is returned.
 
-        `metadata`: The metadata to store with the bytes. Without contentType it is inferred from the reference's
+        `metadata`: The metadata to store with the bytes. Without content_type it is inferred from the reference's
         extension, else application/octet-stream.
 
         `size`: The size of the object in bytes, if it is known: bytes beyond it, and an end before it, are then
-        -13050.
+        InvalidArgument.
 
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
-        requires that there is no object. Otherwise -13412.
+        requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
         """
@@ -1456,37 +1467,38 @@ class AsyncReferenceMethods(
 
     def copy(
         self,
-        to: ReferenceT | str,
+        to: AsyncReference | str,
         *,
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
         if_source_generation_match: str | int | None = None,
         if_source_metageneration_match: str | int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
-    ) -> UploadTaskT:
+        on_progress: Callable[[AsyncSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[AsyncSnapshot], object]] | None = None,
+    ) -> AsyncUploadTask:
         """Makes another object of an object.
 
         An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
-        missing one fails the task with -13010. The new object has the metadata of the object, its download URLs among
-        it where the engine keeps those with the object, or the metadata that is given. On the embedded engine no byte
-        is copied: objects share a file until the last of them goes. Google Cloud Storage copies by itself. Firebase
-        Storage has no copies: the bytes go through the service, in constant memory. Where the object is replaced
-        meanwhile, the copy begins anew once; then, or with ifSourceGenerationMatch, it fails with -13412. A copy onto
-        itself is a new generation. URLs with `expiresIn` are not copied.
+        missing one fails the task with ObjectNotFound. The new object has the metadata of the object, its download
+        URLs among it where the engine keeps those with the object, or the metadata that is given. On the embedded
+        engine no byte is copied: objects share a file until the last of them goes. Google Cloud Storage copies by
+        itself. Firebase Storage has no copies: the bytes go through the service, in constant memory. Where the object
+        is replaced meanwhile, the copy begins anew once; then, or with if_source_generation_match, it fails with
+        PreconditionFailed. A copy onto itself is a new generation. URLs with `expires_in` are not copied.
 
         `to`: The new object. One that has this name is replaced.
 
-        `metadata`: The metadata of the new object, instead of that of the object that is copied. Without contentType
-        it has that of that object. `md5Hash` is what that object must have, else -13031.
+        `metadata`: The metadata of the new object, instead of that of the object that is copied. Without content_type
+        it has that of that object. `md5_hash` is what that object must have, else NonMatchingChecksum.
 
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
-        integer; 0 requires that there is no object. Otherwise -13412.
+        integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
-        `if_source_generation_match`: The generation that the object that is copied must have. Otherwise -13412.
+        `if_source_generation_match`: The generation that the object that is copied must have. Otherwise
+        PreconditionFailed.
 
         `if_source_metageneration_match`: The same condition for its metageneration.
         """
@@ -1508,34 +1520,35 @@ class AsyncReferenceMethods(
 
     def move(
         self,
-        to: ReferenceT | str,
+        to: AsyncReference | str,
         *,
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
         if_source_generation_match: str | int | None = None,
         if_source_metageneration_match: str | int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
-    ) -> UploadTaskT:
+        on_progress: Callable[[AsyncSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[AsyncSnapshot], object]] | None = None,
+    ) -> AsyncUploadTask:
         """Gives an object another name, or moves it to another bucket.
 
-        As `reference/copy`; then the object is deleted. On the embedded engine both happen in one moment. Elsewhere
-        the object that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays,
-        and the task fails with -13412. Firebase Storage deletes by name alone: there the service compares just
-        before. An object cannot be moved onto itself (-13050).
+        As `copy`; then the object is deleted. On the embedded engine both happen in one moment. Elsewhere the object
+        that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays, and the
+        task fails with PreconditionFailed. Firebase Storage deletes by name alone: there the service compares just
+        before. An object cannot be moved onto itself (InvalidArgument).
 
         `to`: The new name. An object that has it is replaced.
 
-        `metadata`: The metadata of the new object, instead of that of the object that is moved. Without contentType
-        it has that of that object. `md5Hash` is what that object must have, else -13031.
+        `metadata`: The metadata of the new object, instead of that of the object that is moved. Without content_type
+        it has that of that object. `md5_hash` is what that object must have, else NonMatchingChecksum.
 
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
-        integer; 0 requires that there is no object. Otherwise -13412.
+        integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
-        `if_source_generation_match`: The generation that the object that is moved must have. Otherwise -13412.
+        `if_source_generation_match`: The generation that the object that is moved must have. Otherwise
+        PreconditionFailed.
 
         `if_source_metageneration_match`: The same condition for its metageneration.
         """
@@ -1578,13 +1591,13 @@ class AsyncReferenceMethods(
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
     ) -> Metadata:
-        """Changes metadata: absent properties stay, null removes, any other value sets.
+        """Changes metadata: absent properties stay, None removes, any other value sets.
 
         Read-only properties are ignored, so a client can edit metadata that it has read and send it back. Absent keys
-        of customMetadata stay too; null removes a key. metageneration increases by one.
+        of custom_metadata stay too; None removes a key. metageneration increases by one.
 
         `if_generation_match`: Changes only if the object has this generation, given as in metadata or as an integer;
-        0 requires that there is no object. Otherwise -13412.
+        0 requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
@@ -1608,7 +1621,7 @@ class AsyncReferenceMethods(
         `expires_in`: The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any
         case, by default after seven days. On the embedded engine one that expires holds no longer than those that do
         not: revoking these ends it. A server of Google Cloud Storage on plain http has URLs without an end. With
-        Firebase Storage this param is -13050.
+        Firebase Storage this param is InvalidArgument.
 
         In the SDK: `StorageReference.downloadURL()`.
         """
@@ -1631,7 +1644,7 @@ class AsyncReferenceMethods(
         Later requests do not find it; running downloads of it may fail. Objects below it stay.
 
         `if_generation_match`: Deletes only if the object has this generation, given as in metadata or as an integer;
-        0 requires that there is no object. Otherwise -13412.
+        0 requires that there is no object. Otherwise PreconditionFailed.
 
         `if_metageneration_match`: The same condition for the metageneration.
 
@@ -1650,7 +1663,7 @@ class AsyncReferenceMethods(
         exact: bool | None = None,
         metadata: bool | None = None,
         recursive: bool | None = None,
-    ) -> ListingT:
+    ) -> AsyncListing:
         """Lists one page of what is below a reference: its direct children, or all.
 
         Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A
@@ -1658,10 +1671,11 @@ class AsyncReferenceMethods(
         requested without being the last. Names that references cannot express, which other tools may have created,
         are omitted.
 
-        `max_results`: The maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000.
+        `max_results`: The maximum number of prefixes and items together: 1 to 1000, else InvalidArgument. The default
+        is 1000.
 
-        `page_token`: The pageToken of the previous page of the same reference, with the same `recursive`; one of
-        another reference, or an unknown one, is -13050.
+        `page_token`: The page_token of the previous page of the same reference, with the same `recursive`; one of
+        another reference, or an unknown one, is InvalidArgument.
 
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
@@ -1679,13 +1693,13 @@ class AsyncReferenceMethods(
             self._to_listing,
         )
 
-    async def list_all(self, exact: bool | None = None, recursive: bool | None = None) -> ListingT:
+    async def list_all(self, exact: bool | None = None, recursive: bool | None = None) -> AsyncListing:
         """Lists all direct children of a reference, or all that is below it.
 
-        All pages of `reference/list` in one answer: if there may be very many children, list them page by page.
-        Children that are created or deleted in the meantime may be missing.
+        All pages of `list` in one answer: if there may be very many children, list them page by page. Children that
+        are created or deleted in the meantime may be missing.
 
-        `exact`: Includes names with empty segments, as in `reference/list`.
+        `exact`: Includes names with empty segments, as in `list`.
 
         `recursive`: Lists the items at any depth below the reference, and no prefixes.
 
@@ -1696,17 +1710,17 @@ class AsyncReferenceMethods(
     async def get_data(self, max_size: int, offset: int | None = None, length: int | None = None) -> bytes:
         """Downloads an object to memory, up to a maximum size.
 
-        Verifies the checksum. An object larger than maxSize, or too large for an answer of maxMessageBytes (about 48
-        MiB by default), is -13032 and is not downloaded: `reference/writeToFile` accepts any size. Retries for
-        maxDownloadRetryTime.
+        Verifies the checksum. An object larger than max_size, or too large for an answer of maxMessageBytes (about 48
+        MiB by default), is DownloadSizeExceeded and is not downloaded: `write_to_file` accepts any size. Retries for
+        max_download_retry_time.
 
-        `max_size`: In bytes, not negative (else -13050). The service reserves this much memory, so calls with large
-        values wait for each other.
+        `max_size`: In bytes, not negative (else InvalidArgument). The service reserves this much memory, so calls
+        with large values wait for each other.
 
-        `offset`: Where a part begins, in bytes: at most the size of the object, else -13050. A part is not verified,
-        unless it is all of the object.
+        `offset`: Where a part begins, in bytes: at most the size of the object, else InvalidArgument. A part is not
+        verified, unless it is all of the object.
 
-        `length`: How long it is; shorter where the object ends before. By default it is all that follows. maxSize
+        `length`: How long it is; shorter where the object ends before. By default it is all that follows. max_size
         counts for the part.
 
         In the SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
@@ -1722,21 +1736,21 @@ class AsyncReferenceMethods(
         file: str | os.PathLike[str],
         *,
         key: str | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
-    ) -> DownloadTaskT:
+        on_progress: Callable[[AsyncSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[AsyncSnapshot], object]] | None = None,
+    ) -> AsyncDownloadTask:
         """Downloads to a local file.
 
         Streams an object of any size in constant memory to a file beside the destination, and moves that file to the
         destination atomically once all bytes have arrived and the checksum matches. The directory must exist. If the
         object changes in the meantime, the download restarts from the first byte.
 
-        `file`: An absolute path, or a `file://` URL of this machine, else -13050.
+        `file`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
         `key`: A name for the task, of 1 to 256 bytes. While a download with this key has not ended, the same request
         does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
         it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
-        `wait` aside, are -13050.
+        `wait` aside, are InvalidArgument.
 
         In the SDK: `StorageReference.write(toFile:completion:), .writeAsync(toFile:)`.
         """
@@ -1761,19 +1775,19 @@ class AsyncReferenceMethods(
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
         key: str | None = None,
-        on_progress: Callable[[FolderSnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
-    ) -> FolderTaskT:
+        on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
+    ) -> AsyncFolderTask:
         """Uploads a local directory below a reference, as one task.
 
         The file `a/b.jpg` of the directory becomes the object `a/b.jpg` below the reference, whether or not something
         is there. The task finds all files first, then transfers as many at a time as the engine's limits allow, and
         survives a restart: it goes on with what is missing. Links are not followed: links, sockets, and names that
         cannot be objects are reported as `refused`, and the task goes on. A file that fails does not stop the others,
-        unless the error concerns all of them (-13020, -13011, -13013, -13030); then, or at the end, the task fails.
-        Empty directories become nothing.
+        unless the error concerns all of them (Unauthenticated, BucketNotFound, QuotaExceeded, RetryLimitExceeded);
+        then, or at the end, the task fails. Empty directories become nothing.
 
-        `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
+        `directory`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
@@ -1788,16 +1802,16 @@ class AsyncReferenceMethods(
         that.
 
         `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
-        those that it had when a task with `trustTimes` read it last. Without `changed` -32602.
+        those that it had when a task with `trust_times` read it last. Without `changed` -32602.
 
         `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
         everything else has succeeded, and no object that has changed since it was listed. What is below something
         refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
         such as `a//b`.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
-        `metadata`: Of each new object. Without contentType each file has that of its name.
+        `metadata`: Of each new object. Without content_type each file has that of its name.
 
         `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
         counts as unchanged.
@@ -1807,7 +1821,7 @@ class AsyncReferenceMethods(
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are -13050.
+        observers and `wait` aside, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/putDirectory",
@@ -1843,17 +1857,17 @@ class AsyncReferenceMethods(
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
         key: str | None = None,
-        on_progress: Callable[[FolderSnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
-    ) -> FolderTaskT:
+        on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
+    ) -> AsyncFolderTask:
         """Downloads all that is below a reference to a local directory, as one task.
 
         The object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
-        created. Each file appears whole, as with `reference/writeToFile`. The task goes on after a restart and
-        reports as `reference/putDirectory` does. Objects whose names cannot be files, such as `a//b`, `../a`, or `a`
-        beside `a/b`, are `refused`; no link in the directory is followed.
+        created. Each file appears whole, as with `write_to_file`. The task goes on after a restart and reports as
+        `put_directory` does. Objects whose names cannot be files, such as `a//b`, `../a`, or `a` beside `a/b`, are
+        `refused`; no link in the directory is followed.
 
-        `directory`: An absolute path, or a `file://` URL of this machine, else -13050.
+        `directory`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
@@ -1868,12 +1882,12 @@ class AsyncReferenceMethods(
         that.
 
         `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
-        those that it had when a task with `trustTimes` read it last. Without `changed` -32602.
+        those that it had when a task with `trust_times` read it last. Without `changed` -32602.
 
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
         Nothing is removed before everything else has succeeded, and no file that has changed since it was listed.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
         `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
         counts as unchanged.
@@ -1883,7 +1897,7 @@ class AsyncReferenceMethods(
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are -13050.
+        observers and `wait` aside, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/writeToDirectory",
@@ -1913,9 +1927,9 @@ class AsyncReferenceMethods(
         everything: bool | None = None,
         dry_run: bool | None = None,
         at_once: int | None = None,
-        on_progress: Callable[[FolderSnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[FolderSnapshotT], object]] | None = None,
-    ) -> FolderTaskT:
+        on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
+    ) -> AsyncFolderTask:
         """Deletes all objects below a reference, as one task.
 
         Lists what is below the reference first, and deletes that: an object that is replaced meanwhile stays, and is
@@ -1930,9 +1944,9 @@ class AsyncReferenceMethods(
         `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
         what is left out.
 
-        `everything`: Must be true for the root of a bucket, else -13050: an empty path is not taken for all.
+        `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path is not taken for all.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
         `at_once`: Deletes at most so many files at a time, below the limits that count for all tasks.
         """
@@ -1953,19 +1967,19 @@ class AsyncReferenceMethods(
         self,
         *,
         offset: int | None = None,
-        on_progress: Callable[[SnapshotT], object] | None = None,
-        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
-    ) -> DownloadStreamT:
+        on_progress: Callable[[AsyncSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[AsyncSnapshot], object]] | None = None,
+    ) -> AsyncDownloadStream:
         """Begins a download whose bytes the client fetches piece by piece.
 
-        `downloadTask/read` answers the next piece. All pieces are of one generation of the object: if it is replaced
-        or deleted meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most,
-        can be paused and observed, waits for its client without a limit of time, and ends with the connection that
-        began it, with -13040. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the
-        downloads that run at the same time, and is not recorded.
+        `read` answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted
+        meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most, can be
+        paused and observed, waits for its client without a limit of time, and ends with the connection that began it,
+        with Cancelled. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the downloads that
+        run at the same time, and is not recorded.
 
-        `offset`: The first byte that is read: at most the size of the object, else the task fails with -13050. 0 by
-        default.
+        `offset`: The first byte that is read: at most the size of the object, else the task fails with
+        InvalidArgument. 0 by default.
         """
         return self._start_download_stream("reference/getStream", given(offset=offset), on_progress, observe)
 
@@ -1996,24 +2010,24 @@ class AsyncTaskMethods(AsyncAsking):
         """Tries an upload again at once: the network is back.
 
         An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
-        one that was due. An upload that has failed with an error that is `retryable`, or with -13030, begins anew
-        under the same id, with the same request and a new retry time: it is queued, listed as unfinished, and
-        survives restarts, as one that was just created. Its observers have received `failure` and are gone: observe
-        it again. It continues with the tokens of this connection. A copy or a move first finds out whether its object
-        is stored. `accepted` is false for an upload that runs without a wait, is paused, succeeded, was cancelled or
-        failed for good, for one of `reference/putData` whose bytes are gone, for one of the gateway or of another
+        one that was due. An upload that has failed with an error that is `retryable`, or with RetryLimitExceeded,
+        begins anew under the same id, with the same request and a new retry time: it is queued, listed as unfinished,
+        and survives restarts, as one that was just created. Its observers have received `failure` and are gone:
+        observe it again. It continues with the tokens of this connection. A copy or a move first finds out whether
+        its object is stored. `accepted` is false for an upload that runs without a wait, is paused, succeeded, was
+        cancelled or failed for good, for one of `put_data` whose bytes are gone, for one of the gateway or of another
         endpoint, and for one that a release before this method recorded. With --max-tasks unfinished tasks, and if
-        the disk is full, it is -13013, and the task stays as it is.
+        the disk is full, it is QuotaExceeded, and the task stays as it is.
         """
         return await self._ask("retry", {}, lambda result: bool(result["accepted"]))
 
     async def cancel(self) -> bool:
         """Ends an upload; nothing is stored.
 
-        Answers once the upload has ended, within a second, after its observers have received `failure` with -13040.
-        If a remote engine's server has all bytes and has not answered yet, the service waits for the answer, ends the
-        session and looks at the object: if it is stored, the answer is `accepted: false` with state success. If that
-        cannot be found out, the error has `mayBeStored`.
+        Answers once the upload has ended, within a second, after its observers have received `failure` with
+        Cancelled. If a remote engine's server has all bytes and has not answered yet, the service waits for the
+        answer, ends the session and looks at the object: if it is stored, the answer is `accepted: false` with state
+        success. If that cannot be found out, the error has `may_be_stored`.
 
         In the SDK: `StorageUploadTask.cancel()`.
         """

@@ -38,6 +38,7 @@ class Session(SessionBase, StorageMethods):
         root: str | os.PathLike[str] | None = None,
         shared: bool = False,
         bucket: str | None = None,
+        trace: str | os.PathLike[str] | None = None,
         timeout: float | None = None,
         on_refresh_token: RefreshToken | None = None,
     ) -> None:
@@ -46,12 +47,13 @@ class Session(SessionBase, StorageMethods):
         `root` is where that program keeps objects. With `shared` all sessions on one root, of any process and any
         client, have one service, which is started by the first and goes on when the last has been closed, until its
         tasks have ended and a minute has passed. `bucket` is the one meant by paths, else the service's
-        own default. `timeout`, in seconds, is for each call that names none; without it calls wait.
+        own default. `trace` is a file to which the service appends every message: `storage-rpc trace FILE` shows it.
+        $STORAGE_RPC_TRACE is the same for every service that a client starts. `timeout`, in seconds, is for each call that names none; without it calls wait.
         `on_refresh_token` is where fresh tokens come from: when one that `set_token` has set expires or is refused,
         it is called with the kind and "expired" or "refused", on a thread of its own. It has 30 seconds to return
         a token, `(token, expires_in)`, or None for "no more"; it is not called while the session is being closed.
         """
-        super().__init__(command, socket, root, shared, bucket)
+        super().__init__(command, socket, root, shared, bucket, trace)
         if on_refresh_token is not None:
             called("on_refresh_token", on_refresh_token)
         self._timeout = timeout

@@ -36,7 +36,7 @@ class Progress(ProgressText):
 
     completed_unit_count: int
     """The bytes that the engine has acknowledged, or that have arrived. Never decreases, except that it is at most
-    totalUnitCount.
+    total_unit_count.
     """
     total_unit_count: int
     """The size in bytes. For a download it is 0 until the size is known, and it changes if the object changes."""
@@ -55,7 +55,7 @@ class Metadata:
     name: str = ""
     """The last segment of the path."""
     object: str | None = None
-    """The object's exact name if it differs from fullPath."""
+    """The object's exact name if it differs from full_path."""
     generation: str = ""
     """Grows with every upload to the same reference."""
     metageneration: str = ""
@@ -75,7 +75,7 @@ class Metadata:
     content_disposition: str | None = None
     """How a browser presents the bytes."""
     content_encoding: str | None = None
-    """How the bytes are encoded, such as gzip. getData and writeToFile return the bytes as they were uploaded; for
+    """How the bytes are encoded, such as gzip. get_data and write_to_file return the bytes as they were uploaded; for
     download URLs see "Encoded contents" in the README.
     """
     content_language: str | None = None
@@ -181,16 +181,16 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     retry: Retry | None = None
     endpoint: str | None = None
     """The server of the task, if it is not the server of this service (`--endpoint`). The task can continue only on a
-    service of that server: resuming it here is -13050, and cancelling it sends no request to that server.
+    service of that server: resuming it here is InvalidArgument, and cancelling it sends no request to that server.
     """
     origin: Literal["gateway", "stream"] | None = None
     """Where the bytes of the task come from, or go to, if that is neither a file nor memory: a client of the gateway
     sends them, or a client of JSON-RPC appends or reads them piece by piece.
     """
     offset: int | None = None
-    """Of a stream that has not ended: the next byte that `downloadTask/read` answers, or the end of the bytes that
-    the upload has taken. Those of appends without an answer count once the engine is getting them: from then on
-    nothing takes them back. Of an upload that an earlier process began, and that is still paused, at most that.
+    """Of a stream that has not ended: the next byte that `read` answers, or the end of the bytes that the upload has
+    taken. Those of appends without an answer count once the engine is getting them: from then on nothing takes them
+    back. Of an upload that an earlier process began, and that is still paused, at most that.
     """
     source: ReferenceT | None = None
     """The object that a copy or a move is made of. Absent for any other task."""
@@ -211,7 +211,7 @@ class ListingOf(Generic[ReferenceT]):
     items: tuple[ReferenceT, ...]
     """The objects."""
     page_token: str | None = None
-    """The pageToken for the next page; absent on the last page."""
+    """The page_token for the next page; absent on the last page."""
     metadata: tuple[Metadata, ...] = field(default_factory=tuple[Metadata, ...], hash=False)
     """The metadata of the items, in their order; only with the param `metadata`."""
     bucket_exists: bool | None = None
@@ -227,7 +227,7 @@ class FolderItemOf(Generic[ReferenceT]):
     path: str
     """Below the folder and the directory. Bytes that are no UTF-8 are replaced."""
     action: Literal["put", "write", "delete", "read"]
-    """What is or would be done; `read` is that of a directory, which has failed: `folderTask/retry` reads it again."""
+    """What is or would be done; `read` is that of a directory, which has failed: `retry` reads it again."""
     state: FolderItemState
     size: int
     """In bytes."""
@@ -243,9 +243,7 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
 
     task: TaskT
     kind: Literal["put", "write", "delete"]
-    """The method that began the task: `reference/putDirectory`, `reference/writeToDirectory` or
-    `reference/deleteAll`.
-    """
+    """The method that began the task: `put_directory`, `write_to_directory` or `delete_all`."""
     status: Status
     state: State
     progress: Progress
@@ -265,16 +263,14 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
     continued: bool | None = None
     """True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent."""
     failures: tuple[ItemT, ...] = ()
-    """The first 20 items that have failed or are refused, and why; absent if there are none. `folderTask/items` lists
-    all.
-    """
+    """The first 20 items that have failed or are refused, and why; absent if there are none. `items` lists all."""
     error: StorageError | None = None
     endpoint: str | None = None
     """The server of the task, if it is not the server of this service, as in Snapshot."""
 
 
 class MetadataWrite(TypedDict, total=False):
-    """A change of metadata: absent properties stay, null removes, any other value sets. Each of the first five
+    """A change of metadata: absent properties stay, None removes, any other value sets. Each of the first five
     members has at most 8192 bytes of UTF-8.
     """
 
@@ -283,7 +279,7 @@ class MetadataWrite(TypedDict, total=False):
     content_disposition: str | None
     """How a browser presents the bytes."""
     content_encoding: str | None
-    """How the bytes are encoded, such as gzip. getData and writeToFile return the bytes as they were uploaded; for
+    """How the bytes are encoded, such as gzip. get_data and write_to_file return the bytes as they were uploaded; for
     download URLs see "Encoded contents" in the README.
     """
     content_language: str | None
@@ -291,8 +287,10 @@ class MetadataWrite(TypedDict, total=False):
     content_type: str | None
     """The media type of the content."""
     custom_metadata: Mapping[str, str | None] | None
-    """Absent keys stay, null removes a key; null instead of the object removes all keys. The result has at most 8192
+    """Absent keys stay, None removes a key; None instead of the object removes all keys. The result has at most 8192
     bytes of UTF-8, keys and values together.
     """
     md5_hash: str | None
-    """On upload: the MD5 that the bytes must have, as the base64 of 16 bytes, else -13050. On update: ignored."""
+    """On upload: the MD5 that the bytes must have, as the base64 of 16 bytes, else InvalidArgument. On update:
+    ignored.
+    """

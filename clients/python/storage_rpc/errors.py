@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+
+ABSENT = (" does not exist.", ": No such file or directory.")
+"""How the service says that something is not there."""
+ROOT_IN_USE = 75  # a status of the service
 
 
 class StorageError(Exception):
@@ -59,8 +65,12 @@ def error_from_wire(wire: Mapping[str, Any]) -> StorageError:
     """The exception for the `error` of an answer or a snapshot."""
     code = int(wire["code"])
     data = wire.get("data")
+    message, values = str(wire["message"]), data if isinstance(data, dict) else {}
     kinds = {kind.code: kind for kind in StorageError.__subclasses__() if kind.code}
-    return kinds.get(code, RPCError)(str(wire["message"]), code, data if isinstance(data, dict) else None)
+    kind = kinds.get(code, RPCError)
+    if kind is Unknown and "file" in values and message.endswith(ABSENT):
+        kind = LocalFileNotFound
+    return kind(message, code, values)
 
 
 def cannot_start(command: Sequence[str], error: OSError) -> ServiceGone:
@@ -78,7 +88,8 @@ def obituary(status: int | None, last_words: Sequence[str]) -> ServiceGone:
         return ServiceGone("The service has closed its output.", None, last_words)
     how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
     last = f": {last_words[-1]}" if last_words else "."
-    return ServiceGone(f"The service {how}{last}", status, last_words)
+    advice = " In Python that is shared=True, in each process." if status == ROOT_IN_USE else ""
+    return ServiceGone(f"The service {how}{last}{advice}", status, last_words)
 
 
 def disconnected() -> ServiceGone:
@@ -88,6 +99,7 @@ def disconnected() -> ServiceGone:
 # Rendered from protocol/openrpc.json by protocol/render.py: edit that, not what follows.
 
 __all__ = [
+    "LocalFileNotFound",
     "RPCError",
     "ServiceGone",
     "StorageError",
@@ -197,16 +209,16 @@ class RetryLimitExceeded(StorageError):
 class NonMatchingChecksum(StorageError):
     """The received bytes do not match the checksum; nothing was stored or written.
 
-    Try again; check metadata.md5Hash if it was given.
+    Try again; check metadata.md5_hash if it was given.
     """
 
     code = -13031
 
 
 class DownloadSizeExceeded(StorageError):
-    """The object is larger than maxSize.
+    """The object is larger than max_size.
 
-    Raise maxSize, or write to a file.
+    Raise max_size, or write to a file.
     """
 
     code = -13032
@@ -258,10 +270,25 @@ class PathError(StorageError):
 
 
 class PreconditionFailed(StorageError):
-    """The object does not match ifGenerationMatch or ifMetagenerationMatch, or another client changed it during a
+    """The object does not match if_generation_match or if_metageneration_match, or another client changed it during a
     retry: data.generation and data.metageneration have the current values, "0" if there is no object.
 
     Read the current object, then decide again.
     """
 
     code = -13412
+
+
+class LocalFileNotFound(Unknown, FileNotFoundError):
+    """A local file, or the directory that a file is to be written in, does not exist; `filename` is its path."""
+
+    def __init__(self, message: str, code: int | None = None, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message, code, data)
+        self.errno = errno.ENOENT
+
+    @property
+    def filename(self) -> Any:
+        return self.data.get("file")
+
+    def __str__(self) -> str:
+        return self.message

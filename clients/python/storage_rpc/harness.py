@@ -7,14 +7,34 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, overload
 
 from ._changes import glob
 from ._files import local_path
-from .wire import given, source
+from ._harness import (
+    AccessRule,
+    ClockResult,
+    Demanded,
+    DisarmResult,
+    Entry,
+    Expectation,
+    Failure,
+    Generated,
+    Operations,
+    SaveResult,
+    SeedResult,
+    SettledResult,
+    SpaceResult,
+    Where,
+)
+from .wire import given, place, source
 from .reference import Reference
 from ._session import Session
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+T = TypeVar("T")
 Content = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
 """Bytes, a text, or the path of a local file."""
 
@@ -28,9 +48,25 @@ class Harness:
     def __init__(self, session: Session) -> None:
         self._session = session
 
+    @overload
+    def arm(self, on: Operations, *, fail: Failure, **where: Unpack[Where]) -> str: ...
+    @overload
+    def arm(self, on: Operations, *, lose: Failure, **where: Unpack[Where]) -> str: ...
+    @overload
+    def arm(self, on: Operations, *, hold: Literal[True], **where: Unpack[Where]) -> str: ...
+    @overload
+    def arm(self, on: Operations, *, corrupt: Literal[True], **where: Unpack[Where]) -> str: ...
+    @overload
+    def arm(self, on: Operations, *, delay: float, **where: Unpack[Where]) -> str: ...
+    @overload
+    def arm(self, on: Operations, *, rate: int, **where: Unpack[Where]) -> str: ...
+    @overload
+    def arm(self, on: Operations, *, demand: Demanded, **where: Unpack[Where]) -> str: ...
+    @overload
+    def arm(self, on: Operations, *, exit: int, **where: Unpack[Where]) -> str: ...
     def arm(
         self,
-        on: str | list[str],
+        on: Operations,
         *,
         reference: str | None = None,
         task: str | None = None,
@@ -38,24 +74,42 @@ class Harness:
         nth: int | None = None,
         times: int | None = 1,
         rule: str | None = None,
-        **do: Any,
+        fail: Failure | None = None,
+        lose: Failure | None = None,
+        hold: bool | None = None,
+        corrupt: bool | None = None,
+        delay: float | None = None,
+        rate: int | None = None,
+        demand: Demanded | None = None,
+        exit: int | None = None,
     ) -> str:
-        """Arms a rule, and returns its name. `do` is one effect; `times=None` means every call.
+        """Arms a rule with one effect, `fail` to `exit`, and returns its name. `times=None` means every call.
 
         >>> storage.harness.arm("send", nth=3, fail={"error": "unauthorized"})
         >>> storage.harness.arm("send", at=1 << 20, hold=True)
         """
+        do = given(
+            fail=fail, lose=lose, hold=hold, corrupt=corrupt, delay=delay, rate=rate, demand=demand, exit=exit
+        )
         params = given(on=on, reference=reference, task=task, at=at, nth=nth, rule=rule)
-        result = self._call("harness/arm", **params, times=times, do=do)
+        result = self._call(dict, "harness/arm", **params, times=times, do=do)
         return str(result["rule"])
 
-    def disarm(self, rule: str | None = None) -> Any:
+    def disarm(self, rule: str | None = None) -> DisarmResult:
         """Removes one rule, or all. Returns how often each has struck, and which never did."""
-        return self._call("harness/disarm", **given(rule=rule))
+        return self._call(DisarmResult, "harness/disarm", **given(rule=rule))
 
-    def release(self, *, hold: str | None = None, rule: str | None = None, **do: Any) -> int:
+    def release(
+        self,
+        *,
+        hold: str | None = None,
+        rule: str | None = None,
+        fail: Failure | None = None,
+        lose: Failure | None = None,
+    ) -> int:
         """Lets one hold, those of a rule, or all go on; with `fail` or `lose` they end so. Returns how many."""
-        result = self._call("harness/release", **given(hold=hold, rule=rule, do=do or None))
+        do = given(fail=fail, lose=lose) or None
+        result = self._call(dict, "harness/release", **given(hold=hold, rule=rule, do=do))
         return int(result["released"])
 
     def clock(
@@ -64,28 +118,28 @@ class Harness:
         at: str | None = None,
         advance: float | None = None,
         to_next: bool | None = None,
-        run: str | None = None,
-    ) -> Any:
+        run: Literal["real", "skip"] | None = None,
+    ) -> ClockResult:
         """Stops, moves or runs the clock. Returns its time, and how many sleep on it."""
-        return self._call("harness/clock", **given(at=at, advance=advance, toNext=to_next, run=run))
+        return self._call(ClockResult, "harness/clock", **given(at=at, advance=advance, toNext=to_next, run=run))
 
-    def settled(self) -> Any:
+    def settled(self) -> SettledResult:
         """Returns when nothing happens any more unless somebody does something."""
-        return self._call("harness/settled")
+        return self._call(SettledResult, "harness/settled")
 
     def journal(
         self,
-        on: str | list[str] | None = None,
+        on: Operations | None = None,
         *,
         reference: str | None = None,
         task: str | None = None,
         since: int | None = None,
-        expect: Any = None,
+        expect: Expectation | None = None,
         wait: bool | None = None,
-    ) -> list[Any]:
+    ) -> list[Entry]:
         """What the engine was asked, and how that ended. Raises RPCError with -13900 where `expect` does not hold."""
         params = given(on=on, reference=reference, task=task, since=since, expect=expect, wait=wait)
-        result = self._call("harness/journal", **params)
+        result = self._call(dict, "harness/journal", **params)
         return list(result["entries"])
 
     def space(
@@ -97,42 +151,61 @@ class Harness:
         quota: int | None = None,
         keep: bool | None = None,
         gateway: bool | None = None,
-    ) -> Any:
+    ) -> SpaceResult:
         """Enters the space of that name, or a new one, whose objects, tasks, rules, clock and ids are its own.
 
         Returns its name, the socket whose clients are in it, whether it is new, and with `gateway` the host and port to
         which SDKs go.
         """
         params = given(space=name, seed=seed, buckets=buckets, quota=quota, keep=keep, gateway=gateway)
-        return self._call("harness/space", **params)
+        return self._call(SpaceResult, "harness/space", **params)
 
-    def authorize(self, rules: Iterable[Mapping[str, Any]] = (), *, default: str = "allow") -> None:
+    def authorize(
+        self, rules: Iterable[AccessRule] = (), *, default: Literal["allow", "deny"] = "allow"
+    ) -> None:
         """Says who may do what through the gateway of the space; the first rule that fits counts.
 
         >>> storage.harness.authorize([{"prefix": "gs://b/private/", "who": {"uid": "alice"}}])
         """
-        self._call("harness/authorize", rules=[dict(rule) for rule in rules], default=default)
+        self._call(dict, "harness/authorize", rules=[dict(rule) for rule in rules], default=default)
 
-    def seed(self, objects: Mapping[Reference | str, Content] | None = None, **params: Any) -> Any:
+    @overload
+    def seed(self, objects: Mapping[Reference | str, Content]) -> SeedResult: ...
+    @overload
+    def seed(
+        self, *, directory: str | os.PathLike[str], into: Reference | str | None = None
+    ) -> SeedResult: ...
+    @overload
+    def seed(self, *, generate: Generated) -> SeedResult: ...
+    def seed(
+        self,
+        objects: Mapping[Reference | str, Content] | None = None,
+        *,
+        directory: str | os.PathLike[str] | None = None,
+        into: Reference | str | None = None,
+        generate: Generated | None = None,
+    ) -> SeedResult:
         """Stores objects without tasks, rules and events, all or none. Returns how many, and their bytes.
 
         >>> storage.harness.seed({storage.reference("a.txt"): "Hello", "gs://photos/b.png": Path("b.png")})
         >>> storage.harness.seed(directory="fixtures", into="gs://photos/2026")
         >>> storage.harness.seed(generate={"reference": "gs://photos/{n}", "count": 10_000, "size": 100})
         """
-        if objects is not None:
-            params["objects"] = [seeded(reference, content) for reference, content in objects.items()]
-        if "directory" in params:
-            params["directory"] = local_path(params["directory"])
-        return self._call("harness/seed", **params)
+        params = given(
+            objects=None if objects is None else [seeded(reference, content) for reference, content in objects.items()],
+            directory=None if directory is None else local_path(directory),
+            into=None if into is None else place(into),
+            generate=generate,
+        )
+        return self._call(SeedResult, "harness/seed", **params)
 
-    def save(self, snapshot: str) -> Any:
+    def save(self, snapshot: str) -> SaveResult:
         """Keeps the objects as they are, for `reset`, when nothing moves. Returns how many, and their bytes."""
-        return self._call("harness/save", snapshot=snapshot)
+        return self._call(SaveResult, "harness/save", snapshot=snapshot)
 
     def reset(self, snapshot: str | None = None) -> None:
         """Begins anew, from a snapshot or without objects: without tasks and rules, with the first ids and times."""
-        self._call("harness/reset", **given(snapshot=snapshot))
+        self._call(dict, "harness/reset", **given(snapshot=snapshot))
 
     def wait_for(self, pattern: str, *, within: float = 30) -> Reference:
         """Returns an object whose path fits the pattern, once there is one: `**` fits anything, `*` all but a slash.
@@ -160,8 +233,8 @@ class Harness:
                     found = change.reference
         return found
 
-    def _call(self, method: str, timeout: float | None = None, **params: Any) -> Any:
-        return self._session._ask(method, params, lambda result: result, timeout)
+    def _call(self, kind: type[T], method: str, **params: Any) -> T:
+        return self._session._ask(method, params, lambda result: cast("T", result))
 
 
 def split(pattern: str, bucket: str) -> tuple[str, str]:
@@ -174,19 +247,13 @@ def split(pattern: str, bucket: str) -> tuple[str, str]:
 
 def listed(root: Reference, wanted: re.Pattern[str]) -> Reference | None:
     """The first object whose path fits."""
-    token: str | None = None
-    while True:
-        page = root.list(page_token=token, recursive=True)
-        for item in page.items:
-            if wanted.fullmatch(item.full_path):
-                return item
-        token = page.page_token
-        if token is None:
-            return None
+    for item in root.walk():
+        if wanted.fullmatch(item.full_path):
+            return item
+    return None
 
 
 def seeded(reference: Reference | str, content: Content) -> dict[str, Any]:
-    place = reference if isinstance(reference, str) else reference._place
     if isinstance(content, os.PathLike):
-        return {"reference": place, "file": local_path(content)}
-    return {"reference": place, **source(content)}
+        return {"reference": place(reference), "file": local_path(content)}
+    return {"reference": place(reference), **source(content)}

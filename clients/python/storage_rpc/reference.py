@@ -19,20 +19,7 @@ from .streams import DownloadStreamOf, UploadStreamOf
 from .tasks import TaskOf
 
 
-class Reference(
-    Place,
-    ReferenceMethods[
-        "Reference",
-        "Listing",
-        "UploadTask",
-        "DownloadTask",
-        "FolderTask",
-        "Snapshot",
-        "FolderSnapshot",
-        "UploadStream",
-        "DownloadStream",
-    ],
-):
+class Reference(Place, ReferenceMethods):
     """A path in a bucket: a value, equal to any other with the same bucket and path.
 
     >>> space = storage.reference("images/space.jpg")
@@ -54,6 +41,45 @@ class Reference(
         ...         print(change.change, change.reference)
         """
         return Changes(self)
+
+    def list_all(
+        self, exact: bool | None = None, recursive: bool | None = None, metadata: bool | None = None, *, timeout: float | None = None
+    ) -> Listing:
+        """Lists all direct children, or with `recursive` all objects at any depth; with `metadata` that of the objects.
+
+        `exact` includes names with empty segments, as in `list`. Where there may be very many, `walk` needs less memory.
+        """
+        if not metadata:
+            return super().list_all(exact, recursive, timeout=timeout)
+        prefixes: list[Reference] = []
+        items: list[Reference] = []
+        about: list[Metadata] = []
+        for page in self._pages(exact, recursive, metadata, timeout):
+            prefixes += page.prefixes
+            items += page.items
+            about += page.metadata
+        return Listing(tuple(prefixes), tuple(items), None, tuple(about), page.bucket_exists)
+
+    def walk(self, exact: bool | None = None, *, timeout: float | None = None) -> Iterator[Reference]:
+        """The objects at any depth below this reference, in the order of their names. Asks for them page by page.
+
+        >>> for reference in storage.reference("images").walk():
+        ...     print(reference.full_path)
+        """
+        for page in self._pages(exact, True, None, timeout):
+            for item in page.items:
+                yield item
+
+    def _pages(
+        self, exact: bool | None, recursive: bool | None, metadata: bool | None, timeout: float | None
+    ) -> Iterator[Listing]:
+        token: str | None = None
+        while True:
+            page = self.list(page_token=token, exact=exact, metadata=metadata, recursive=recursive, timeout=timeout)
+            yield page
+            token = page.page_token
+            if token is None:
+                return
 
     def _start_upload_task(self, *start: Any) -> UploadTask:
         return self._start(UploadTask, *start)

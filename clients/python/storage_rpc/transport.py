@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import subprocess
+import sys
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ class Child:
     """The service as a child process, on its stdin and stdout; its stderr is logged."""
 
     def __init__(self, command: Sequence[str]) -> None:
+        refuse_green_threads()
         try:
             # In a session of its own: Ctrl-C at the terminal interrupts the caller only.
             self._process = subprocess.Popen(
@@ -88,6 +90,15 @@ class Child:
             for line in stderr:
                 self._last_words.append(line.decode(errors="replace").rstrip())
                 log.warning("%s", self._last_words[-1])
+
+
+def refuse_green_threads() -> None:
+    """Raises `RuntimeError` where gevent has replaced threads or pipes: a read of the child's output would fail, or stop
+    all of them."""
+    monkey = sys.modules.get("gevent.monkey")
+    if monkey is not None and any(map(monkey.is_module_patched, ("subprocess", "threading"))):
+        advice = "start it yourself with storage-rpc serve --socket PATH, and use Storage(socket=PATH)"
+        raise RuntimeError(f"gevent has patched this process, which cannot talk to a service as its child: {advice}.")
 
 
 class Socket:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import array
 import asyncio
+import errno
 import os
+import pickle
 import unittest
 from pathlib import Path
 from typing import Any, Callable
 
-from storage_rpc import AsyncStorage, AsyncUploadTask, Storage
+from storage_rpc import AsyncStorage, AsyncUploadTask, Storage, StorageError, Unknown
 from storage_rpc._files import local_path
 
 from .aio_support import AsyncTestCase, within
@@ -105,6 +107,21 @@ class PathTests(unittest.TestCase):
 
 
 class FileTests(StorageTestCase):
+    def test_a_local_file_that_is_missing_is_an_error_of_files_too(self) -> None:
+        reference, none = self.storage.reference("x"), self.directory / "none"
+        with self.assertRaisesRegex(FileNotFoundError, f"^File {none} does not exist.$") as caught:
+            reference.put_file(none).wait()
+        error = pickle.loads(pickle.dumps(caught.exception))
+        self.assertIsInstance(error, Unknown)
+        self.assertEqual((error.code, error.filename, error.errno), (-13000, str(none), errno.ENOENT))
+        reference.put_data(b"x").wait()
+        for task in (reference.write_to_file(none / "x"), reference.put_directory(none)):
+            self.assertRaises(FileNotFoundError, task.wait)
+        for other in (reference.put_file(self.directory), self.storage.reference("y").write_to_file(none)):
+            with self.assertRaises(StorageError) as raised:
+                other.wait()
+            self.assertNotIsInstance(raised.exception, FileNotFoundError)
+
     def test_file_urls_are_put_and_written(self) -> None:
         reference = self.storage.reference("x")
         reference.put_file(self.file("a b#%.txt", b"here").as_uri()).wait()

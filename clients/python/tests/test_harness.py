@@ -3,7 +3,7 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 
-from storage_rpc import BucketNotFound, Cancelled, ObjectNotFound, QuotaExceeded, RPCError, Unauthorized
+from storage_rpc import BucketNotFound, Cancelled, ObjectNotFound, QuotaExceeded, RPCError, StorageError, Unauthorized
 
 from .aio_support import AsyncTestCase
 from .support import MIB, StorageTestCase
@@ -19,6 +19,19 @@ class HarnessTests(StorageTestCase):
         self.assertEqual(harness.release(rule=rule), 1)
         task.wait()
         self.assertEqual(harness.disarm(), {"fired": {rule: 1}, "unfired": []})
+
+    def test_what_is_misspelled_is_refused(self) -> None:
+        harness = self.storage.harness
+        with self.assertRaisesRegex(TypeError, "fial"):
+            harness.arm("send", fial={"error": "unauthorized"})  # type: ignore[call-overload]
+        with self.assertRaisesRegex(RPCError, "sned"):
+            harness.arm("sned", hold=True)  # type: ignore[call-overload]
+        with self.assertRaisesRegex(StorageError, "unauthorised"):
+            harness.arm("send", fail={"error": "unauthorised"})  # type: ignore[call-overload]
+        with self.assertRaisesRegex(RPCError, "do"):
+            harness.arm("send")  # type: ignore[call-overload]
+        with self.assertRaisesRegex(RPCError, "who"):
+            harness.authorize([{"prefix": "gs://b/", "who": "nobody"}])  # type: ignore[typeddict-item]
 
     def test_an_expectation_that_does_not_hold_is_an_error(self) -> None:
         storage = self.storage
@@ -93,8 +106,8 @@ class AsyncHarnessTests(AsyncTestCase):
         storage = await self.open()
         harness = storage.harness
         self.assertEqual((await harness.space(seed=7))["space"], "space-1")
-        generated = {"reference": "gs://default-bucket/{n}.jpg", "count": 20, "size": 100}
-        self.assertEqual(await harness.seed(generate=generated), {"objects": 20, "bytes": 2000})
+        generated = await harness.seed(generate={"reference": "gs://default-bucket/{n}.jpg", "count": 20, "size": 100})
+        self.assertEqual(generated, {"objects": 20, "bytes": 2000})
         await harness.save("photos")
         await harness.arm("whole", hold=True)
         task = storage.reference("a").put_data("x")

@@ -76,6 +76,16 @@ class ReferenceTests(StorageTestCase):
         self.assertEqual(other.reference("a").url, "gs://pictures/a")
         self.assertEqual(other.reference("a", bucket="films").url, "gs://films/a")
 
+    def test_all_objects_below_are_walked_and_listed_with_metadata(self) -> None:
+        self.storage.harness.seed(generate={"reference": "gs://default-bucket/all/{n}/x", "count": 1001, "size": 2})
+        everything = self.storage.reference("all")
+        self.assertEqual(len({item.full_path for item in everything.walk()}), 1001)
+        listing = everything.list_all(recursive=True, metadata=True)
+        self.assertEqual([one.full_path for one in listing.metadata], [item.full_path for item in listing.items])
+        self.assertEqual((len(listing.items), listing.metadata[1000].size, listing.page_token), (1001, 2, None))
+        folders = everything.list_all(metadata=True)
+        self.assertEqual((len(folders.prefixes), folders.items, folders.metadata), (1001, (), ()))
+
     def test_settings(self) -> None:
         self.assertEqual(self.storage.settings.max_upload_retry_time, 600)
         self.assertIsNone(self.storage.settings.upload_chunk_size_bytes)

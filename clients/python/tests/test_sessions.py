@@ -6,10 +6,13 @@ import signal
 import subprocess
 import sys
 import threading
+import types
+import unittest.mock
 from pathlib import Path
+from typing import Any
 
 import storage_rpc
-from storage_rpc import ObjectNotFound, Reference, RPCError, ServiceGone, Snapshot, Storage
+from storage_rpc import AsyncStorage, ObjectNotFound, Reference, RPCError, ServiceGone, Snapshot, Storage
 
 from .support import MIB, PATIENCE, Heard, StorageTestCase, pid
 
@@ -24,6 +27,33 @@ class SessionTests(StorageTestCase):
         with self.assertRaises(ServiceGone):
             one.call("service/ping")
         self.assertEqual(self.start(socket=path).call("service/ping"), "pong")
+
+    def test_a_session_is_traced(self) -> None:
+        self.start(trace=self.directory / "a.trace").close()
+        with unittest.mock.patch.dict(os.environ, {"STORAGE_RPC_TRACE": str(self.directory / "b.trace")}):
+            self.start(root=self.directory / "other").close()
+        for name in ("a.trace", "b.trace"):
+            self.assertIn('"initialize"', (self.directory / name).read_text("utf-8"))
+        wrong: list[dict[str, Any]] = [{"shared": True}, {"socket": "/x"}]
+        for options in wrong:
+            with self.assertRaisesRegex(ValueError, "trace"):
+                Storage(trace="x", **options)
+
+    def test_a_root_in_use_is_said_and_how_to_share_it(self) -> None:
+        told = self.assertLogs("storage_rpc")
+        with told, self.assertRaisesRegex(ServiceGone, f"in use by process {pid(self.storage)}.* shared=True, in each"):
+            self.start()
+
+    def test_gevent_is_told_what_works(self) -> None:
+        patched = types.SimpleNamespace(is_module_patched=lambda name: name == "threading")
+        with unittest.mock.patch.dict(sys.modules, {"gevent.monkey": patched}):
+            with self.assertRaisesRegex(RuntimeError, r"^gevent .* Storage\(socket=PATH\)"):
+                self.start()
+            self.assertEqual(self.start(socket=self.serve()).ping(), "pong")
+
+    def test_another_kind_of_event_loop_is_told_what_works(self) -> None:
+        with self.assertRaisesRegex(RuntimeError, "^No event loop of asyncio"):
+            AsyncStorage(root=self.directory).open().send(None)
 
     def test_an_upload_outlives_its_session_on_a_socket(self) -> None:
         path = self.serve()

@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from storage_rpc import AsyncStorage, ServiceGone, Storage
-from storage_rpc._core import command_line
+from storage_rpc._program import command_line
 
 from .aio_support import AsyncTestCase, process_id, within
 from .support import PATIENCE, StorageTestCase, pid

@@ -102,7 +102,7 @@ class UploadTests(StorageTestCase):
             self.storage.reference("x").put_data(b"x" * 1000)
 
     def test_a_name_that_is_no_utf_8(self) -> None:
-        with self.assertRaises(UnicodeEncodeError):
+        with self.assertRaisesRegex(UnicodeEncodeError, r"'/tmp/\\udcff' must be UTF-8"):
             self.storage.reference("x").put_file("/tmp/\udcff")
         self.assertEqual(self.storage.call("service/ping"), "pong")
 

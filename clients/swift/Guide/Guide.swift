@@ -8,7 +8,11 @@ import Foundation
     static func main() async throws {
         try await references()
         try await uploads(Storage.storage())
+        try await downloads(Storage.storage())
         try await metadata(Storage.storage().reference())
+        try await deletions(Storage.storage().reference())
+        try await lists(Storage.storage())
+        try await errors(Storage.storage())
         if ProcessInfo.processInfo.environment["GUIDE_HARNESS"] != nil { try await harness(Storage.storage()) }
         await Storage.storage().close()
         print("\(checks) checks")

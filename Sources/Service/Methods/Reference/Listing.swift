@@ -1,46 +1,51 @@
 import JSONRPC
 import JSONText
+import Platform
 import Storage
 import Transfers
 
 /// `reference/list`: one page of the objects and prefixes below a reference.
-struct List: ReferenceMethod {
+struct List: ReferenceMethod, RecallingMethod {
     static let name = "reference/list"
 
-    let reference: Reference
-    let maxResults: Int64?
-    let pageToken: String?
-    let isExact: Bool
-    let wantsMetadata: Bool
-    let isRecursive: Bool
+    let query: ListQuery
+    var reference: Reference { query.reference }
 
     init(_ params: inout Params) throws(RPCError) {
-        reference = try params.reference("reference")
-        maxResults = try params.optionalInteger("maxResults")
-        pageToken = try params.optionalString("pageToken")
-        isExact = try params.optionalBool("exact") ?? false
-        wantsMetadata = try params.optionalBool("metadata") ?? false
-        isRecursive = try params.optionalBool("recursive") ?? false
+        query = ListQuery(
+            try params.reference("reference"),
+            maxResults: try params.optionalInteger("maxResults").map { Int($0) } ?? Listing.mostResults,
+            pageToken: try params.optionalString("pageToken"),
+            isExact: try params.optionalBool("exact") ?? false,
+            wantsMetadata: try params.optionalBool("metadata") ?? false,
+            isRecursive: try params.optionalBool("recursive") ?? false)
     }
 
     /// An estimate for a page of long names, and for one of much metadata.
-    private var pageBytes: Int { wantsMetadata ? 16 << 20 : 4 << 20 }
+    private var pageBytes: Int { query.wantsMetadata ? 16 << 20 : 4 << 20 }
 
     func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
         try await request.roomToAnswer(expecting: pageBytes)
-        var listing = try await request.transfers.list(
-            reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, wantsMetadata: wantsMetadata,
-            isRecursive: isRecursive, for: request.client)
-        // The default bucket needs no object to be there.
-        if reference.bucket.hasSameBytes(as: request.context.service.configuration.defaultBucket) {
-            listing.isBucketMissing = false
+        return await shown(try await request.transfers.list(query, for: request.client), in: request).encoded()
+    }
+
+    func knownResult(in request: Request<ConnectionContext>) -> EncodedJSON? {
+        request.transfers.knownList(query).flatMap { shown($0, in: request).encodedIfShort() }
+    }
+
+    /// The default bucket needs no object to be there.
+    @Loop private func shown(_ listing: Listing, in request: Request<ConnectionContext>) -> Listing {
+        guard reference.bucket.hasSameBytes(as: request.context.service.configuration.defaultBucket) else {
+            return listing
         }
-        return await listing.encoded()
+        var listing = listing
+        listing.isBucketMissing = false
+        return listing
     }
 }
 
 /// `reference/listAll`: all objects and prefixes below a reference.
-struct ListAll: ReferenceMethod {
+struct ListAll: ReferenceMethod, RecallingMethod {
     static let name = "reference/listAll"
 
     let reference: Reference
@@ -66,5 +71,9 @@ struct ListAll: ReferenceMethod {
             throw StorageError(.quotaExceeded, "\(reference.url) has \(what); reference/list takes any number.")
         }
         return await listing.encoded()
+    }
+
+    func knownResult(in request: Request<ConnectionContext>) -> EncodedJSON? {
+        request.transfers.knownListAll(reference, isExact: isExact, isRecursive: isRecursive)?.encodedIfShort()
     }
 }

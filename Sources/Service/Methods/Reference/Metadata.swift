@@ -16,7 +16,7 @@ extension ReferenceMethod {
 }
 
 /// `reference/getMetadata`: the metadata of an object.
-struct GetMetadata: ReferenceMethod {
+struct GetMetadata: ReferenceMethod, RecallingMethod {
     static let name = "reference/getMetadata"
 
     let reference: Reference
@@ -26,10 +26,14 @@ struct GetMetadata: ReferenceMethod {
     func run(in request: Request<ConnectionContext>) async throws -> ObjectMetadata {
         try await request.transfers.metadata(of: reference, for: request.client)
     }
+
+    func knownResult(in request: Request<ConnectionContext>) throws -> ObjectMetadata? {
+        try request.transfers.knownMetadata(of: reference)?.get()
+    }
 }
 
 /// `reference/exists`: whether there is an object.
-struct Exists: ReferenceMethod {
+struct Exists: ReferenceMethod, RecallingMethod {
     static let name = "reference/exists"
 
     let reference: Reference
@@ -38,6 +42,12 @@ struct Exists: ReferenceMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
         ["exists": .bool(try await request.transfers.exists(reference, for: request.client))]
+    }
+
+    func knownResult(in request: Request<ConnectionContext>) -> JSON? {
+        request.transfers.knownMetadata(of: reference).map { answer in
+            if case .success = answer { ["exists": true] } else { ["exists": false] }
+        }
     }
 }
 

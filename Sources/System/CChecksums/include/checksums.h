@@ -12,6 +12,13 @@ typedef struct {
 void checksums_md5_init(checksums_md5 *md5);
 void checksums_md5_update(checksums_md5 *md5, const void *bytes, size_t count);
 
+/// The most streams that `checksums_md5_update_many` takes.
+#define CHECKSUMS_MD5_STREAMS 8
+
+/// Hashes bytes of `count` streams at the same time, as `checksums_md5_update` would hash those of each: in the lanes of
+/// vectors, in less time than one after the other where there are three or more.
+void checksums_md5_update_many(checksums_md5 md5[], const void *const bytes[], const size_t counts[], int count);
+
 /// The digest of all bytes so far; hashing can go on afterwards.
 void checksums_md5_digest(const checksums_md5 *md5, uint8_t out[16]);
 

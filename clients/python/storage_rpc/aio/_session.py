@@ -24,6 +24,7 @@ from .transport import Child, Socket
 T = TypeVar("T")
 Self = TypeVar("Self", bound="Session")
 NOT_OPENED = "The session has not been opened."
+NO_LOOP = "No event loop of asyncio runs here. With trio and others, use Storage on a thread, as trio.to_thread does."
 
 
 class Session(SessionBase, AsyncStorageMethods):
@@ -37,6 +38,7 @@ class Session(SessionBase, AsyncStorageMethods):
         root: str | os.PathLike[str] | None = None,
         shared: bool = False,
         bucket: str | None = None,
+        trace: str | os.PathLike[str] | None = None,
         on_refresh_token: AsyncRefreshToken | None = None,
     ) -> None:
         """`command` is the program to start; by default $STORAGE_RPC, else that of an installed wheel or the PATH.
@@ -44,11 +46,12 @@ class Session(SessionBase, AsyncStorageMethods):
         `root` is where that program keeps objects. With `shared` all sessions on one root, of any process and any
         client, have one service, which is started by the first and goes on when the last has been closed, until its
         tasks have ended and a minute has passed. `bucket` is the one meant by paths, else the service's own
-        default. `on_refresh_token` is where fresh tokens come from: when one that `set_token` has set expires or is
+        default. `trace` is a file to which the service appends every message: `storage-rpc trace FILE` shows it.
+        $STORAGE_RPC_TRACE is the same for every service that a client starts. `on_refresh_token` is where fresh tokens come from: when one that `set_token` has set expires or is
         refused, it is called with the kind and "expired" or "refused". It has 30 seconds to return, or to be awaited
         for, a token, `(token, expires_in)`, or None for "no more".
         """
-        super().__init__(command, socket, root, shared, bucket)
+        super().__init__(command, socket, root, shared, bucket, trace)
         if on_refresh_token is not None:
             called("on_refresh_token", on_refresh_token)
         self.on_refresh_token: AsyncRefreshToken | None = on_refresh_token
@@ -60,6 +63,10 @@ class Session(SessionBase, AsyncStorageMethods):
         if self._opened:
             self._connection.guard.check()
             return self
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError(NO_LOOP) from None
         transport = await (Child.start(self._command) if self._socket is None else Socket.connect(self._socket))
         self._opened = Connection(transport, self._tasks.hear, self._answer, self._tasks.lose), Dispatcher()
         try:

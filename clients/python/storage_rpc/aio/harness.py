@@ -6,14 +6,34 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, overload
 
 from .._changes import glob
 from .._files import local_path
-from ..wire import given, source
+from .._harness import (
+    AccessRule,
+    ClockResult,
+    Demanded,
+    DisarmResult,
+    Entry,
+    Expectation,
+    Failure,
+    Generated,
+    Operations,
+    SaveResult,
+    SeedResult,
+    SettledResult,
+    SpaceResult,
+    Where,
+)
+from ..wire import given, place, source
 from .reference import AsyncReference
 from ._session import Session
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+T = TypeVar("T")
 Content = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
 """Bytes, a text, or the path of a local file."""
 
@@ -27,9 +47,25 @@ class AsyncHarness:
     def __init__(self, session: Session) -> None:
         self._session = session
 
+    @overload
+    async def arm(self, on: Operations, *, fail: Failure, **where: Unpack[Where]) -> str: ...
+    @overload
+    async def arm(self, on: Operations, *, lose: Failure, **where: Unpack[Where]) -> str: ...
+    @overload
+    async def arm(self, on: Operations, *, hold: Literal[True], **where: Unpack[Where]) -> str: ...
+    @overload
+    async def arm(self, on: Operations, *, corrupt: Literal[True], **where: Unpack[Where]) -> str: ...
+    @overload
+    async def arm(self, on: Operations, *, delay: float, **where: Unpack[Where]) -> str: ...
+    @overload
+    async def arm(self, on: Operations, *, rate: int, **where: Unpack[Where]) -> str: ...
+    @overload
+    async def arm(self, on: Operations, *, demand: Demanded, **where: Unpack[Where]) -> str: ...
+    @overload
+    async def arm(self, on: Operations, *, exit: int, **where: Unpack[Where]) -> str: ...
     async def arm(
         self,
-        on: str | list[str],
+        on: Operations,
         *,
         reference: str | None = None,
         task: str | None = None,
@@ -37,24 +73,42 @@ class AsyncHarness:
         nth: int | None = None,
         times: int | None = 1,
         rule: str | None = None,
-        **do: Any,
+        fail: Failure | None = None,
+        lose: Failure | None = None,
+        hold: bool | None = None,
+        corrupt: bool | None = None,
+        delay: float | None = None,
+        rate: int | None = None,
+        demand: Demanded | None = None,
+        exit: int | None = None,
     ) -> str:
-        """Arms a rule, and returns its name. `do` is one effect; `times=None` means every call.
+        """Arms a rule with one effect, `fail` to `exit`, and returns its name. `times=None` means every call.
 
         >>> await storage.harness.arm("send", nth=3, fail={"error": "unauthorized"})
         >>> await storage.harness.arm("send", at=1 << 20, hold=True)
         """
+        do = given(
+            fail=fail, lose=lose, hold=hold, corrupt=corrupt, delay=delay, rate=rate, demand=demand, exit=exit
+        )
         params = given(on=on, reference=reference, task=task, at=at, nth=nth, rule=rule)
-        result = await self._call("harness/arm", **params, times=times, do=do)
+        result = await self._call(dict, "harness/arm", **params, times=times, do=do)
         return str(result["rule"])
 
-    async def disarm(self, rule: str | None = None) -> Any:
+    async def disarm(self, rule: str | None = None) -> DisarmResult:
         """Removes one rule, or all. Returns how often each has struck, and which never did."""
-        return await self._call("harness/disarm", **given(rule=rule))
+        return await self._call(DisarmResult, "harness/disarm", **given(rule=rule))
 
-    async def release(self, *, hold: str | None = None, rule: str | None = None, **do: Any) -> int:
+    async def release(
+        self,
+        *,
+        hold: str | None = None,
+        rule: str | None = None,
+        fail: Failure | None = None,
+        lose: Failure | None = None,
+    ) -> int:
         """Lets one hold, those of a rule, or all go on; with `fail` or `lose` they end so. Returns how many."""
-        result = await self._call("harness/release", **given(hold=hold, rule=rule, do=do or None))
+        do = given(fail=fail, lose=lose) or None
+        result = await self._call(dict, "harness/release", **given(hold=hold, rule=rule, do=do))
         return int(result["released"])
 
     async def clock(
@@ -63,28 +117,28 @@ class AsyncHarness:
         at: str | None = None,
         advance: float | None = None,
         to_next: bool | None = None,
-        run: str | None = None,
-    ) -> Any:
+        run: Literal["real", "skip"] | None = None,
+    ) -> ClockResult:
         """Stops, moves or runs the clock. Returns its time, and how many sleep on it."""
-        return await self._call("harness/clock", **given(at=at, advance=advance, toNext=to_next, run=run))
+        return await self._call(ClockResult, "harness/clock", **given(at=at, advance=advance, toNext=to_next, run=run))
 
-    async def settled(self) -> Any:
+    async def settled(self) -> SettledResult:
         """Returns when nothing happens any more unless somebody does something."""
-        return await self._call("harness/settled")
+        return await self._call(SettledResult, "harness/settled")
 
     async def journal(
         self,
-        on: str | list[str] | None = None,
+        on: Operations | None = None,
         *,
         reference: str | None = None,
         task: str | None = None,
         since: int | None = None,
-        expect: Any = None,
+        expect: Expectation | None = None,
         wait: bool | None = None,
-    ) -> list[Any]:
+    ) -> list[Entry]:
         """What the engine was asked, and how that ended. Raises RPCError with -13900 where `expect` does not hold."""
         params = given(on=on, reference=reference, task=task, since=since, expect=expect, wait=wait)
-        result = await self._call("harness/journal", **params)
+        result = await self._call(dict, "harness/journal", **params)
         return list(result["entries"])
 
     async def space(
@@ -96,42 +150,61 @@ class AsyncHarness:
         quota: int | None = None,
         keep: bool | None = None,
         gateway: bool | None = None,
-    ) -> Any:
+    ) -> SpaceResult:
         """Enters the space of that name, or a new one, whose objects, tasks, rules, clock and ids are its own.
 
         Returns its name, the socket whose clients are in it, whether it is new, and with `gateway` the host and port to
         which SDKs go.
         """
         params = given(space=name, seed=seed, buckets=buckets, quota=quota, keep=keep, gateway=gateway)
-        return await self._call("harness/space", **params)
+        return await self._call(SpaceResult, "harness/space", **params)
 
-    async def authorize(self, rules: Iterable[Mapping[str, Any]] = (), *, default: str = "allow") -> None:
+    async def authorize(
+        self, rules: Iterable[AccessRule] = (), *, default: Literal["allow", "deny"] = "allow"
+    ) -> None:
         """Says who may do what through the gateway of the space; the first rule that fits counts.
 
         >>> await storage.harness.authorize([{"prefix": "gs://b/private/", "who": {"uid": "alice"}}])
         """
-        await self._call("harness/authorize", rules=[dict(rule) for rule in rules], default=default)
+        await self._call(dict, "harness/authorize", rules=[dict(rule) for rule in rules], default=default)
 
-    async def seed(self, objects: Mapping[AsyncReference | str, Content] | None = None, **params: Any) -> Any:
+    @overload
+    async def seed(self, objects: Mapping[AsyncReference | str, Content]) -> SeedResult: ...
+    @overload
+    async def seed(
+        self, *, directory: str | os.PathLike[str], into: AsyncReference | str | None = None
+    ) -> SeedResult: ...
+    @overload
+    async def seed(self, *, generate: Generated) -> SeedResult: ...
+    async def seed(
+        self,
+        objects: Mapping[AsyncReference | str, Content] | None = None,
+        *,
+        directory: str | os.PathLike[str] | None = None,
+        into: AsyncReference | str | None = None,
+        generate: Generated | None = None,
+    ) -> SeedResult:
         """Stores objects without tasks, rules and events, all or none. Returns how many, and their bytes.
 
         >>> await storage.harness.seed({storage.reference("a.txt"): "Hello", "gs://photos/b.png": Path("b.png")})
         >>> await storage.harness.seed(directory="fixtures", into="gs://photos/2026")
         >>> await storage.harness.seed(generate={"reference": "gs://photos/{n}", "count": 10_000, "size": 100})
         """
-        if objects is not None:
-            params["objects"] = [seeded(reference, content) for reference, content in objects.items()]
-        if "directory" in params:
-            params["directory"] = local_path(params["directory"])
-        return await self._call("harness/seed", **params)
+        params = given(
+            objects=None if objects is None else [seeded(reference, content) for reference, content in objects.items()],
+            directory=None if directory is None else local_path(directory),
+            into=None if into is None else place(into),
+            generate=generate,
+        )
+        return await self._call(SeedResult, "harness/seed", **params)
 
-    async def save(self, snapshot: str) -> Any:
+    async def save(self, snapshot: str) -> SaveResult:
         """Keeps the objects as they are, for `reset`, when nothing moves. Returns how many, and their bytes."""
-        return await self._call("harness/save", snapshot=snapshot)
+        return await self._call(SaveResult, "harness/save", snapshot=snapshot)
 
     async def reset(self, snapshot: str | None = None) -> None:
         """Begins anew, from a snapshot or without objects: without tasks and rules, with the first ids and times."""
-        await self._call("harness/reset", **given(snapshot=snapshot))
+        await self._call(dict, "harness/reset", **given(snapshot=snapshot))
 
     async def wait_for(self, pattern: str, *, within: float = 30) -> AsyncReference:
         """Returns an object whose path fits the pattern, once there is one: `**` fits anything, `*` all but a slash.
@@ -159,8 +232,8 @@ class AsyncHarness:
                     found = change.reference
         return found
 
-    async def _call(self, method: str, **params: Any) -> Any:
-        return await self._session._ask(method, params, lambda result: result)
+    async def _call(self, kind: type[T], method: str, **params: Any) -> T:
+        return await self._session._ask(method, params, lambda result: cast("T", result))
 
 
 def split(pattern: str, bucket: str) -> tuple[str, str]:
@@ -173,19 +246,13 @@ def split(pattern: str, bucket: str) -> tuple[str, str]:
 
 async def listed(root: AsyncReference, wanted: re.Pattern[str]) -> AsyncReference | None:
     """The first object whose path fits."""
-    token: str | None = None
-    while True:
-        page = await root.list(page_token=token, recursive=True)
-        for item in page.items:
-            if wanted.fullmatch(item.full_path):
-                return item
-        token = page.page_token
-        if token is None:
-            return None
+    async for item in root.walk():
+        if wanted.fullmatch(item.full_path):
+            return item
+    return None
 
 
 def seeded(reference: AsyncReference | str, content: Content) -> dict[str, Any]:
-    place = reference if isinstance(reference, str) else reference._place
     if isinstance(content, os.PathLike):
-        return {"reference": place, "file": local_path(content)}
-    return {"reference": place, **source(content)}
+        return {"reference": place(reference), "file": local_path(content)}
+    return {"reference": place(reference), **source(content)}

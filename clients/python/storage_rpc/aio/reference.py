@@ -18,20 +18,7 @@ from .streams import AsyncDownloadStreamOf, AsyncUploadStreamOf
 from .tasks import AsyncTaskOf
 
 
-class AsyncReference(
-    Place,
-    AsyncReferenceMethods[
-        "AsyncReference",
-        "AsyncListing",
-        "AsyncUploadTask",
-        "AsyncDownloadTask",
-        "AsyncFolderTask",
-        "AsyncSnapshot",
-        "AsyncFolderSnapshot",
-        "AsyncUploadStream",
-        "AsyncDownloadStream",
-    ],
-):
+class AsyncReference(Place, AsyncReferenceMethods):
     """A path in a bucket: a value, equal to any other with the same bucket and path.
 
     >>> space = storage.reference("images/space.jpg")
@@ -53,6 +40,45 @@ class AsyncReference(
         ...         print(change.change, change.reference)
         """
         return AsyncChanges(self)
+
+    async def list_all(
+        self, exact: bool | None = None, recursive: bool | None = None, metadata: bool | None = None
+    ) -> AsyncListing:
+        """Lists all direct children, or with `recursive` all objects at any depth; with `metadata` that of the objects.
+
+        `exact` includes names with empty segments, as in `list`. Where there may be very many, `walk` needs less memory.
+        """
+        if not metadata:
+            return await super().list_all(exact, recursive)
+        prefixes: list[AsyncReference] = []
+        items: list[AsyncReference] = []
+        about: list[Metadata] = []
+        async for page in self._pages(exact, recursive, metadata):
+            prefixes += page.prefixes
+            items += page.items
+            about += page.metadata
+        return AsyncListing(tuple(prefixes), tuple(items), None, tuple(about), page.bucket_exists)
+
+    async def walk(self, exact: bool | None = None) -> AsyncIterator[AsyncReference]:
+        """The objects at any depth below this reference, in the order of their names. Asks for them page by page.
+
+        >>> async for reference in storage.reference("images").walk():
+        ...     print(reference.full_path)
+        """
+        async for page in self._pages(exact, True, None):
+            for item in page.items:
+                yield item
+
+    async def _pages(
+        self, exact: bool | None, recursive: bool | None, metadata: bool | None
+    ) -> AsyncIterator[AsyncListing]:
+        token: str | None = None
+        while True:
+            page = await self.list(page_token=token, exact=exact, metadata=metadata, recursive=recursive)
+            yield page
+            token = page.page_token
+            if token is None:
+                return
 
     def _start_upload_task(self, *start: Any) -> AsyncUploadTask:
         return self._start(AsyncUploadTask, *start)

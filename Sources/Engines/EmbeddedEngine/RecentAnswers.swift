@@ -1,0 +1,98 @@
+import Platform
+import Roots
+import Storage
+import Synchronization
+
+/// Answers of reads that a new read would give again: the loop takes them from here, and no thread is woken.
+///
+/// They are those of one edition of the database: all are forgotten when a change of objects begins to be committed. They are
+/// used for a short time after the last read, which has looked whether the root is still there.
+final class RecentAnswers: Sendable {
+    fileprivate struct State {
+        var edition = RootDatabase.Edition.none
+        var metadata: [Reference: Result<ObjectMetadata, StorageError>] = [:]
+        var lists: [ListQuery: Listing] = [:]
+        var bytes = 0
+        /// The time since the last read. Nil before the first one.
+        var sinceRead: (@Sendable () -> Duration)?
+    }
+
+    /// An estimate. All answers go where more would be kept.
+    private static let mostBytes = 1 << 20
+    /// The prefixes and items of the longest list that is kept.
+    static let longestList = 50
+    fileprivate static let longestUse = Duration.milliseconds(100)
+
+    private let clock: any Clock<Duration>
+    private let state = Mutex(State())
+
+    init(_ clock: any Clock<Duration>) { self.clock = clock }
+
+    /// The answer of the last read for that object in this edition. Nil where there is none.
+    func metadata(
+        of reference: Reference, in edition: RootDatabase.Edition
+    ) -> Result<ObjectMetadata, StorageError>? {
+        state.withLock { $0.isValid(in: edition) ? $0.metadata[reference] : nil }
+    }
+
+    func list(_ query: ListQuery, in edition: RootDatabase.Edition) -> Listing? {
+        state.withLock { $0.isValid(in: edition) ? $0.lists[query] : nil }
+    }
+
+    /// Keeps the answer of a read that has begun in this edition.
+    func keep(
+        _ answer: Result<ObjectMetadata, StorageError>, of reference: Reference, in edition: RootDatabase.Edition
+    ) {
+        let bytes: Int
+        switch answer {
+        case .success(let metadata):
+            guard metadata.settable.kept == nil else { return }
+            bytes = metadata.memory
+        case .failure(let error):
+            guard error.code == .objectNotFound else { return }
+            bytes = 1024 + 4 * reference.object.utf8.count
+        }
+        keep(bytes, in: edition) { $0.metadata[reference] = answer }
+    }
+
+    func keep(_ listing: Listing, of query: ListQuery, in edition: RootDatabase.Edition) {
+        let names = listing.prefixes + listing.items
+        guard names.count <= Self.longestList, !(listing.metadata ?? []).contains(where: { $0.settable.kept != nil })
+        else { return }
+        let bytes =
+            names.reduce(1024) { $0 + $1.memory } + (listing.metadata ?? []).reduce(0) { $0 + $1.memory }
+            + 2 * query.reference.memory
+        keep(bytes, in: edition) { $0.lists[query] = listing }
+    }
+
+    private func keep(_ bytes: Int, in edition: RootDatabase.Edition, _ insert: (inout State) -> Void) {
+        guard edition.isSettled, bytes <= Self.mostBytes / 8 else { return }
+        state.withLock { state in
+            if state.edition != edition || state.bytes + bytes > Self.mostBytes { state = State() }
+            state.edition = edition
+            state.bytes += bytes
+            state.sinceRead = clock.stopwatch()
+            insert(&state)
+        }
+    }
+}
+
+extension RecentAnswers.State {
+    fileprivate func isValid(in edition: RootDatabase.Edition) -> Bool {
+        guard edition.isSettled, self.edition == edition, let sinceRead else { return false }
+        return sinceRead() < RecentAnswers.longestUse
+    }
+}
+
+extension Reference {
+    /// An estimate, in bytes.
+    fileprivate var memory: Int { 128 + bucket.utf8.count + object.utf8.count }
+}
+
+extension ObjectMetadata {
+    /// An estimate, in bytes, without kept properties.
+    fileprivate var memory: Int {
+        512 + reference.memory + settable.customBytes + settable.content.values.reduce(0) { $0 + $1.utf8.count }
+            + (downloadTokens ?? []).reduce(0) { $0 + $1.utf8.count }
+    }
+}
