@@ -84,8 +84,8 @@ class Child {
   }
 
   /** Sends SIGTERM after so many rounds of `patience`, and SIGKILL one round later. */
-  #insist(patience) {
-    for (const [signal, rounds] of [["SIGTERM", patience], ["SIGKILL", patience + 1]]) {
+  #insist(first) {
+    for (const [signal, rounds] of [["SIGTERM", first], ["SIGKILL", first + 1]]) {
       this.#timers.push(setTimeout(() => this.#process.kill(signal), rounds * patience.milliseconds).unref());
     }
   }

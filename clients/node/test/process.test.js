@@ -222,3 +222,14 @@ check("a service that does not go is made to", async (room, t) => {
   await storage.close({ drain: false });
   await gone(id);
 });
+
+check("a service that is told to end has time for it", async (room) => {
+  const path = `${room.directory}/ended`;
+  const storage = await room.fake(`
+    for await (const message of lines) void message;
+    require("child_process").execFileSync(process.execPath, ["-e", ""]);
+    require("fs").writeFileSync(${JSON.stringify(path)}, "in time");
+  `);
+  await storage.close({ drain: false });
+  assert.equal(await readFile(path, "utf8"), "in time");
+});
