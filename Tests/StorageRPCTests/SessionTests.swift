@@ -81,6 +81,19 @@ import Testing
         #expect(upload.snapshot.status.rawValue >= StorageTaskStatus.pause.rawValue)
     }
 
+    @Test func `A private service that serves others goes on after the close`() async throws {
+        let fixture = try ClientFixture(flags: [])
+        let service = try await fixture.storage.ask(StorageCalls.ServiceStatus()).pid
+        let other = Storage.storage(
+            service: StorageService(
+                command: ["env", ServiceProcess.program, "serve"], root: fixture.storage.service.root))
+        #expect(try await other.ask(StorageCalls.ServiceStatus()).pid == service)
+        await fixture.storage.close()
+        #expect(try await other.ask(StorageCalls.ServiceStatus()).pid == service)
+        await other.close()
+        try await eventually { kill(pid_t(service), 0) == -1 }
+    }
+
     @Test func `Calls that come while a session closes wait for the next service`() async throws {
         let fixture = try ClientFixture(flags: [])
         let calls = Task {

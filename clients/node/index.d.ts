@@ -117,8 +117,8 @@ export class Storage extends StorageMethods {
   ): Promise<any>;
 
   /**
-   * Ends the session, and a child process too: after its running tasks, or with `drain: false` at once.
-   * Resolves after its end. A service that is shared or on a socket continues, and so do its tasks; requests that it
+   * Ends the session, and a child process too, unless it serves others: after its running tasks, or with
+   * `drain: false` at once. Resolves after its end. A service that is shared or on a socket continues, and so do its tasks; requests that it
    * has not answered within three seconds fail.
    */
   close(options?: { drain?: boolean }): Promise<void>;

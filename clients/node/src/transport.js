@@ -9,8 +9,11 @@ const { socketAddress } = require("./files.js");
 
 const debug = debuglog("storage-rpc");
 const FAREWELL = '{"jsonrpc":"2.0","id":0,"method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n';
-/** A service that is told to end does so within two seconds. */
-const patience = { milliseconds: 3000 };
+/**
+ * A service that is told to end does so within two seconds. A process that goes on for `grace` after its output has ended
+ * serves others.
+ */
+const patience = { milliseconds: 3000, grace: 2000 };
 const LAST_WORDS = 8192; // characters of stderr that are kept
 
 const wording = (error) => getSystemErrorMap().get(error.errno)?.[1] ?? error.message;
@@ -24,6 +27,7 @@ class Child {
   #process;
   #lastWords = "";
   #timers = [];
+  #isOver = false; // the output has ended after the input
 
   static async start([program, ...args], env, isShared = false) {
     // In a session of its own: Ctrl-C at the terminal interrupts the caller only.
@@ -84,18 +88,24 @@ class Child {
   }
 
   /** Sends SIGTERM after so many rounds of `patience`, and SIGKILL one round later. */
-  #insist(patience) {
-    for (const [signal, rounds] of [["SIGTERM", patience], ["SIGKILL", patience + 1]]) {
+  #insist(first) {
+    if (this.#isOver) return;
+    for (const [signal, rounds] of [["SIGTERM", first], ["SIGKILL", first + 1]]) {
       this.#timers.push(setTimeout(() => this.#process.kill(signal), rounds * patience.milliseconds).unref());
     }
   }
 
-  /** Resolves to the error for the end of the output, at the latest `patience` after the first sign of it. */
+  /**
+   * Resolves to the error for the end of the output, at the latest `grace` after the first sign of it. A process that goes
+   * on is left alone if its input was closed first.
+   */
   async #obituary() {
     const child = this.#process;
     const closed = new Promise((resolve) => child.once("close", resolve));
     await new Promise((resolve) => [child.once("exit", resolve), child.stdout.once("close", resolve)]);
-    const late = new Promise((resolve) => this.#timers.push(setTimeout(resolve, patience.milliseconds).unref()));
+    this.#isOver = child.stdin.writableEnded;
+    if (this.#isOver) this.#timers.forEach(clearTimeout);
+    const late = new Promise((resolve) => this.#timers.push(setTimeout(resolve, patience.grace).unref()));
     await Promise.race([closed, late]);
     if (child.exitCode === null && child.signalCode === null) this.#insist(0);
     else this.#timers.forEach(clearTimeout);

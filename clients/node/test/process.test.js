@@ -184,6 +184,21 @@ check("a session with a shared service leaves it to the others", async (room, t)
   assert.equal(await (await room.spawn(shared)).uploadTask(task.id).cancel(), true);
 });
 
+check("a private service that serves others goes on", async (room, t) => {
+  impatient(t, { grace: 0 });
+  for (const drain of [true, false]) {
+    const own = { args: ["--root", `${room.root}-${drain}`] };
+    const one = await room.spawn(own);
+    const [other, service] = [await room.spawn(own), await pid(one)];
+    for (const again of [drain, false]) await one.close({ drain: again });
+    await assert.rejects(one.request("service/ping"), { reason: "serviceGone", message: "The session is closed." });
+    await other.reference("x").putData("x").wait();
+    assert.equal(await pid(other), service);
+    await other.close();
+    await gone(service);
+  }
+});
+
 check("a variable names the trace of every service", async (room) => {
   const trace = `${room.directory}/session.trace`;
   const storage = await room.spawn({ env: { STORAGE_RPC_TRACE: trace } });
@@ -221,4 +236,15 @@ check("a service that does not go is made to", async (room, t) => {
   const id = await storage.request("x");
   await storage.close({ drain: false });
   await gone(id);
+});
+
+check("a service that is told to end has time for it", async (room) => {
+  const path = `${room.directory}/ended`;
+  const storage = await room.fake(`
+    for await (const message of lines) void message;
+    require("child_process").execFileSync(process.execPath, ["-e", ""]);
+    require("fs").writeFileSync(${JSON.stringify(path)}, "in time");
+  `);
+  await storage.close({ drain: false });
+  assert.equal(await readFile(path, "utf8"), "in time");
 });

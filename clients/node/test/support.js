@@ -141,10 +141,10 @@ class Room {
 }
 
 /** Lets a test wait shorter than a user for a service that does not end. */
-export function impatient(t) {
-  const { milliseconds } = patience;
-  t.after(() => (patience.milliseconds = milliseconds));
-  patience.milliseconds = 50;
+export function impatient(t, shorter = { milliseconds: 50, grace: 50 }) {
+  const usual = { ...patience };
+  t.after(() => Object.assign(patience, usual));
+  Object.assign(patience, shorter);
 }
 
 /** Each upload stops before that byte, however often it comes there, until `harness/disarm`. */

@@ -29,6 +29,7 @@ FAREWELL = b'{"jsonrpc":"2.0","id":0,"method":"shutdown"}\n{"jsonrpc":"2.0","met
 CHUNK = 1 << 16
 LAST_WORDS = 10  # lines of stderr that are kept
 PATIENCE = 3.0  # seconds; a service that is told to end does so within two
+GRACE = 2.0  # seconds; a process that goes on so long after its output has ended serves others
 START_PATIENCE = 30.0  # seconds for the first answer
 T = TypeVar("T", contravariant=True)
 

@@ -83,9 +83,9 @@ class Session(SessionBase, StorageMethods):
     def close(self, *, drain: bool = True) -> None:
         """Ends the session, as leaving `with` does, and the end of the program.
 
-        The child is ended too: once the tasks under way have ended, or with `drain=False` (which is what
-        an exception that leaves `with` means) at once. A service that is shared, or on a socket, goes on, and so do
-        its tasks. A fork of the process has nothing to close.
+        The child is ended too, unless it serves others: once the tasks under way have ended, or with `drain=False`
+        (which is what an exception that leaves `with` means) at once. A service that is shared, or on a socket, goes
+        on, and so do its tasks. A fork of the process has nothing to close.
         """
         if self._connection.guard.is_fork:
             return

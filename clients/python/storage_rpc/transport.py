@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
-from ._core import CHUNK, FAREWELL, LAST_WORDS, PATIENCE
+from ._core import CHUNK, FAREWELL, GRACE, LAST_WORDS, PATIENCE
 from ._files import socket_address
 from ._fork import ForkGuard
 from .errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
@@ -35,6 +35,7 @@ class Child:
         assert self._process.stdin and self._process.stdout and self._process.stderr
         self._input, self._output = self._process.stdin, self._process.stdout
         self.guard = ForkGuard(self._input, self._output, self._process.stderr)
+        self._is_over = threading.Event()
         self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._stderr = threading.Thread(target=self._listen_to_stderr, name="storage-rpc stderr", daemon=True)
         self._stderr.start()
@@ -56,30 +57,29 @@ class Child:
             self._input.close()
 
     def break_off(self) -> None:
-        """Ends the process at once, without waiting for writes."""
+        """Ends the process, without waiting for writes."""
         self._process.terminate()
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def end(self, *, drain: bool) -> None:
-        """Waits for the end of the process, and reaps it."""
+        """Waits for the end of the output, and ends a process that hangs."""
         try:
-            self._process.wait(None if drain else PATIENCE)
-        except BaseException as error:
-            self._process.terminate()
-            try:
-                self._process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
+            self._is_over.wait(None if drain else PATIENCE)
+        finally:
+            if not self._is_over.is_set():
+                self.break_off()
 
     def obituary(self) -> ServiceGone:
-        """The error for the end of the output."""
-        try:
-            status = self._process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            return obituary(None, self._last_words)
-        self._stderr.join(PATIENCE)
+        """The error for the end of the output. A process that goes on is left alone: it serves others."""
+        self._is_over.set()
+        status = None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = self._process.wait(GRACE)
+            self._stderr.join(PATIENCE)
         self._output.close()
         self.hang_up(drain=True)
         return obituary(status, self._last_words)
@@ -90,6 +90,7 @@ class Child:
             for line in stderr:
                 self._last_words.append(line.decode(errors="replace").rstrip())
                 log.warning("%s", self._last_words[-1])
+        self._process.wait()  # It is reaped, though it may outlive the session.
 
 
 def refuse_green_threads() -> None:

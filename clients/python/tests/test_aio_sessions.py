@@ -67,6 +67,25 @@ say(id=request["id"], result=os.getpid()); sys.stdout.flush(); signal.pause()
             await asyncio.wait_for(storage.close(), 0.01)
         self.assert_reaped(process)
 
+    async def test_a_service_that_serves_others_goes_on(self) -> None:
+        for drain in (True, False):
+            own: dict[str, Any] = {"command": [os.environ["STORAGE_RPC"]], "root": self.directory / str(drain)}
+            one = AsyncStorage(**own)
+            await one.open()
+            other, service = await self.open(**own), await process_id(one)
+            with patch("storage_rpc.aio.transport.GRACE", 0):
+                for _ in range(2):
+                    await within(one.close(drain=drain))
+            with self.assertRaisesRegex(ServiceGone, "The session is closed."):
+                await one.ping()
+            child: Any = one._connection._transport
+            child._stderr.result()  # It has ended by itself: the pipes are closed.
+            child._pipes.__del__()
+            self.assertEqual(await process_id(other), service)
+            await other.close()
+            self.assertEqual(await within(child._process.wait()), 0)
+            self.assert_reaped(service)
+
     async def test_closing_twice_and_from_a_callback(self) -> None:
         storage = await self.open()
         process = await process_id(storage)
@@ -292,11 +311,13 @@ say(id=request["id"], result="pong"); sys.stdout.flush(); sys.stdin.read()
 
     async def test_one_that_only_closes_its_output(self) -> None:
         storage = await self.pretend("os = __import__('os'); sys.stdout.close(); os.close(1); sys.stdin.read()")
-        with patch("storage_rpc.aio.transport.PATIENCE", 0.01):
+        with patch("storage_rpc.aio.transport.GRACE", 0):
             for _ in range(2):
                 with self.assertRaisesRegex(ServiceGone, "has closed its output"):
                     await within(storage.ping())
         await within(storage.close())
+        child: Any = storage._connection._transport
+        self.assertEqual(await within(child._process.wait()), 0)
 
     async def test_tokens_are_fetched(self) -> None:
         async def later(kind: str, reason: str) -> tuple[str, float]:

@@ -86,6 +86,23 @@ class SessionTests(StorageTestCase):
         with self.assertRaises(ObjectNotFound):
             self.start().reference("x").get_metadata()
 
+    def test_a_service_that_serves_others_goes_on(self) -> None:
+        for drain in (True, False):
+            own = {"command": [os.environ["STORAGE_RPC"]], "root": self.directory / str(drain)}
+            one = self.start(**own)
+            other, service = self.start(**own), pid(one)
+            with unittest.mock.patch("storage_rpc.transport.GRACE", 0):
+                for _ in range(2):
+                    one.close(drain=drain)
+            with self.assertRaisesRegex(ServiceGone, "The session is closed."):
+                one.ping()
+            self.assertEqual(pid(other), service)
+            other.close()
+            child: Any = one._connection._transport
+            child._stderr.join(PATIENCE)
+            self.assert_reaped(service)
+            self.assertEqual(child._process.returncode, 0)
+
     def test_closing_twice_and_from_a_callback(self) -> None:
         process = pid(self.storage)
         closed = threading.Event()

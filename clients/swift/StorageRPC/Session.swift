@@ -365,7 +365,7 @@ final class Session: @unchecked Sendable {
                 return refuse(line, of: transport)
             }
         }
-        end(transport.end())
+        end(transport.end(hasEndedInput: lock.withLock { hasLeft }) ?? Self.closed)
     }
 
     /// The most bytes of the answer to `initialize`.

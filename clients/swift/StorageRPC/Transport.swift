@@ -118,16 +118,22 @@ final class Transport: @unchecked Sendable {
     /// In seconds: how long a process may go on without its output.
     static let patience: TimeInterval = 5
 
+    /// In seconds: a process that goes on so long after the end of its input and output serves others.
+    private static let grace: TimeInterval = 2
+
     /// Ends the process, if it is one of this program's and still runs.
     func kill() {
         if let process, process.isRunning { _ = systemKill(process.processIdentifier, SIGKILL) }
     }
 
     /// After the end of the output: waits for the end of the process, and says why there is no service any more.
-    func end() -> StorageError {
+    ///
+    /// Where the input has ended first, nil if the process goes on: it is left alone.
+    func end(hasEndedInput: Bool = false) -> StorageError? {
         shutdown(descriptor, Int32(SHUT_RDWR))
         guard let process else { return .unknown(message: "The service has closed the connection.", serverError: [:]) }
-        waitForExit(Self.patience)
+        waitForExit(hasEndedInput ? Self.grace : Self.patience)
+        if hasEndedInput && process.isRunning { return nil }
         kill()
         waitForExit(1)
         // Frees what Foundation keeps for it.

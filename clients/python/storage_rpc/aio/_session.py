@@ -92,9 +92,9 @@ class Session(SessionBase, AsyncStorageMethods):
     async def close(self, *, drain: bool = True) -> None:
         """Ends the session, as leaving `async with` does.
 
-        The child is ended too: once the tasks under way have ended, or with `drain=False` (which is what an exception
-        that leaves `async with` means, cancellation too) at once. A service that is shared, or on a socket, goes on,
-        and so do its tasks. A fork of the process has nothing to close.
+        The child is ended too, unless it serves others: once the tasks under way have ended, or with `drain=False`
+        (which is what an exception that leaves `async with` means, cancellation too) at once. A service that is shared,
+        or on a socket, goes on, and so do its tasks. A fork of the process has nothing to close.
         """
         if self._opened and not self._connection.guard.is_fork:
             self._connection.guard.check()

@@ -114,7 +114,7 @@ class Connection:
                 self.core.receive(chunk)
         except ValueError as error:
             trouble = str(error)
-            self._transport.break_off()
+            await self._transport.break_off()
         except OSError as error:
             trouble = f"The connection is broken: {error.strerror}."
         self._tell_gone(self.core.end(trouble, await self._transport.obituary()))

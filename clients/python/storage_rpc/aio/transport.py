@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Awaitable, cast
 
-from .._core import CHUNK, FAREWELL, LAST_WORDS, PATIENCE, Lines
+from .._core import CHUNK, FAREWELL, GRACE, LAST_WORDS, PATIENCE, Lines
 from .._files import socket_address
 from .._fork import ForkGuard, HasFileno
 from ..errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
@@ -37,10 +37,11 @@ class Child:
         assert process.stdin and process.stdout
         self.input, self.output = process.stdin, process.stdout
         self._process = process
-        pipes: asyncio.SubprocessTransport = process._transport  # type: ignore[attr-defined]
-        ends = [cast(asyncio.BaseTransport, pipes.get_pipe_transport(number)) for number in range(3)]
+        self._pipes: Any = process._transport  # type: ignore[attr-defined]
+        ends = [cast(asyncio.BaseTransport, self._pipes.get_pipe_transport(number)) for number in range(3)]
         # Event loops of other packages may not provide their pipes.
         self.guard = LoopGuard(*filter(None, (end.get_extra_info("pipe") for end in ends)))
+        self._is_over = asyncio.Event()
         self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._stderr = asyncio.create_task(self._listen_to_stderr())
 
@@ -63,35 +64,39 @@ class Child:
             self.input.write(FAREWELL)
         self.input.close()
 
-    def break_off(self) -> None:
+    async def break_off(self) -> None:
+        """Ends the process, without waiting for writes."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
-
-    async def end(self, *, drain: bool) -> None:
-        """Waits for the end of the process, and reaps it."""
-        try:
-            if drain or await within_patience(self._process.wait()) is not None:
-                await self._process.wait()
-                return
-        except asyncio.CancelledError:
-            await self._insist()
-            raise
-        await self._insist()
-
-    async def obituary(self) -> ServiceGone:
-        """The error for the end of the output."""
-        status = await within_patience(self._process.wait())
-        if status is not None:
-            await within_patience(self._stderr)
-            self.input.close()
-        return obituary(status, self._last_words)
-
-    async def _insist(self) -> None:
-        self.break_off()
-        if await within_patience(self._process.wait()) is None:
+        if await within(PATIENCE, self._process.wait()) is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
+
+    async def end(self, *, drain: bool) -> None:
+        """Waits for the end of the output, and ends a process that hangs."""
+        try:
+            await within(None if drain else PATIENCE, self._is_over.wait())
+        finally:
+            if not self._is_over.is_set():
+                await self.break_off()
+
+    async def obituary(self) -> ServiceGone:
+        """The error for the end of the output. A process that goes on is left alone: it serves others."""
+        self._is_over.set()
+        status = await within(GRACE, self._process.wait())
+        if status is None:
+            self._leave()
+        await within(PATIENCE, self._stderr)
+        self.input.close()
+        return obituary(status, self._last_words)
+
+    def _leave(self) -> None:
+        for number in range(3):
+            self._pipes.get_pipe_transport(number).close()
+        # The transport of asyncio kills the process when it is closed or deleted; other event loops do not.
+        with contextlib.suppress(AttributeError):
+            self._pipes._closed = True
 
     async def _listen_to_stderr(self) -> None:
         assert self._process.stderr
@@ -118,22 +123,22 @@ class Socket:
             raise no_service_at(path, error) from None
 
     def hang_up(self, *, drain: bool) -> None:
-        self.break_off()
+        self.input.transport.abort()
 
-    def break_off(self) -> None:
+    async def break_off(self) -> None:
         self.input.transport.abort()
 
     async def end(self, *, drain: bool) -> None:
         pass
 
     async def obituary(self) -> ServiceGone:
-        self.break_off()
+        self.input.transport.abort()
         return disconnected()
 
 
-async def within_patience(awaited: Awaitable[Any]) -> Any:
+async def within(seconds: float | None, awaited: Awaitable[Any]) -> Any:
     """None after the timeout."""
     try:
-        return await asyncio.wait_for(awaited, PATIENCE)
+        return await asyncio.wait_for(awaited, seconds)
     except asyncio.TimeoutError:
         return None
