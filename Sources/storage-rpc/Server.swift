@@ -107,7 +107,7 @@ final class Server {
     }
 
     /// A test that is connected to the service of its program stays connected, and so do clients that have found the
-    /// service at its root.
+    /// service at its root. When they have left, too, the tasks that they have not paused run to their ends.
     private func stdioEnded() {
         isWithoutStdio = (options.harness || options.listensBesides) && !connections.isEmpty
         if !isWithoutStdio { end(0, "the end of stdin or stdout") }
@@ -148,8 +148,7 @@ final class Server {
             if ownership == .own, let error = connection.writeError, !error.isBrokenPipe {
                 self.end(1, "answers were lost, since stdout cannot be written to: \(error.reason)", .error)
             }
-            if ownership == .own { self.stdioEnded() }
-            if self.isWithoutStdio { self.stdioEnded() }
+            if ownership == .own || self.isWithoutStdio && self.options.harness { self.stdioEnded() }
             self.exitIfAllAreGone()
             self.watchIdleness()
         }
@@ -168,16 +167,18 @@ final class Server {
             && !allSpaces.contains { $0.transfers.areRunning }
     }
 
-    /// Ends the process once nobody has been connected and nothing has run for `--idle-timeout`.
+    /// Ends the process once nobody has been connected and nothing has run for `--idle-timeout`, or, after the end of
+    /// stdin, at all.
     private func watchIdleness() {
         idleness?.cancel()
-        guard let timeout = options.idleTimeout, connections.isEmpty else { return }
+        guard let timeout = isWithoutStdio ? 0 : options.idleTimeout, connections.isEmpty else { return }
         let seconds = lastConnection == 0 ? max(timeout, Self.timeToConnect) : timeout
         idleness = Task { [weak self, clock] in
             do {
                 repeat {
                     for space in self?.allSpaces ?? [] { try await space.transfers.restsOnly() }
-                    try await clock.sleep(for: .seconds(seconds))
+                    // What HTTP servers serve is looked at again now and then.
+                    try await clock.sleep(for: .milliseconds(max(50, 1000 * seconds)))
                 } while self?.allSpaces.contains { $0.transfers.areRunning || $0.servers?.isServing == true } ?? false
             } catch { return }
             // Somebody may have connected since the last wait was over.

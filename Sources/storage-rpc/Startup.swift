@@ -44,12 +44,17 @@ extension Server {
             ) { log.write(.error, $0) }
         }
         let engine: any Engine
-        if options.harness {
-            engine = try HarnessEngine(options, SpaceOptions(), log)
-        } else if let stdio, options.mayBeAnother {
-            engine = try findEngine(options, log, orServe: stdio)
-        } else {
-            engine = try makeEngine(options, log, keepsTasks: true)
+        do {
+            if options.harness {
+                engine = try HarnessEngine(options, SpaceOptions(), log)
+            } else if let stdio, options.mayBeAnother {
+                engine = try findEngine(options, log, orServe: stdio)
+            } else {
+                engine = try makeEngine(options, log, keepsTasks: true)
+            }
+        } catch var error as StorageRoot.OpenError where error.isInUse && options.trace != nil {
+            error.message += " A trace is of one process: `storage-rpc call service/stop` ends the other one."
+            throw error
         }
         if options.harness, let root = options.root { Spaces.clean(root) }
         let listeners = try listen(options, log)
@@ -143,7 +148,7 @@ extension ServiceOptions {
         WorkerThreads("clean").submit {
             for name in (try? OpenFile.entries(of: parent))?.map(\.name) ?? []
             where name.hasPrefix(prefix) && StorageRoot.isAbandoned("\(parent)/\(name)") {
-                FileSystem.remove("\(parent)/\(name)")
+                StorageRoot.remove("\(parent)/\(name)")
             }
         }
         return options
@@ -153,7 +158,7 @@ extension ServiceOptions {
     fileprivate func removeTemporaryRoot() {
         guard let temporaryRoot else { return }
         var attempts = 1000
-        while !FileSystem.remove(temporaryRoot), attempts > 0 { attempts -= 1 }
+        while !StorageRoot.remove(temporaryRoot), attempts > 0 { attempts -= 1 }
     }
 }
 

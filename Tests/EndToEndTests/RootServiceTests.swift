@@ -76,6 +76,32 @@ import Testing
         #expect(lines[5...] == ["1", "a", "0"], "\(shared.text)")
     }
 
+    @Test func `A command whose transfer another client pauses says so, and that it goes on`() async throws {
+        let line = """
+            truncate -s 20G large; $S put -q large large 2> said & P=$!
+            await '$S tasks | grep -q running'
+            ID=$($S call uploadTask/list | grep -o '"task": *"[^"]*"' | head -n 1 | cut -d '"' -f 4)
+            $S call uploadTask/pause '{"task":"'$ID'"}' > /dev/null; wait $P; echo $?; cat said
+            $S tasks cancel $ID > /dev/null; idle
+            """
+        let told = await sh(line)
+        #expect(told.text.contains("paused by another client; the same command goes on"), "\(told.text)")
+        #expect(told.text.hasPrefix("1\n"), "\(told.text)")
+    }
+
+    @Test func `A task goes on when its client leaves a service whose owner has left before`() async throws {
+        let line = """
+            truncate -s 300M large; stdio --log-level info; mkfifo second; $S --root $R < second > answers & P=$!
+            exec 8> second; echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&8; await '[ -s answers ]'
+            exec 9>&-; await 'grep -q "connection 1 closed" log'
+            printf '{"jsonrpc":"2.0","id":2,"method":"reference/putFile","params":{"reference":"%s","file":"%s"}}\\n' \
+                gs://default-bucket/large $PWD/large >&8
+            await 'grep -q "\"id\":2" answers'; exec 8>&-; wait $P $H; $S du -q
+            """
+        let ended = await sh(line)
+        #expect(ended.status == 0 && ended.text.contains("314572800"), "\(ended.text)")
+    }
+
     @Test func `A service listens again when its socket file was removed or replaced`() async throws {
         let line = """
             stdio; rm $R/socket; await '[ -S $R/socket ]'; $S ls; echo $?

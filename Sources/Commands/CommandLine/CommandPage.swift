@@ -73,7 +73,8 @@ extension CommandPage {
     static let atOnce = Flag("--at-once", "-p", "N", "so many transfers at the same time") { options, line in
         options.atOnce = try line.number(in: 1...64)
     }
-    static let progress = Flag("--progress", nil, "HOW", "none, bar or lines: how progress is shown") { options, line in
+    static let progress = Flag("--progress", nil, "HOW", "none, bar or lines (one each 10 s): how progress is shown") {
+        options, line in
         options.progress = try line.choice()
     }
     private static let human = Flag("--human-readable", "-h", "sizes in KiB, MiB and so on", \.isHuman)

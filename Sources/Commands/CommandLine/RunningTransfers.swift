@@ -256,7 +256,10 @@ extension ClientCommandRunner {
         guard let transfer = transfers.report(task, snapshot) else { return }
         switch snapshot["status"]?.string {
         case "pause" where transfers.isEnding: transfers.pause(task)
-        case "failure", "pause": try fail(task, snapshot["error"], snapshot)
+        case "failure": try fail(task, snapshot["error"], snapshot)
+        case "pause":
+            let advice = transfer.goesOn ? "; the same command goes on" : ""
+            try fail(task, ["message": .string("paused by another client\(advice)")], snapshot)
         case "success":
             transfers.end(task)
             transfers.count = transfers.count.addingSaturated(transfer.kind == .folderTask ? transfer.state.files : 1)

@@ -165,6 +165,15 @@ package final class StorageRoot: Sendable {
         return (try? lock.readAll(atMost: 1))?.isEmpty == false && lock.lock()
     }
 
+    /// Removes a root that no process uses any more, its lock last: what is left by a process that is killed meanwhile is
+    /// still abandoned. Returns false if some of it is left.
+    @discardableResult package static func remove(_ path: String) -> Bool {
+        for entry in (try? OpenFile.entries(of: path)) ?? [] where entry.name != "lock" {
+            FileSystem.remove("\(path)/\(entry.name)")
+        }
+        return FileSystem.remove(path)
+    }
+
     /// Opens the directory of that name, and creates it if necessary.
     package func openDirectory(_ name: String) throws(SystemError) -> OpenFile {
         if try directory.makeDirectory(name), hasDatabase { try directory.syncNames() }

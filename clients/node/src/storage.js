@@ -37,6 +37,7 @@ class Storage extends StorageMethods {
   static async connect(socketPath, options) {
     const session = optionsOf("connect", options, SESSION_OPTIONS);
     callbackOf("onRefreshToken", session.onRefreshToken);
+    if (typeof socketPath !== "string") throw new TypeError("connect takes the path of a socket.");
     return Storage.#open(await Socket.connect(socketPath), session);
   }
 
