@@ -35,7 +35,7 @@ extension Server {
         _ options: ServiceOptions, _ log: Log, _ signals: Descriptor?
     ) throws -> Never {
         let isTyped = Descriptor.standardInput.isTerminal
-        let stdio = options.stdio ? StandardStreams() : nil
+        var stdio = options.stdio ? StandardStreams() : nil
         if options.stdio, stdio == nil { throw MissingStandardStreams() }
         let recorder = try options.trace.map { path in
             try TraceRecorder(
@@ -60,9 +60,11 @@ extension Server {
         let listeners = try listen(options, log)
         let deadline = ShutdownTimer()
         let notice = Self.notice(options, isTyped: isTyped)
-        Task { @Loop [engine] in
+        Task { @Loop [engine, stdio] in
             Server(options, engine, log, recorder, listeners, deadline).start(stdio, signals: signals)
         }
+        // They are closed with their connection, while others may go on.
+        stdio = nil
         let status = deadline.wait()
         notice?.end()
         leave(status, options, recorder, flushTimeout: 300)
