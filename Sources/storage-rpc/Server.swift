@@ -178,7 +178,7 @@ final class Server {
                 repeat {
                     for space in self?.allSpaces ?? [] { try await space.transfers.restsOnly() }
                     // What HTTP servers serve is looked at again now and then.
-                    try await clock.sleep(for: .milliseconds(max(50, 1000 * seconds)))
+                    try await clock.sleep(for: max(.milliseconds(50), .seconds(seconds)))
                 } while self?.allSpaces.contains { $0.transfers.areRunning || $0.servers?.isServing == true } ?? false
             } catch { return }
             // Somebody may have connected since the last wait was over.

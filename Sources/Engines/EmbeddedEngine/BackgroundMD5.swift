@@ -217,6 +217,12 @@ final class BackgroundMD5: @unchecked Sendable {
     /// All buffers are submitted: they are hashed while the caller does something else.
     func hashRest() { threads.want(self) }
 
+    /// The upload does not run: its buffers are hashed, and other streams do not wait for it.
+    func park() {
+        threads.want(self)
+        threads.close(self)
+    }
+
     /// Blocks until all submitted buffers are hashed.
     func digest() -> [UInt8] {
         defer { threads.close(self) }

@@ -98,6 +98,9 @@ final class Staging {
         self.blocks = HashBufferPool(blocks)
     }
 
+    /// Of an upload that was cancelled nothing waits to be hashed.
+    deinit { progress.md5.park() }
+
     func saveCheckpoint() { progress.saveCheckpoint(file: file, offset: offset, crc32c: crc32c) }
 
     /// Copies up to the end of the range, or until `mayGoOn` is false: see `offset`.
@@ -137,8 +140,11 @@ final class Staging {
         return digest
     }
 
-    /// Closes the descriptors of an upload that does not run.
-    func park() { (target, input) = (nil, nil) }
+    /// Closes the descriptors of an upload that does not run, and frees its buffers.
+    func park() {
+        (target, input) = (nil, nil)
+        progress.md5.park()
+    }
 
     private func openTarget() throws(StorageError) -> OpenFile {
         if let target { return target }

@@ -56,6 +56,20 @@ import Testing
         }
     }
 
+    @Test func `A stream that is parked gives its buffers back`() async {
+        let (others, pool) = ((0..<3).map { _ in BackgroundMD5(on: threads) }, HashBufferPool(blocks))
+        await WorkerThreads("stream").run {
+            // With three streams under way each next one waits for others.
+            for md5 in others.prefix(2) { submit([1], to: md5, pool) }
+            for byte in 0..<3 as Range<UInt8> { submit([byte], to: others[2], pool) }
+            others[2].park()
+            // Blocks until all are there again.
+            let taken = (0..<8).map { _ in pool.take() }
+            taken.forEach(pool.give(back:))
+            #expect(others[2].digest() == Checksum(of: [0, 1, 2]).md5)
+        }
+    }
+
     @Test func `A state is that after the buffers before it, and a stream goes on after it`() async {
         let (md5, pool) = (BackgroundMD5(on: threads), HashBufferPool(blocks))
         submit([1, 2], to: md5, pool)
