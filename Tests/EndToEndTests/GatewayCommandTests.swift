@@ -81,7 +81,7 @@ import Testing
             done; roots; stop
             """)
         let lines = ran.text.split(separator: "\n")
-        try #require(lines.count == 6)
+        try #require(lines.count == 6, "\(ran.text)")
         #expect(lines[0].hasPrefix("storage-rpc: 127.0.0.1:") && lines[0].contains("cannot be listened on"))
         #expect(lines[2].hasPrefix(#"{"error":{"code":1,"#) && lines[2].contains("cannot be listened on"))
         #expect([lines[1], lines[3], lines[4], lines[5]] == ["1", "1", "1", "0"])

@@ -32,7 +32,7 @@ final class Place: Sendable {
         """#
 
     /// A line of the shell in the directory; `$S` is the program, and `$R` the root of its commands. What goes to stderr
-    /// comes with the rest, but for lines about waiting on a busy machine.
+    /// comes with the rest, without notices of waiting.
     func sh(_ line: String, _ variables: [String: String] = [:]) async -> (status: Int32, text: String) {
         let environment = [
             "S": ServiceProcess.program, "XDG_DATA_HOME": root, "R": root + "/storage-rpc", "TMPDIR": directory,
@@ -41,8 +41,14 @@ final class Place: Sendable {
             "/bin/bash", ["-c", Self.functions + line], environment: environment.merging(variables) { $1 },
             in: directory, withErrors: true
         ).run()
-        let lines = outcome.text.split(separator: "\n", omittingEmptySubsequences: false)
-        return (outcome.status, lines.filter { !$0.hasPrefix("storage-rpc: waits for") }.joined(separator: "\n"))
+        return (outcome.status, Self.withoutNotices(outcome.text))
+    }
+
+    /// What a command prints, without the lines that it prints only where it has to wait for a second.
+    static func withoutNotices(_ text: String) -> String {
+        let notices = ["storage-rpc: waits for ", "storage-rpc: has waited "]
+        return text.split(separator: "\n", omittingEmptySubsequences: false)
+            .filter { line in !notices.contains { line.hasPrefix($0) } }.joined(separator: "\n")
     }
 
     /// `setUp` is a shell command that runs before the service; `redirect` has redirections for the service.

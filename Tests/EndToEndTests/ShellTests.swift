@@ -39,13 +39,14 @@ import Testing
 
             """
 
-    /// A line of the shell in the directory; `$S` is the program. What it writes to stderr comes with the rest.
-    private func sh(_ line: String) async -> (status: Int32, text: String) {
+    /// A line of the shell in the directory; `$S` is the program. What it writes to stderr comes with the rest, without
+    /// notices of waiting unless the test is about them.
+    private func sh(_ line: String, withNotices: Bool = false) async -> (status: Int32, text: String) {
         let environment = ["S": ServiceProcess.program, "XDG_DATA_HOME": root, "TMPDIR": directory]
         let outcome = await Command(
             "/bin/bash", ["-c", Self.functions + line], environment: environment, in: directory, withErrors: true
         ).run()
-        return (outcome.status, outcome.text)
+        return (outcome.status, withNotices ? outcome.text : Place.withoutNotices(outcome.text))
     }
 
     /// A program on a terminal of 50 columns. Each key is pressed when the text before it has been shown.
@@ -256,7 +257,7 @@ import Testing
             hold --root root/storage-rpc
             $S ls > list 2>&1 9>&- & await 'grep -q waits.for.the.root list'; release; cat list
             """
-        let waited = await sh(line)
+        let waited = await sh(line, withNotices: true)
         #expect(waited.text.contains("waits for the root") && waited.text.contains("\na\n"), "\(waited.text)")
         let both = await sh("$S put -q tree/a.txt b & $S put -q tree/b.jpg c & wait; $S ls")
         #expect(both.text == "a\nb\nc\n")
@@ -281,18 +282,18 @@ import Testing
             hold --root r
             $S serve --root r --wait-for-root 600 < /dev/null > list 2>&1 9>&- & await 'grep -q waits.for.the.root list'; release; cat list
             """
-        #expect(await sh(root).text.contains("waits for the root r, which process "))
+        #expect(await sh(root, withNotices: true).text.contains("waits for the root r, which process "))
         let silent = """
             $S serve --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; kill -STOP $P
             $S ls --socket s > list 2>&1 & L=$!; await 'grep -q waits.for.the.answer list'; kill -CONT $P; wait $L; kill $P; wait; cat list
             """
-        #expect(await sh(silent).text.contains("waits for the answer to initialize"))
+        #expect(await sh(silent, withNotices: true).text.contains("waits for the answer to initialize"))
         let command = """
             export TOKEN='until [ -e go ]; do sleep 0.05; done; exit 1'
             $S ls --engine firebase --endpoint http://127.0.0.1:1 --id-token-command "$TOKEN" > list 2>&1 &
             await 'grep -q waits.for.the.command list'; touch go; wait; cat list
             """
-        #expect(await sh(command).text.contains("waits for the command of --id-token-command"))
+        #expect(await sh(command, withNotices: true).text.contains("waits for the command of --id-token-command"))
     }
 
     @Test func `tasks lists, resumes and forgets the tasks of a killed process`() async throws {

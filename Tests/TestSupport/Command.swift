@@ -2,6 +2,7 @@ import CSystem
 import Platform
 import Foundation
 import Glibc
+import Synchronization
 
 /// A program that is run to its end. It is given nothing but what is named here: no descriptor of the tests, no input.
 package struct Command: Sendable {
@@ -32,7 +33,11 @@ package struct Command: Sendable {
         self.withErrors = withErrors
     }
 
-    package func run() async -> Outcome { await onThread { runHere() } }
+    package func run() async -> Outcome {
+        let outcome = await onThread { runHere() }
+        CommandOutputs.ofTest?.append(outcome)
+        return outcome
+    }
 
     /// Blocks. What it writes goes by way of a file, which is never full.
     package func runHere() -> Outcome {
@@ -75,5 +80,18 @@ package struct Command: Sendable {
             bytes += piece[..<count]
         }
         return bytes
+    }
+}
+
+/// The ends of the outputs of the last three commands that a test ran, for its issues.
+final class CommandOutputs: Sendable {
+    @TaskLocal static var ofTest: CommandOutputs?
+
+    private let texts = Mutex<[String]>([])
+    var latest: [String] { texts.withLock { $0 } }
+
+    func append(_ outcome: Command.Outcome) {
+        let text = "\(String(decoding: outcome.output.suffix(2000), as: UTF8.self)) (status \(outcome.status))"
+        texts.withLock { $0 = $0.suffix(2) + [text] }
     }
 }

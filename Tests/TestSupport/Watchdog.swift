@@ -7,7 +7,8 @@ import Testing
 /// Ends the process when a test runs for too long, and prints all open tests and all stacks before: so a hang has a name,
 /// also where the test does not react to cancellation. The limit counts from the moment that the test runs.
 ///
-/// Each suite has this trait; a test of the architecture checks it. The longest tests are printed at the end.
+/// Each suite has this trait; a test of the architecture checks it. The longest tests are printed at the end. An issue of a
+/// test comes with what the last commands of the test printed.
 package struct Watchdog: SuiteTrait, TestTrait, TestScoping {
     package let isRecursive = true
     let limit: Duration
@@ -19,7 +20,15 @@ package struct Watchdog: SuiteTrait, TestTrait, TestScoping {
         let name = "\(test.sourceLocation.fileID):\(test.sourceLocation.line) \"\(test.displayName ?? test.name)\""
         let id = Watch.shared.open(OpenTest(name: name, began: began, end: began + limit))
         defer { Watch.shared.close(id) }
-        try await function()
+        let outputs = CommandOutputs()
+        let trait = IssueHandlingTrait.compactMapIssues { issue in
+            var issue = issue
+            issue.comments += outputs.latest.map { Comment(rawValue: "A command before it printed: \($0)") }
+            return issue
+        }
+        try await CommandOutputs.$ofTest.withValue(outputs) {
+            try await trait.provideScope(for: test, testCase: testCase, performing: function)
+        }
     }
 }
 
