@@ -57,6 +57,8 @@ struct RunningTransfers {
     /// Those that were paused because the command ends.
     private(set) var paused: [(id: String, done: String?)] = []
     var isEnding = false
+    /// The command was interrupted before it heard whether a task that goes on has been started.
+    var mayHaveStarted = false
     /// The tasks that an earlier command has begun.
     var continued: Set<String> = []
     private var patience = Patience()
@@ -157,7 +159,11 @@ extension ClientCommandRunner {
     func start(_ method: String, _ params: JSON, _ transfer: RunningTransfers.Transfer) throws {
         while transfers.tasksRunning >= transfers.limit { try hearTransfers() }
         try attempt(orFail: !transfers.areMany) {
-            let started = try self.client.call(method, params)
+            let started: JSON
+            do { started = try self.client.call(method, params) } catch let interruption as Client.Interruption {
+                self.transfers.mayHaveStarted = transfer.goesOn
+                throw interruption
+            }
             let task = started["task"]?.string ?? ""
             self.follow(task, transfer, started)
             guard started["continued"] == true else { return }
@@ -234,7 +240,7 @@ extension ClientCommandRunner {
             while !transfers.running.isEmpty { try hearTransfers() }
         } catch {}
         guard !options.isQuiet else { return }
-        if transfers.running.values.contains(where: \.goesOn) {
+        if transfers.mayHaveStarted || transfers.running.values.contains(where: \.goesOn) {
             Console.printError("The same command goes on with what has not ended")
         } else if let line = lineAboutPaused() {
             Console.printError(line)
