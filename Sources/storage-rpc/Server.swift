@@ -207,7 +207,11 @@ final class Server {
         leave(1)
     }
 
-    private func leave(_ status: Int32) -> Never { Self.leave(status, options, recorder, flushTimeout: 1000) }
+    private func leave(_ status: Int32) -> Never {
+        // A root that goes with the process is removed: a thread that still uses it has not lost it.
+        for space in allSpaces { space.engine.root?.whenLost { _ in } }
+        Self.leave(status, options, recorder, flushTimeout: 1000)
+    }
 
     private func listen() {
         do throws(StorageError) { try main.servers?.listen() } catch { fail(error.message) }

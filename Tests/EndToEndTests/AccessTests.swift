@@ -27,7 +27,7 @@ import Testing
         let outcome = await Command(
             "/bin/sh", words + ["--root", directory + "/root"], in: directory, withErrors: true
         ).run()
-        return (outcome.status, outcome.text)
+        return (outcome.status, Place.withoutNotices(outcome.text))
     }
 
     private func mode(_ name: String) -> mode_t {

@@ -20,7 +20,8 @@ import Testing
 
     private func connect(_ flags: [String] = [], root: String? = nil) throws -> Relayed {
         let idle = flags.contains("--idle-timeout") ? [] : ["--idle-timeout", "5"]
-        let relay = try ServiceProcess(["connect", "--root", root ?? place.root] + idle + flags)
+        let wait = flags.contains("--wait-for-root") ? [] : ["--wait-for-root", "60"]
+        let relay = try ServiceProcess(["connect", "--root", root ?? place.root] + idle + wait + flags)
         return Relayed(relay: relay, client: Caller(WireClient(reading: relay.output, writing: relay.input)))
     }
 
@@ -120,7 +121,8 @@ import Testing
         try await onThread {
             let flags = Place.unreachable + ["--idle-timeout", "1", "--log-level", "info"]
             let first = try connect(flags + ["--max-upload-retry-time", "3"])
-            let task = try first.client.begin("reference/putData", #"{"reference":"gs://b/a","text":"x"}"#)
+            let upload = try first.client.call("reference/putData", #"{"reference":"gs://b/a","text":"x"}"#)
+            let task = try #require(upload["task"]?.string)
             let service = try first.servicePID()
             first.client.wire.endInput()
             try first.client.waitForEnd()

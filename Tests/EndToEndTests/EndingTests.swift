@@ -91,7 +91,7 @@ import Testing
             try #require(try service.waitForExit() == 1)
         }
         let ping = #"echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}'"#
-        let connected = await place.sh("\(ping) | $S connect > /dev/full; echo $? >&2")
+        let connected = await place.sh("\(ping) | $S connect --idle-timeout 1 > /dev/full; echo $? >&2")
         #expect(
             connected.text.hasSuffix("nothing can be written to stdout: No space left on device\n1\n"), "\(connected)")
     }

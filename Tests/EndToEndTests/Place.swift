@@ -46,9 +46,7 @@ final class Place: Sendable {
 
     /// What a command prints, without the lines that it prints only where it has to wait for a second.
     static func withoutNotices(_ text: String) -> String {
-        let notices = ["storage-rpc: waits for ", "storage-rpc: has waited "]
-        return text.split(separator: "\n", omittingEmptySubsequences: false)
-            .filter { line in !notices.contains { line.hasPrefix($0) } }.joined(separator: "\n")
+        text.replacing(/storage-rpc: (?:waits for|has waited) [^\n]*\n/, with: "")
     }
 
     /// `setUp` is a shell command that runs before the service; `redirect` has redirections for the service.
@@ -113,7 +111,9 @@ final class Caller {
     /// Starts a task, and returns its id when it runs.
     func begin(_ method: String, _ params: String) throws -> String {
         let task = try call(method, params)["task"]?.string ?? ""
-        while try call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)["state"]?.string != "running" {}
+        while case let state = try call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)["state"], state != "running" {
+            guard state == "queued" else { throw HungUp() }
+        }
         return task
     }
 }

@@ -53,13 +53,18 @@ struct RootService {
         defer { started?.abandon() }
         let began = ContinuousClock.now
         var (due, pause, patience) = (began, Duration.milliseconds(10), Patience())
+        /// Since when a service listens and does not answer.
+        var unanswered: ContinuousClock.Instant?
         while true {
             // Read first: if another service was faster, it listens by now.
             let end = started?.end
             if end != nil { started = nil }
             do {
-                if let found = try reach(mayWait: began.duration(to: .now) < Self.patience) { return found }
+                let mayWait = unanswered.map { $0.duration(to: .now) < Self.patience } ?? true
+                if let found = try reach(mayWait: mayWait) { return found }
+                unanswered = unanswered ?? .now
             } catch is ConnectFailure {
+                unanswered = nil
                 if let end {
                     guard end.hasServed || end.isBusy && began.duration(to: .now) < .seconds(timeout) else {
                         throw end.failure
