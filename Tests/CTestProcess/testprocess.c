@@ -95,7 +95,7 @@ void testprocess_fail(const char *reason) {
 // Services may take a moment to end after their last client.
 static void check_descendants(int status, void *context) {
     (void)context;
-    for (int round = 0; round < 100 && each_descendant(NULL) > 0; round++) pause_for(50);
+    for (int round = 0; round < 1200 && each_descendant(NULL) > 0; round++) pause_for(50);
     if (each_descendant(report) == 0 && !has_failed) return;
     kill_descendants();
     fflush(NULL);

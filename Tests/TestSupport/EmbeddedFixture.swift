@@ -51,7 +51,7 @@ private final class LeftScratches: Sendable {
 
     init() {
         whenTestsEnd { [unowned self] in
-            for _ in 0..<1000 where !isEmpty { blockThread(milliseconds: 5) }
+            for _ in 0..<12_000 where !isEmpty { blockThread(milliseconds: 5) }
             tests.withLock { $0 }.forEach { testprocess_fail("A directory outlived the tests: \($0) of \($1)") }
         }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EmbeddedEngine
 
-@Suite(.watchdog) struct RecentAnswerTests {
+@Suite(.watchdog(minutes: 10)) struct RecentAnswerTests {
     private let place: EmbeddedFixture
     private var engine: EmbeddedBackend { place.backend }
     private let caller = Caller(retryTime: .seconds(600))

@@ -59,7 +59,7 @@ import Transfers
         (backend, transfers, harness.restIsQuiet) = (nil, nil, { _, _ in true })
         while former != nil { await Loop.nextIteration() }
         // A thread may still be releasing the root.
-        let root = try StorageRoot("\(scratch.path)/root", lockTimeout: 10)
+        let root = try StorageRoot("\(scratch.path)/root", lockTimeout: 120)
         backend = try EmbeddedBackend(root, time: harness.clock.time, random: random)
         transfers = Transfers(
             backend: HarnessBackend(backend, SpaceLedger(buckets: nil, quota: nil), harness),
