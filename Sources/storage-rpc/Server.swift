@@ -208,8 +208,8 @@ final class Server {
     }
 
     private func leave(_ status: Int32) -> Never {
-        // A root that goes with the process is removed: a thread that still uses it has not lost it.
-        for space in allSpaces { space.engine.root?.whenLost { _ in } }
+        // A temporary root is removed now, and a thread may still use it.
+        for space in allSpaces { space.engine.root?.ignoreLoss() }
         Self.leave(status, options, recorder, flushTimeout: 1000)
     }
 

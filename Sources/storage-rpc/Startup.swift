@@ -67,7 +67,7 @@ extension Server {
         stdio = nil
         let status = deadline.wait()
         notice?.end()
-        engine.root?.whenLost { _ in }
+        engine.root?.ignoreLoss()
         leave(status, options, recorder, flushTimeout: 300)
     }
 

@@ -67,6 +67,9 @@ package final class StorageRoot: Sendable {
     /// Calls `report` once, when another process may have taken the root.
     package func whenLost(_ report: @escaping @Sendable (String) -> Void) { lossReport.withLock { $0 = report } }
 
+    /// Reports no loss from now on: this process lets go of the root, or removes it.
+    package func ignoreLoss() { whenLost { _ in } }
+
     /// Throws where the lock file or the database was replaced or removed.
     package func check() throws(StorageError) {
         try checkDatabase()

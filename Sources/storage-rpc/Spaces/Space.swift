@@ -81,7 +81,7 @@ struct Surroundings: Sendable {
         service.harness?.end()
         await transfers.recordEnds()
         await engine.backend.settle()
-        engine.root?.whenLost { _ in }
+        engine.root?.ignoreLoss()
         await engine.close()
     }
 

@@ -32,7 +32,7 @@ class CommandTests(StorageTestCase):
         put = self.run_command("put", path, "images/space.jpg", "--root", root, "--bucket", "b")
         self.assertEqual(put.returncode, 0, put.stderr)
         self.assertIn("full_path: images/space.jpg\n", put.stdout)
-        self.assertRegex(put.stderr, r"3\.0 MiB of 3\.0 MiB  100 %  \d+\.\d \w+/s\n$")
+        self.assertRegex(put.stderr, r"3\.0 MiB of 3\.0 MiB  100 %  \d+\.\d [KMG]iB/s\n$")
         self.assertNotIn("\r", put.stderr)
         metadata = self.run_command("metadata", "gs://b/images/space.jpg", "--root", root)
         self.assertEqual((metadata.returncode, metadata.stdout, metadata.stderr), (0, put.stdout, ""))
