@@ -127,6 +127,14 @@ package final class EmbeddedBackend: Backend {
         }.get()
     }
 
+    package func read(file path: String) async throws(StorageError) -> (FileIdentity, [UInt8]?) {
+        try await files.run { [allowed] in
+            Result { () throws(StorageError) in
+                try SourceFile.read(path, upTo: Self.largestRow, in: allowed.reading)
+            }
+        }.get()
+    }
+
     package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree {
         DirectoryTree(directory, in: allowed, isWritten: isWritten, on: files)
     }

@@ -21,6 +21,8 @@ final class EmbeddedUpload: TransferSession {
     private let current = Mutex<PendingAnswer?>(nil)
     private let latest = Mutex<StagingProgress?>(nil)
     private let replacesNewer = Mutex(true)
+    /// Taken by the first attempt: a later one reads the file as it is then.
+    private let bytesOfFile: Mutex<[UInt8]?>
 
     private struct State {
         var staging: Staging?
@@ -34,6 +36,8 @@ final class EmbeddedUpload: TransferSession {
     }
 
     init(_ upload: Upload, _ backend: EmbeddedBackend) {
+        var upload = upload
+        bytesOfFile = Mutex(exchange(&upload.bytesOfFile, with: nil))
         (self.upload, self.backend) = (upload, backend)
         let known = upload.bookmark.flatMap { try? UploadCheckpoint(text: $0.text) }
         queue = SerialQueue(on: backend.files, State(known: known))
@@ -130,9 +134,9 @@ final class EmbeddedUpload: TransferSession {
                 state.isWhole = true
                 try finish(staging, 0..<source.size, attempt)
             }
-        case .data(let bytes) where bytes.count <= Self.quicklyHashed: commit(whole: bytes, here: false, attempt)
-        case .data(let bytes): queue.submit { [self] _ in commit(whole: bytes, here: true, attempt) }
+        case .data(let bytes): commit(whole: bytes, attempt)
         case .file(let path, let identity):
+            if let bytes = bytesOfFile.withLock({ exchange(&$0, with: nil) }) { return commit(whole: bytes, attempt) }
             queue.submit { [self] _ in
                 do throws(StorageError) {
                     let bytes = try SourceFile(path, identity, in: allowed).readWhole()
@@ -143,6 +147,11 @@ final class EmbeddedUpload: TransferSession {
             }
         case .incoming: attempt.answer(.failed(StorageError(.internalError, "The bytes come in chunks.")))
         }
+    }
+
+    private func commit(whole bytes: [UInt8], _ attempt: PendingAnswer) {
+        if bytes.count <= Self.quicklyHashed { return commit(whole: bytes, here: false, attempt) }
+        queue.submit { [self] _ in commit(whole: bytes, here: true, attempt) }
     }
 
     private func commit(whole bytes: [UInt8], here: Bool, _ attempt: PendingAnswer) {

@@ -22,6 +22,25 @@ package struct SourceFile {
         }
     }
 
+    private init(_ path: String, _ identity: FileIdentity, _ file: OpenFile) {
+        (self.path, self.identity, self.file, allowed) = (path, identity, file, nil)
+    }
+
+    /// Inspects a file, and reads it if it has at most so many bytes. Of a file that changes meanwhile there are no bytes:
+    /// its upload finds out.
+    package static func read(
+        _ path: String, upTo most: Int64, in allowed: AllowedDirectories?
+    ) throws(StorageError) -> (FileIdentity, [UInt8]?) {
+        let file = try open(path, in: allowed)
+        var identity = FileIdentity(try status(of: file, path), generation: file.inodeGeneration)
+        guard identity.size <= most, let bytes = try? SourceFile(path, identity, file).readOpen() else {
+            identity.ends = try ends(of: file, identity.size, path)
+            return (identity, nil)
+        }
+        identity.ends = ends(of: bytes)
+        return (identity, bytes)
+    }
+
     /// Returns the current identity of the file. Throws like `init`.
     ///
     /// - Parameter tree: no link is followed between that directory, an absolute path, and the file.
@@ -43,18 +62,29 @@ package struct SourceFile {
 
     /// Reads a small file, and checks that it has not changed meanwhile.
     package func readWhole() throws(StorageError) -> [UInt8] {
+        let bytes = try readOpen()
+        try compare(currentIdentity())
+        return bytes
+    }
+
+    /// The same, whatever is at the path.
+    private func readOpen() throws(StorageError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(identity.size))
         let outcome = bytes.withUnsafeMutableBytes { buffer in
             Result { () throws(StorageError) in try read(into: buffer, at: 0) }
         }
         try outcome.get()
-        try checkUnchanged()
+        try checkOpenUnchanged()
         return bytes
     }
 
     /// Compares the file at the path, which gives the more helpful error, and the open file.
     package func checkUnchanged() throws(StorageError) {
         try compare(currentIdentity())
+        try checkOpenUnchanged()
+    }
+
+    private func checkOpenUnchanged() throws(StorageError) {
         try compare(FileIdentity(Self.status(of: file, path), generation: file.inodeGeneration))
         try checkEnd()
     }
@@ -123,9 +153,20 @@ package struct SourceFile {
         return status
     }
 
+    private static let block: Int64 = 4096
+
+    private static func ends(of bytes: [UInt8]) -> UInt32 {
+        var checksum = Checksum()
+        let block = Int(block)
+        bytes.withUnsafeBytes { bytes in
+            checksum.updateCRC(UnsafeRawBufferPointer(rebasing: bytes.prefix(block)))
+            if bytes.count > block { checksum.updateCRC(UnsafeRawBufferPointer(rebasing: bytes.suffix(block))) }
+        }
+        return checksum.crc32c
+    }
+
     /// The CRC32C of the first and the last block, as far as the file reaches.
     private static func ends(of file: OpenFile, _ size: Int64, _ path: String) throws(StorageError) -> UInt32 {
-        let block: Int64 = 4096
         var checksum = Checksum()
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(block), alignment: 1)
         defer { buffer.deallocate() }

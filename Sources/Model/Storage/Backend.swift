@@ -26,6 +26,8 @@ public protocol Backend: Sendable {
     ///
     /// - Parameter tree: no link is followed between that directory, an absolute path, and the file.
     func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity
+    /// The same, and reads a small file: its upload then needs no second look. Nil for the bytes of any other file.
+    func read(file path: String) async throws(StorageError) -> (FileIdentity, [UInt8]?)
     func beginUpload(_ upload: Upload) -> any UploadSession
     /// A local directory, an absolute path, that a task over a folder reads, or writes.
     func localTree(_ directory: String, isWritten: Bool) -> any LocalTree
@@ -87,6 +89,9 @@ extension Backend {
     public var copiesAtOnce: Bool { false }
     public var takesAnyPiece: Bool { false }
     public var changes: ChangeFeed? { nil }
+    public func read(file path: String) async throws(StorageError) -> (FileIdentity, [UInt8]?) {
+        (try await inspect(file: path, below: nil), nil)
+    }
     public func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>? { nil }
     public func knownList(_ query: ListQuery) -> Listing? { nil }
 }
@@ -138,6 +143,8 @@ public struct Upload: Sendable {
     public var task: String?
     /// That of the task over a folder that it belongs to.
     public var folder: String?
+    /// The bytes of the file, as it was when it was inspected: for the first attempt. Nil where they are not at hand.
+    public var bytesOfFile: [UInt8]?
     /// The record of its task, if it has one. An engine with its own task store writes the task's success in the
     /// transaction that stores the object.
     public var record: TaskRecord?

@@ -134,22 +134,22 @@ public struct TransferLog: Sendable {
     }
 
     /// A task of this endpoint that runs, without a key. It holds so many bytes.
-    func add(unseen id: String, holding bytes: Int64, _ make: @escaping Maker) {
-        bytesInMemory += Int(clamping: bytes)
+    func add(unseen id: String, holding bytes: Int, _ make: @escaping Maker) {
+        bytesInMemory += bytes
         unseen[id] = make
     }
 
     /// Such a task has succeeded, and nobody has looked at it: `make` makes the task that has ended.
     func end(
-        unseen id: String, holding bytes: Int64, after elapsed: () -> Duration,
+        unseen id: String, of size: Int64, holding bytes: Int, after elapsed: () -> Duration,
         _ make: @escaping Maker
     ) {
         unseen[id] = make
         unseenEnded += 1
-        metrics.add(bytes)
+        metrics.add(size)
         metrics.ended(.success)
-        log.info?("\(Strategy.kind) \(id) succeeded after \(elapsed()): \(bytes) bytes")
-        bytesInMemory -= Int(clamping: bytes)
+        log.info?("\(Strategy.kind) \(id) succeeded after \(elapsed()): \(size) bytes")
+        bytesInMemory -= bytes
         noteFinished(id)
     }
 

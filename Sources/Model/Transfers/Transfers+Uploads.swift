@@ -27,18 +27,54 @@ extension Transfers {
         try change.check()
         try await ready()
         while bytesInMemory > Self.memoryLimit { try await room.wait() }
-        let reference = try reference.checkedAsObject("cannot be written")
         let upload = try await settingAside(data.count) {
-            try reservePlace()
-            defer { tasksBegun -= 1 }
-            let new = try await plan(
-                .data(data), reference, change, conditions, client, contentTypeFrom: [reference.name])
-            return mayBeUnseen(new)
-                ? AwaitedUpload.unseen(UnseenUpload(new, session(of: new.upload, for: client.origin), self))
-                : .task(await make(new, isAwaited: true))
+            try await awaited(.data(data), reference, change, conditions, client, contentTypeFrom: [reference.name])
         }
         begun(upload.id)
         return try await upload.end()
+    }
+
+    /// The same of a file. One that cannot be read fails the task.
+    public func uploadAwaited(
+        file path: String, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions,
+        for client: TransferClient, begun: @Loop (_ task: String) -> Void
+    ) async throws -> TaskSnapshot {
+        try change.check()
+        try await ready()
+        let isRead = filesInMemory < Self.mostFilesInMemory
+        if isRead { filesInMemory += 1 }
+        defer { if isRead { filesInMemory -= 1 } }
+        let source: UploadSource, bytes: [UInt8]?, failure: StorageError?
+        do throws(StorageError) {
+            let identity: FileIdentity
+            (identity, bytes) =
+                isRead ? try await backend.read(file: path) : (try await backend.inspect(file: path, below: nil), nil)
+            (source, failure) = (.file(path: path, identity), nil)
+        } catch {
+            (source, bytes, failure) = (.file(path: path, .unknown), nil, error)
+        }
+        try Task.checkCancellation()
+        let upload = try await awaited(
+            source, reference, change, conditions, client, contentTypeFrom: [path, reference.name], bytesOfFile: bytes,
+            failing: failure)
+        begun(upload.id)
+        return try await upload.end()
+    }
+
+    private func awaited(
+        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
+        _ client: TransferClient, contentTypeFrom names: [String], bytesOfFile: [UInt8]? = nil,
+        failing error: StorageError? = nil
+    ) async throws(StorageError) -> AwaitedUpload {
+        let reference = try reference.checkedAsObject("cannot be written")
+        try reservePlace()
+        defer { tasksBegun -= 1 }
+        let new = try await plan(
+            source, reference, change, conditions, client, contentTypeFrom: names, failing: error)
+        guard mayBeUnseen(new) else { return .task(await make(new, isAwaited: true)) }
+        var upload = new.upload
+        upload.bytesOfFile = bytesOfFile
+        return .unseen(UnseenUpload(new, session(of: upload, for: client.origin), self))
     }
 
     /// Creates a task that uploads a file; it waits for `start`. A file that cannot be read fails the task, not this call.
@@ -184,7 +220,7 @@ extension Transfers {
 
     /// An upload of one request is over soon, and its success is recorded together with its object. It begins at once.
     private func mayBeUnseen(_ new: NewUpload) -> Bool {
-        new.strategy.isWhole && ends?.persistence.isEngines != false && small.enter(new.record.id)
+        new.error == nil && new.strategy.isWhole && ends?.persistence.isEngines != false && small.enter(new.record.id)
     }
 
     private func session(of upload: Upload, for origin: TaskRequest.Origin?) -> any UploadSession {
@@ -307,6 +343,9 @@ final class NewUpload: Sendable {
         (self.upload, self.record, self.strategy) = (upload, record, strategy)
         (self.machine, self.error) = (machine, error)
     }
+
+    /// The number of bytes that the upload keeps in memory.
+    var heldBytes: Int { upload.source.bytes?.count ?? 0 }
 }
 
 extension UploadSource {

@@ -5,6 +5,8 @@ import Storage
 @Loop public final class Transfers {
     /// Bytes that uploads from memory and downloads to memory may hold before the next one waits.
     public static let memoryLimit = 64 << 20
+    /// How many small files are in memory at once, from the look at each to the end of its upload. Others are read later.
+    static let mostFilesInMemory = 64
 
     public var settings = Settings()
     public var atOnce = TasksAtOnce() {
@@ -50,6 +52,7 @@ import Storage
     public let clientWaits = ClientWaits()
     let streamMemory = StreamMemory()
     private var bytesSetAside = 0
+    var filesInMemory = 0
     /// Tasks that are being created; they count against `--max-tasks`.
     var tasksBegun = 0
     /// The same of upload sessions.

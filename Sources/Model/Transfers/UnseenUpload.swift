@@ -16,7 +16,7 @@ import Storage
     init(_ new: NewUpload, _ session: any UploadSession, _ transfers: Transfers) {
         (self.new, self.session, self.transfers) = (new, session, transfers)
         elapsed = transfers.time.clock.stopwatch()
-        transfers.uploads.add(unseen: id, holding: new.upload.source.size) { [self] _ in becomeTask() }
+        transfers.uploads.add(unseen: id, holding: new.heldBytes) { [self] _ in becomeTask() }
     }
 
     var id: String { new.record.id }
@@ -63,7 +63,7 @@ import Storage
     private func succeed(_ metadata: ObjectMetadata) -> TaskSnapshot {
         let (metadata, size) = (metadata.bounded, metadata.size)
         transfers.small.leave(id)
-        transfers.uploads.end(unseen: id, holding: new.upload.source.size, after: elapsed) {
+        transfers.uploads.end(unseen: id, of: size, holding: new.heldBytes, after: elapsed) {
             [record = new.record, strategy = new.strategy, limiter = transfers.small] list in
             var strategy = strategy
             _ = strategy.complete(metadata)

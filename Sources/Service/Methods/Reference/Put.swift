@@ -80,7 +80,7 @@ struct PutData: PutMethod {
         let context = request.context
         return try await start.untilEnd(in: request) { begun in
             try await context.transfers.uploadAwaited(
-                data, to: put.reference, put.metadata, if: put.preconditions, for: context.client, begun: begun)
+                data, to: reference, put.metadata, if: put.preconditions, for: context.client, begun: begun)
         }
     }
 
@@ -115,6 +115,16 @@ struct PutFile: PutMethod {
         file = try params.localFile("file")
         key = try params.taskKey()
         put = try PutOptions(&params)
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadTask> {
+        guard start.isAwaited, key == nil else { return try await begin(in: request) }
+        try check()
+        let context = request.context
+        return try await start.untilEnd(in: request) { begun in
+            try await context.transfers.uploadAwaited(
+                file: file, to: reference, put.metadata, if: put.preconditions, for: context.client, begun: begun)
+        }
     }
 
     func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {
