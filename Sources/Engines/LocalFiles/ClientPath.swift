@@ -14,15 +14,14 @@ enum ClientPath {
     static func find(
         _ path: String, isDirectory: Bool = false, in directory: OpenFile? = nil
     ) throws(Failure) -> OpenFile {
-        let found = try open(path, isDirectory, directory)
+        let found = try open(path, isDirectory: isDirectory, in: directory)
         try check(found)
         return found
     }
 
     /// Throws `refused` for a file or a directory that belongs to the system.
     static func check(_ found: OpenFile) throws(Failure) {
-        guard let location = found.location, let why = refusal(of: location) else { return }
-        throw .refused(why)
+        if let why = found.location.flatMap(refusal) { throw .refused(why) }
     }
 
     /// Why the file at a location is refused; nil where it is not.
@@ -30,7 +29,10 @@ enum ClientPath {
         systemPlace(location).map { "is below \($0), where a service neither reads nor writes for its clients" }
     }
 
-    private static func open(_ path: String, _ isDirectory: Bool, _ directory: OpenFile?) throws(Failure) -> OpenFile {
+    /// The same, whoever the file belongs to: see `refusal`.
+    static func open(
+        _ path: String, isDirectory: Bool = false, in directory: OpenFile? = nil
+    ) throws(Failure) -> OpenFile {
         do throws(SystemError) {
             return try OpenFile(placeAt: path, isDirectory: isDirectory, in: directory, noMagicLinks: true)
         } catch {

@@ -122,10 +122,11 @@ package struct SourceFile {
     /// Opens nothing but a regular file: a device would act, and a pipe would wait for its writer.
     private static func open(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> OpenFile {
         let found = try find(path, in: allowed)
+        let location = found.location
+        if let why = location.flatMap(ClientPath.refusal) { throw .file(path, why) }
         _ = try status(of: found, path)
-        do throws(ClientPath.Failure) { try ClientPath.check(found) } catch { throw unopenable(path, error) }
         do throws(SystemError) {
-            return try OpenFile(found.location == nil ? path : found.pathInProc, .noWaiting)
+            return try OpenFile(location == nil ? path : found.pathInProc, .noWaiting)
         } catch {
             throw unopenable(path, error)
         }
@@ -133,7 +134,7 @@ package struct SourceFile {
 
     private static func find(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> OpenFile {
         if let allowed { return try allowed.find(path) { unopenable(path, $0) } }
-        do throws(ClientPath.Failure) { return try ClientPath.find(path) } catch { throw unopenable(path, error) }
+        do throws(ClientPath.Failure) { return try ClientPath.open(path) } catch { throw unopenable(path, error) }
     }
 
     private static func unopenable(_ path: String, _ failure: ClientPath.Failure) -> StorageError {

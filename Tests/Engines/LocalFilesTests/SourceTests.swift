@@ -68,6 +68,36 @@ import Testing
         #expect(try await place.settledContents(.none) == .none)
     }
 
+    @Test(arguments: Meddling.allCases)
+    func `A small file that is read with its inspection is stored as it was then, once`(
+        meddling: Meddling
+    ) async throws {
+        let place = try await EmbeddedFixture()
+        let bytes = noise(Int(EmbeddedBackend.largestRow))
+        let path = try place.scratch.file("source", bytes)
+        let (identity, read) = try await place.backend.read(file: path)
+        #expect(try await identity == place.backend.inspect(file: path, below: nil) && read == bytes)
+        try meddling.meddle(path, place.scratch)
+        var upload = Upload(reference: try ref("a"), source: .file(path: path, identity), metadata: .init())
+        upload.bytesOfFile = read
+        let session = place.backend.beginUpload(upload)
+        guard case .completed(let object) = await session.perform(.sendWhole) else {
+            return #expect(Bool(false), "it was not stored")
+        }
+        #expect(object.size == bytes.count)
+        guard case .failed(let error) = await session.perform(.sendWhole) else {
+            return #expect(Bool(false), "it was stored again")
+        }
+        #expect(error.file == path)
+    }
+
+    @Test func `A larger file is inspected only`() async throws {
+        let place = try await EmbeddedFixture()
+        let path = try place.scratch.file("source", noise(Int(EmbeddedBackend.largestRow) + 1))
+        let (identity, bytes) = try await place.backend.read(file: path)
+        #expect(try await identity == place.backend.inspect(file: path, below: nil) && bytes == nil)
+    }
+
     @Test func `A file that changed during a pause is not stored`() async throws {
         let place = try await EmbeddedFixture()
         let path = try place.scratch.file("source", noise(1_500_000))

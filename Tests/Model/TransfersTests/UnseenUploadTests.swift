@@ -7,14 +7,19 @@ import Testing
 
 /// Uploads whose clients learn of the tasks when they have ended: for everybody else they are tasks like all others.
 @Loop @Suite(.watchdog(minutes: 10)) struct UnseenUploadTests {
-    let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore(), isEngines: true)
+    let stage = TransfersFixture(
+        ScriptedBackend(inspection: .success(.ofSize(1))), InMemoryTaskStore(), isEngines: true)
+
+    enum Source: CaseIterable { case bytes, file }
 
     private var list: TaskList<UploadStrategy> { stage.transfers.uploads }
 
     /// Begins an upload of one byte; its session is asked to send it.
-    private func begin() async throws -> (id: String, ScriptedSession, Task<TaskSnapshot, any Error>) {
+    private func begin(
+        _ source: Source = .bytes
+    ) async throws -> (id: String, ScriptedSession, Task<TaskSnapshot, any Error>) {
         let ids = Mail<String>()
-        let end = Task { [transfers = stage.transfers] in try await transfers.awaited { ids.deliver($0) } }
+        let end = Task { [transfers = stage.transfers] in try await transfers.awaited(source) { ids.deliver($0) } }
         let id = try await ids.next()
         let session = try await stage.backend.nextSession()
         #expect(try await session.nextStep() == .sendWhole)
@@ -27,8 +32,9 @@ import Testing
         return TransfersFixture(ScriptedBackend(), InMemoryTaskStore(), isEngines: true, limits: limits)
     }
 
-    @Test func `One that succeeds is listed, counted and logged as any other`() async throws {
-        let (id, session, end) = try await begin()
+    @Test(arguments: Source.allCases)
+    func `One that succeeds is listed, counted and logged as any other`(source: Source) async throws {
+        let (id, session, end) = try await begin(source)
         #expect(session.upload.record?.id == id && session.upload.task == id)
         session.complete()
         let snapshot = try await end.value
@@ -45,9 +51,12 @@ import Testing
         #expect(await list.forget(try list.task(id)))
     }
 
-    @Test func `One that runs is listed, observed, paused and resumed, and its client gets the end`() async throws {
-        let (id, session, end) = try await begin()
-        #expect(list.unfinished == 1 && stage.transfers.bytesInMemory == 1)
+    @Test(arguments: Source.allCases)
+    func `One that runs is listed, observed, paused and resumed, and its client gets the end`(
+        source: Source
+    ) async throws {
+        let (id, session, end) = try await begin(source)
+        #expect(list.unfinished == 1 && stage.transfers.bytesInMemory == (source == .bytes ? 1 : 0))
         let task = try list.task(id)
         #expect(task.state == .running)
         let observer = RecordingObserver()
@@ -58,15 +67,17 @@ import Testing
         #expect(try await paused)
         #expect(stage.store?.kept[id]?.hasEnded == false, "a paused task is recorded")
         #expect(task.resume())
-        let next = try await stage.backend.nextSession()
+        // The bytes are in a file by now.
+        let next = source == .bytes ? try await stage.backend.nextSession() : session
         #expect(try await next.nextStep() == .sendWhole)
         next.complete()
         #expect(try await end.value == task.snapshot())
         #expect(observer.lines.last == "success success 1" && stage.transfers.bytesInMemory == 0)
     }
 
-    @Test func `A failed attempt is retried, and the last failure is thrown`() async throws {
-        let (id, session, end) = try await begin()
+    @Test(arguments: Source.allCases)
+    func `A failed attempt is retried, and the last failure is thrown`(source: Source) async throws {
+        let (id, session, end) = try await begin(source)
         session.answer(.failed(StorageError(.unknown, "not now").with(\.retryable, true)))
         stage.clock.advance(by: try await stage.rest(upTo: 1))
         #expect(try await session.nextStep() == .sendWhole)
@@ -76,8 +87,9 @@ import Testing
         #expect(try list.task(id).state == .failed && stage.store?.kept[id]?.hasEnded == true)
     }
 
-    @Test func `A client that stops waiting leaves a task that goes on`() async throws {
-        let (id, session, waiting) = try await begin()
+    @Test(arguments: Source.allCases)
+    func `A client that stops waiting leaves a task that goes on`(source: Source) async throws {
+        let (id, session, waiting) = try await begin(source)
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         #expect(try list.task(id).state == .running)
@@ -102,6 +114,31 @@ import Testing
         #expect(stage.transfers.uploads.unfinished == 0)
     }
 
+    @Test func `A file that cannot be read is a task that fails`() async throws {
+        stage.backend.inspection = .failure(.file("/x", "does not exist"))
+        let ids = Mail<String>()
+        let error = await #expect(throws: StorageError.self) {
+            try await stage.transfers.awaited(.file) { ids.deliver($0) }
+        }
+        #expect(error?.message == "File /x does not exist." && error?.object == "a")
+        #expect(try list.task(try await ids.next()).state == .failed && stage.transfers.filesInMemory == 0)
+    }
+
+    @Test func `Of many files some are in memory, and the others are read when they are sent`() async throws {
+        let most = Transfers.mostFilesInMemory
+        var running: [(ScriptedSession, Task<TaskSnapshot, any Error>)] = []
+        for number in 0...most {
+            let (_, session, end) = try await begin(.file)
+            #expect((session.upload.bytesOfFile == [1]) == (number < most))
+            running.append((session, end))
+        }
+        for (session, end) in running {
+            session.complete()
+            _ = try await end.value
+        }
+        #expect(stage.transfers.filesInMemory == 0)
+    }
+
     @Test func `They count against the limit of tasks`() async throws {
         let stage = Self.limited { $0.tasks = 1 }
         let end = Task { [transfers = stage.transfers] in try await transfers.awaited { _ in } }
@@ -115,9 +152,15 @@ import Testing
 }
 
 extension Transfers {
-    fileprivate func awaited(_ begun: @Loop (String) -> Void) async throws -> TaskSnapshot {
-        try await uploadAwaited(
-            [1], to: TransfersFixture.reference(), .init(), if: .init(), for: TransferClient(settings: settings),
-            begun: begun)
+    fileprivate func awaited(
+        _ source: UnseenUploadTests.Source = .bytes, _ begun: @Loop (String) -> Void
+    ) async throws -> TaskSnapshot {
+        let (reference, client) = (try TransfersFixture.reference(), TransferClient(settings: settings))
+        switch source {
+        case .bytes:
+            return try await uploadAwaited([1], to: reference, .init(), if: .init(), for: client, begun: begun)
+        case .file:
+            return try await uploadAwaited(file: "/x", to: reference, .init(), if: .init(), for: client, begun: begun)
+        }
     }
 }
