@@ -10,6 +10,12 @@ import JSONText
         throw RPCError(code: 1, message: "\(method) \(params)")
     }
     let whole = meaning(of: decoder.decode(short: input))
+    if let call = PlainCall(reading: input, limits) {
+        let method = String(decoding: call.method, as: UTF8.self)
+        let error = RPCError(code: 1, message: "\(method) \(Params([]))")
+        let plain = DecodedInput.message(.call(RequestID(call), method: method, .failure(error)))
+        expect(meaning(of: plain) == whole, "a plain call means the same: \(whole)")
+    }
     // The former reads a message without a tree.
     expect(meaning(of: decoder.decode(input, of: ArraySlice(input))) == whole, "it means the same in pieces: \(whole)")
 }

@@ -32,6 +32,7 @@ struct ScheduledWork: OptionSet {
 ///
 ///     readable ─▶ read bytes ─▶ frame messages while admission is open ─▶ receive ─▶ one message, or a batch
 ///         message ─▶ DecodedMessage with its call from the table ─▶ run to its end, or as a Swift task to its first wait
+///         message that is a PlainCall ─▶ run to its end
 ///         end ─▶ settle: reply into the outbox, then `didReply`
 ///     end of the loop's iteration ─▶ flush: one write for all replies of the iteration
 ///
@@ -55,6 +56,8 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     /// The context that methods run in; nil before `serve` and after the end.
     private(set) var context: Context?
     private(set) var decoder: MessageDecoder?
+    /// The request of methods that answer at once; nil when the context is.
+    private(set) var prompt: Request<Context>?
     let threads: DecodingThreads
     var intake: Intake
     var pending: PendingRequests
@@ -117,6 +120,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     public func serve(_ context: Context) {
         self.context = context
         let prompt = Request(context: context)
+        self.prompt = prompt
         decoder = MessageDecoder(limits) { [table] in
             table.refusal(of: $0, $1, context)
         } _: { [table] method, params throws(RPCError) in
@@ -178,7 +182,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         outgoingRequests.failAll()
         cancelAll()
         ended(self)
-        (context, decoder) = (nil, nil)
+        (context, decoder, prompt) = (nil, nil, nil)
         outlet.shrank.wakeAll()
         closed.wakeAll()
     }

@@ -28,9 +28,13 @@ extension Connection {
                 resumeInNextIteration()
                 return adjust()
             }
+            // Without a copy of the state.
+            if intake.state.isIdle {
+                if receiveText() { continue }
+                return adjust()
+            }
             switch intake.state {
-            case .idle:
-                if !receiveText() { return adjust() }
+            case .idle: break
             case .decoded(let text, let bytes):
                 intake.state = .idle
                 begin(text, bytes: bytes)
@@ -71,13 +75,22 @@ extension Connection {
     }
 
     private func receiveMessage(_ bytes: Int) {
-        guard let decoder else { return }
-        guard bytes <= MessageDecoder.inlineBytes else { return decode(intake.framing.detachMessage(), with: decoder) }
-        let text = intake.framing.withMessage { message in
+        guard bytes <= MessageDecoder.inlineBytes else { return decodeOnThread() }
+        let call = intake.framing.withMessage { message in
             trace?(.client, message)
-            return decoder.decode(short: message)
+            return promptCall(in: message)
         }
-        begin(text, bytes: bytes)
+        if let call { return begin(call.id, promptAt: call.place, bytes: bytes) }
+        guard let decoder else { return }
+        begin(intake.framing.withMessage { decoder.decode(short: $0) }, bytes: bytes)
+    }
+
+    /// The id and the method of a plain call of a method that answers at once.
+    private func promptCall(in message: UnsafeRawBufferPointer) -> (id: RequestID, place: Int)? {
+        guard let call = PlainCall(reading: message, limits), let place = table.place(of: call.method),
+            table.prompt(at: place) != nil
+        else { return nil }
+        return (RequestID(call), place)
     }
 
     /// Reserves the memory of a long message before the rest of it is read.
@@ -151,7 +164,9 @@ extension Connection {
 
 extension Connection {
     /// Nothing else is received meanwhile, so requests begin in the order of their arrival.
-    private func decode(_ text: ArraySlice<UInt8>, with decoder: MessageDecoder) {
+    private func decodeOnThread() {
+        guard let decoder else { return }
+        let text = intake.framing.detachMessage()
         let bytes = text.count
         let isLine = intake.framing.style == .lines
         intake.state = .decoding(nil)

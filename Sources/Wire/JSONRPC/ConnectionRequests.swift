@@ -24,6 +24,24 @@ extension Connection {
         }
     }
 
+    /// Begins a plain call, as the general way would, and answers it.
+    func begin(_ id: RequestID, promptAt place: Int, bytes: Int) {
+        guard let context, let prompt, let run = table.prompt(at: place) else { return }
+        intake.budget.spend(requests: 1, bytes: bytes)
+        let elapsed = debug == nil ? nil : clock.stopwatch()
+        let method = table.names[place]
+        metrics.began(at: place)
+        let outcome: Outcome
+        do {
+            try context.admit(method)
+            outcome = .success(try run(prompt))
+        } catch {
+            outcome = .failure(failure(error, of: method))
+        }
+        reply(id, outcome)
+        logEnd(of: method, id, outcome, elapsed)
+    }
+
     /// Answers a text that is no message.
     func refuse(_ error: RPCError) {
         context?.didRefuseUnreadable()

@@ -40,6 +40,8 @@ enum InputState {
     /// The messages of a batch begin one by one.
     case batch(BatchInput)
 
+    var isIdle: Bool { if case .idle = self { true } else { false } }
+
     var isDecoding: Bool { if case .decoding = self { true } else { false } }
 
     var batch: Batch? {

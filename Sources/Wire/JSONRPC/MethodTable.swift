@@ -9,6 +9,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
     private let slots: [Int?]
     private let decoders: [Decoder]
     private let refusals: [(@Sendable (Params, Context) -> Refusal)?]
+    private let prompts: [PromptRun<Context>?]
 
     public let names: [String]
 
@@ -17,37 +18,44 @@ public struct MethodTable<Context: MethodContext>: Sendable {
         slots = Self.slots(names)
         decoders = methods.map { Self.decoder(of: $0) }
         refusals = methods.map { Self.refusal(of: $0) }
+        prompts = methods.map { Self.prompt(of: $0) }
         self.names = names
     }
 
     /// Nil for a method that there is not.
     func place(of method: String) -> Int? {
+        var method = method
+        return method.withUTF8 { place(of: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The same for the bytes of the name.
+    func place(of method: UnsafeRawBufferPointer) -> Int? {
         var slot = Self.slot(of: method, slots.count)
         while let place = slots[slot] {
-            // Equivalent strings of the same length are the same, as names are ASCII.
-            if names[place].utf8.count == method.utf8.count, names[place] == method { return place }
+            if method.isText(names[place]) { return place }
             slot = (slot + 1) % slots.count
         }
         return nil
     }
 
+    /// How a method answers at once that takes no params; nil for all others.
+    func prompt(at place: Int) -> PromptRun<Context>? { prompts[place] }
+
     private static func slots(_ names: [String]) -> [Int?] {
         var slots = [Int?](repeating: nil, count: max(2, names.count * 2))
         for (place, name) in names.enumerated() {
-            var slot = slot(of: name, slots.count)
+            var name = name
+            var slot = name.withUTF8 { Self.slot(of: UnsafeRawBufferPointer($0), slots.count) }
             while slots[slot] != nil { slot = (slot + 1) % slots.count }
             slots[slot] = place
         }
         return slots
     }
 
-    private static func slot(of name: String, _ count: Int) -> Int {
-        var name = name
-        return name.withUTF8 { bytes in
-            var hash: UInt32 = 0x811C_9DC5
-            for byte in bytes { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
-            return Int(hash % UInt32(count))
-        }
+    private static func slot(of name: UnsafeRawBufferPointer, _ count: Int) -> Int {
+        var hash: UInt32 = 0x811C_9DC5
+        for byte in name { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+        return Int(hash % UInt32(count))
     }
 
     /// Decodes a call in the context of `prompt`, which is the request of a method that answers at once.
@@ -70,8 +78,20 @@ public struct MethodTable<Context: MethodContext>: Sendable {
     private static func refusal<M: RPCMethod>(of method: M.Type) -> (@Sendable (Params, Context) -> Refusal)?
     where M.Context == Context { M.refusal }
 
+    private static func prompt<M: RPCMethod>(of method: M.Type) -> PromptRun<Context>? where M.Context == Context {
+        // A refusal is told of the params.
+        M.refusal == nil ? M.prompt : nil
+    }
+
     private static func decoder<M: RPCMethod>(of method: M.Type) -> Decoder where M.Context == Context {
         { (params, prompt) throws(RPCError) in try M.prepare(&params, prompt) }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func isText(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { hasSameBytes(as: $0) }
     }
 }
 
@@ -96,9 +116,16 @@ extension RPCMethod {
 extension PromptMethod {
     public static func prepare(_ params: inout Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
         let call = try Self(&params)
-        return PreparedCall(
-            .prompt { do { return try call.run(in: prompt).payload } catch { throw call.failure(error) } })
+        return PreparedCall(.prompt { try call.answer(prompt) })
     }
+
+    @Loop fileprivate func answer(_ request: Request<Context>) throws -> ResultPayload {
+        do { return try run(in: request).payload } catch { throw failure(error) }
+    }
+}
+
+extension PromptMethod where Self: ParameterlessMethod {
+    public static var prompt: PromptRun<Context>? { { try Self().answer($0) } }
 }
 
 extension RecallingMethod {

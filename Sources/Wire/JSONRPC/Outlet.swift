@@ -123,14 +123,17 @@ struct Outlet {
 
     private nonisolated static func write(_ id: RequestID, _ outcome: Outcome, to buffer: inout [UInt8]) {
         JSONWriter.write(to: &buffer) { json in
-            json.object { json in
-                json.member("jsonrpc") { $0.plain("2.0") }
-                json.member("id") { $0.verbatim(id.text) }
-                switch outcome {
-                case .success(let result): json.member("result", result)
-                case .failure(let error): json.member("error", error.json)
-                }
+            json.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
+            json.verbatim(id.text)
+            switch outcome {
+            case .success(let result):
+                json.verbatim(",\"result\":")
+                result.write(to: &json)
+            case .failure(let error):
+                json.verbatim(",\"error\":")
+                error.json.write(to: &json)
             }
+            json.verbatim("}")
         }
     }
 

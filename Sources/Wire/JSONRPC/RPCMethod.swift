@@ -25,9 +25,15 @@ public protocol RPCMethod<Context>: Sendable {
     /// Called once the reply is in the outbox, so that notifications of work that starts here come after the reply.
     @Loop func didReply(_ result: Result, in context: Context)
 
+    /// Runs the method if it answers at once and takes no params: `prepare` without params leads to the same.
+    static var prompt: PromptRun<Context>? { get }
+
     /// Makes what happens if a request is refused before it runs. Nil for a method whose requests are independent.
     static var refusal: (@Sendable (Params, Context) -> Refusal)? { get }
 }
+
+/// Runs a method that answers at once.
+public typealias PromptRun<Context: MethodContext> = @Loop @Sendable (Request<Context>) throws -> ResultPayload
 
 /// Called in the turn of a request that is refused before it runs.
 public typealias Refusal = @Loop @Sendable () -> Void
@@ -36,6 +42,8 @@ extension RPCMethod {
     public func failure(_ error: any Error) -> any Error { error }
 
     public func didReply(_ result: Result, in context: Context) {}
+
+    public static var prompt: PromptRun<Context>? { nil }
 
     public static var refusal: (@Sendable (Params, Context) -> Refusal)? { nil }
 }

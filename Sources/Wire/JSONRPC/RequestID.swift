@@ -15,6 +15,10 @@ struct RequestID: Equatable, Sendable {
         }
     }
 
+    init(_ call: PlainCall) {
+        text = String(unsafeUninitializedCapacity: call.id.count) { $0.initialize(fromContentsOf: call.id) }
+    }
+
     private init(_ text: String) { self.text = text }
 
     /// Compares the bytes, which `String` does not do.

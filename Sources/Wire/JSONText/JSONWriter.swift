@@ -203,7 +203,7 @@ extension String: JSONWritable {
 }
 
 extension Bool: JSONWritable {
-    public func write(to json: inout JSONWriter) { json.constant(self ? "true" : "false") }
+    public func write(to json: inout JSONWriter) { json.verbatim(self ? "true" : "false" as StaticString) }
 }
 
 extension Int64: JSONWritable {
@@ -220,14 +220,15 @@ extension Double: JSONWritable {
 extension JSONWriter {
     public mutating func null() { append("null") }
 
-    fileprivate mutating func constant(_ text: StaticString) { append(text) }
-
     /// Writes a string that needs no escapes.
     public mutating func plain(_ text: StaticString) {
         append(UInt8(ascii: "\""))
         append(text)
         append(UInt8(ascii: "\""))
     }
+
+    /// Writes a piece of JSON.
+    public mutating func verbatim(_ text: StaticString) { append(text) }
 
     /// Writes text that is one value.
     public mutating func verbatim(_ text: String) {

@@ -52,7 +52,7 @@ import Testing
 
     nonisolated static let methods = MethodTable<TestContext>([
         Echo.self, Wait.self, Fail.self, Announce.self, AskPeer.self, Share.self, Bulk.self,
-        Borrow.self, Doomed.self, Look.self,
+        Borrow.self, Doomed.self, Look.self, Decline.self,
     ])
 }
 
@@ -126,6 +126,13 @@ struct Doomed: ParameterlessMethod {
 struct Look: ParameterlessMethod, PromptMethod {
     static let name = "look"
     func run(in request: Request<TestContext>) throws -> JSON { JSON(Int64(request.context.sight())) }
+}
+
+/// Fails when it begins.
+struct Decline: ParameterlessMethod, PromptMethod {
+    static let name = "decline"
+    func run(in request: Request<TestContext>) throws -> JSON { throw Fail.Odd() }
+    func failure(_ error: any Error) -> any Error { RPCError(code: 9, message: "declined: \(error)") }
 }
 
 /// Sends a notification after its reply.
