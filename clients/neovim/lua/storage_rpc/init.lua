@@ -110,6 +110,8 @@ function service.hear(method, params)
   if method == 'storage/changed' then
     local observer = observers[params.handle]
     return observer and observer(params)
+  elseif not method:find('Task/event$') then
+    return -- such as those of a harness
   end
   local snapshot = params.snapshot
   for _, transfer in ipairs(transfers) do
