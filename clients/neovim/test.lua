@@ -13,7 +13,7 @@ local command = { program, '--root', directory .. '/root' }
 local heard = {}
 vim.fn.mkdir(directory, 'p')
 vim.notify = function(text, level)
-  table.insert(heard, { text = text, level = level })
+  table.insert(heard, { text = text, level = level, status = storage.status() })
 end
 
 local function print_line(text)
@@ -86,6 +86,21 @@ local function call(method, params)
   return assert(not failed and (answer or true), failed and failed.message)
 end
 
+--- Every upload stops before its second MiB, until `release`, in a service that has a harness.
+local function hold()
+  call('harness/arm', { on = 'send', at = 1048576, times = vim.NIL, ['do'] = { hold = true } })
+end
+
+local function release()
+  call('harness/disarm')
+end
+
+--- The same in a service of its own.
+local function hold_uploads()
+  storage.setup({ command = { program, 'serve', '--harness', '--root', directory .. '/root' } })
+  hold()
+end
+
 --- Another Neovim, which uploads a file and ends.
 local function run_other(setup)
   local script = directory .. '/other.lua'
@@ -100,11 +115,26 @@ local function run_other(setup)
   assert(vim.v.shell_error == 0)
 end
 
---- A service that has the root, and listens on a socket; it ends with Neovim, however that ends.
-local function serve()
-  local job = vim.fn.jobstart(vim.list_extend(vim.list_slice(command), { '--stdio', '--socket', directory .. '/socket' }))
-  await(function() return vim.loop.fs_stat(directory .. '/socket') end, 'the socket')
+--- A service with these flags, which listens; it ends with Neovim, however that ends.
+local function serve(flags)
+  local answer = ''
+  local job = vim.fn.jobstart(vim.list_extend({ program, 'serve', '--stdio' }, flags), {
+    on_stdout = function(_, lines) answer = answer .. table.concat(lines) end,
+  })
+  -- Its answer on stdout tells that it listens: the socket is opened before stdin is read.
+  vim.fn.chansend(job, '{"jsonrpc":"2.0","id":1,"method":"service/ping"}\n')
+  await(function() return answer:find('pong') end, 'the answer on stdout')
   return job
+end
+
+local function serve_socket()
+  return serve({ '--root', directory .. '/root', '--socket', directory .. '/socket' })
+end
+
+--- The service of the root that all clients share, with a harness.
+local function serve_shared()
+  vim.env.XDG_DATA_HOME, vim.env.STORAGE_RPC = directory, program
+  return serve({ '--root', directory .. '/storage-rpc', '--shared', '--harness' })
 end
 
 local function leave(job)
@@ -116,13 +146,10 @@ local tests = {
   { 'the file of a buffer is uploaded, with progress', function()
     edit(file('large.mov', 5000000))
     vim.cmd('StoragePut videos/large.mov')
-    local shown = ''
-    await(function()
-      shown = shown .. '|' .. storage.status()
-      return said('stored .* as gs://default%-bucket/videos/large.mov$')
-    end, 'the last message')
-    assert(shown:find('|↑%d+%%|') and storage.status() == '', shown)
-    assert(said('large.mov: %d+ %%$'), 'there was no progress')
+    await(function() return said('stored .* as gs://default%-bucket/videos/large.mov$') end, 'the last message')
+    assert(storage.status() == '', storage.status())
+    local progress = assert(said('large.mov: %d+ %%$'), 'there was no progress')
+    assert(progress.status:find('^↑%d+%%$'), progress.status)
     assert(said('large.mov: 100 %%$'), 'there was no last progress')
   end },
   { 'the reference is the name of the file where none is given', function()
@@ -155,7 +182,8 @@ local tests = {
     assert(said('not written'))
   end },
   { 'an upload is cancelled', function()
-    edit(file('huge', 2147483648))
+    hold_uploads()
+    edit(file('huge', 5000000))
     vim.cmd('StoragePut huge')
     await(function() return said('huge: %d+ %%') end, 'progress')
     vim.cmd('StorageCancel')
@@ -165,7 +193,8 @@ local tests = {
     await(function() return said('there is nothing to cancel') end)
   end },
   { 'an upload is cancelled that has hardly begun', function()
-    edit(file('huge', 2147483648))
+    hold_uploads()
+    edit(file('huge', 5000000))
     vim.cmd('StoragePut huge')
     vim.cmd('StorageCancel')
     await(function() return said('cancelled %(%-13040%)') end)
@@ -209,10 +238,11 @@ local tests = {
     assert(not said('error'))
   end },
   { 'a service that ends fails its uploads, and is started anew', function()
+    hold_uploads()
     local last
-    storage.put_file(file('huge', 2147483648), 'huge', function(snapshot) last = snapshot end)
+    storage.put_file(file('huge', 5000000), 'huge', function(snapshot) last = snapshot end)
     await(function() return said('huge: %d+ %%') end, 'progress')
-    vim.fn.system({ 'pkill', '-KILL', '-f', '-x', table.concat(command, ' ') })
+    vim.loop.kill(call('service/status').pid, 'sigkill')
     await(function() return last end, 'the end')
     assert(last.error.message:find('The service has ended'))
     assert(put(file('plain.txt', 3), 'a').metadata)
@@ -238,7 +268,8 @@ local tests = {
     assert(put(file('plain.txt', 3), 'a').error)
   end },
   { 'an upload is paused and resumed', function()
-    edit(file('large', 268435456))
+    hold_uploads()
+    edit(file('large', 5000000))
     vim.cmd('StoragePut')
     await(function() return said('large: %d+ %%$') end, 'progress')
     vim.cmd('StorageRetry')
@@ -248,6 +279,7 @@ local tests = {
     heard = {}
     vim.cmd('StoragePause')
     await(function() return said('there is nothing to pause') end)
+    release()
     vim.cmd('StorageResume')
     await(function() return said('stored large as') end, 'the end')
   end },
@@ -300,8 +332,9 @@ local tests = {
     await(function() return said('folder of none failed') end)
   end },
   { 'a directory is cancelled', function()
+    hold_uploads()
     file('films/large', 5000000)
-    file('films/z', 2147483648)
+    file('films/z', 5000000)
     vim.cmd('StoragePutDirectory ' .. directory .. '/films')
     await(function() return said('films: %d+ %%$') or #storage.running() > 0 and storage.running()[1].task end, 'progress')
     vim.cmd('StorageCancel')
@@ -332,7 +365,8 @@ local tests = {
     assert(not said('created gs://default%-bucket/said/b$'))
   end },
   { 'a request that is cancelled fails', function()
-    local upload = storage.put_file(file('huge', 2147483648), 'huge')
+    hold_uploads()
+    local upload = storage.put_file(file('huge', 5000000), 'huge')
     await(function() return upload.task end, 'the task')
     local failure
     local cancel = storage.call('uploadTask/wait', { task = upload.task }, function(why) failure = why end)
@@ -341,14 +375,14 @@ local tests = {
     assert(failure.code == -32800, failure.message)
   end },
   { 'a root in use is said', function()
-    local job = serve()
+    local job = serve_socket()
     storage.setup({ command = vim.list_extend(vim.list_slice(command), { '--max-tasks', '9' }) })
     assert(put(file('plain.txt', 3), 'a').error)
     assert(said(('is in use by process %d.*storage%%-rpc connect'):format(vim.fn.jobpid(job))))
     leave(job)
   end },
   { 'a socket is connected to', function()
-    local job = serve()
+    local job = serve_socket()
     storage.setup({ socket = directory .. '/socket' })
     assert(put(file('plain.txt', 3), 'by/socket').metadata)
     storage.stop()
@@ -358,10 +392,20 @@ local tests = {
     assert(put(file('plain.txt', 3), 'a').error)
     assert(said('No service can be reached at /no/such/socket: ENOENT'))
   end },
-  { 'editors share a root, and transfers go on without them', function()
+  { 'the first command starts the service that editors share', function()
     vim.env.XDG_DATA_HOME, vim.env.STORAGE_RPC = directory, program
     storage.setup({})
-    local upload = storage.put_file(file('huge', 8589934592), 'huge')
+    local service = call('service/status').pid
+    run_other('storage.setup({})')
+    assert(call('reference/getMetadata', { reference = 'gs://default-bucket/other' }).size == 3)
+    call('service/stop')
+    await(function() return vim.fn.isdirectory('/proc/' .. service) == 0 end, 'its end')
+  end },
+  { 'editors share a root, and transfers go on without them', function()
+    local job = serve_shared()
+    storage.setup({})
+    hold()
+    local upload = storage.put_file(file('huge', 5000000), 'huge')
     await(function() return upload.task end, 'the task')
     run_other('storage.setup({})')
     storage.stop()
@@ -371,14 +415,14 @@ local tests = {
     vim.cmd('StorageCancel')
     await(function() return said('huge: cancelled') end, 'the end')
     assert(call('reference/getMetadata', { reference = 'gs://default-bucket/other' }).size == 3)
-    local service = call('service/status').pid
-    call('service/stop')
-    await(function() return vim.fn.isdirectory('/proc/' .. service) == 0 end, 'its end')
+    storage.stop()
+    leave(job)
   end },
   { 'what an earlier session has left is followed when it is resumed', function()
-    vim.env.XDG_DATA_HOME, vim.env.STORAGE_RPC = directory, program
+    local job = serve_shared()
     storage.setup({})
-    local upload = storage.put_file(file('large', 268435456), 'large')
+    hold()
+    local upload = storage.put_file(file('large', 5000000), 'large')
     await(function() return upload.task end, 'the task')
     vim.cmd('StoragePause')
     await(function() return said('large: paused') end, 'the pause')
@@ -387,11 +431,11 @@ local tests = {
     heard = {}
     vim.cmd('StorageResume')
     await(function() return storage.status():find('^↑%d+%%') end, 'the status')
+    release()
     await(function() return said('stored large as gs://default%-bucket/large') end, 'the end')
     assert(said('large: goes on') and said('large: 100 %%'))
-    local service = call('service/status').pid
-    call('service/stop')
-    await(function() return vim.fn.isdirectory('/proc/' .. service) == 0 end, 'its end')
+    storage.stop()
+    leave(job)
   end },
   { 'the help has each command', function()
     vim.cmd('helptags ' .. here .. '/doc')

@@ -32,7 +32,7 @@ import Testing
             func part(_ offset: Int64, _ length: Int64?, maxSize: Int64 = .max) async throws -> [UInt8] {
                 try await place.backend.data(
                     of: ref("a"), part: BytePart(offset: offset, length: length), known: nil, maxSize: maxSize,
-                    for: Caller(retryTime: .zero))
+                    for: Caller(retryTime: .seconds(600)))
             }
             let end = Int64(size)
             let parts: [(Int64, Int64?)] = [

@@ -33,7 +33,8 @@ import Testing
                 case .publish(.pause): events += [.requested(.resume), .admitted]
                 case .abort: session.abort()
                 case .discard: session.discard()
-                case .acquire, .release, .wake, .publish: break
+                case .wake(let attempt, _): events.append(.retryDue(attempt: attempt))
+                case .acquire, .release, .publish: break
                 }
             }
         }

@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `A page has the metadata of its items on request`() async throws {
-        let caller = Caller(retryTime: .seconds(5))
+        let caller = Caller(retryTime: .seconds(600))
         for place in ConformanceTests.places {
             let place = try await place.init()
             var metadata = SettableMetadata()

@@ -71,7 +71,7 @@ import Testing
             if let embedded = place as? EmbeddedFixture {
                 embedded.backend.urlBase = { () async throws(StorageError) in "http://h" }
             }
-            let caller = Caller(retryTime: .seconds(60))
+            let caller = Caller(retryTime: .seconds(600))
             let names = ["docs", "docs/", "/docs", "docs//"]
             for name in names { _ = try await place.backend.run(.data([1], to: Reference(bucket: "b", object: name))) }
             let url = try await place.backend.downloadURL(

@@ -16,7 +16,7 @@ import Testing
         var isPut: Bool { self == .putSmall || self == .putLarge }
 
         func perform(on backend: any Backend, if conditions: Preconditions) async throws {
-            let caller = Caller(retryTime: .seconds(10))
+            let caller = Caller(retryTime: .seconds(600))
             switch self {
             case .putSmall: _ = try await backend.run(upload([2, 2], conditions))
             case .putLarge:

@@ -99,7 +99,7 @@ import Testing
         place.fixture.credentials = .init(["Firebase 0"], appCheck: "1")
         try place.fixture.put([1], "b", "a")
         let tokens = Renewing(scheme: "Firebase")
-        let caller = Caller(tokens: tokens, retryTime: .zero)
+        let caller = Caller(tokens: tokens, retryTime: .seconds(600))
         #expect(try await place.backend.metadata(of: ref("a"), for: caller).size == 1)
         #expect(tokens.renewals.withLock { $0 } == 1)
     }
@@ -111,13 +111,12 @@ import Testing
             place.fixture.faults = [
                 .init(.first(.getMetadata), .answer(503)), .init(.first(.patch), .resetAfterHandling),
             ]
-            let caller = Caller(retryTime: .seconds(60))
+            let caller = Caller(retryTime: .seconds(600))
             #expect(try await place.backend.metadata(of: ref("a"), for: caller).size == 1)
             #expect(try await place.backend.updateMetadata(of: ref("a"), .init(), if: .init(), for: caller).size == 1)
-            place.fixture.faults = [.init(.first(.getMetadata), .answer(429))]
-            let error = try await failure {
-                _ = try await place.backend.metadata(of: ref("a"), for: Caller(retryTime: .zero))
-            }
+            // More than the retry time: the first attempt is the last.
+            place.fixture.faults = [.init(.first(.getMetadata), .answer(429, headers: ["Retry-After": "3600"]))]
+            let error = try await failure { _ = try await place.backend.metadata(of: ref("a"), for: caller) }
             #expect(error.code == .retryLimitExceeded && error.attempts.map(\.httpStatus) == [429])
         }
     }

@@ -16,7 +16,7 @@ import Testing
             let place = try await type.init()
             try place.fixture.put([1], "b", "a")
             let tokens = AskedTokens()
-            _ = try await place.backend.metadata(of: ref("a"), for: Caller(tokens: tokens, retryTime: .seconds(1)))
+            _ = try await place.backend.metadata(of: ref("a"), for: Caller(tokens: tokens, retryTime: .seconds(600)))
             #expect(tokens.asked.withLock { $0 } == expected)
         }
     }

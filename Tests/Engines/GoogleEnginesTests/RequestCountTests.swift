@@ -112,7 +112,7 @@ import Transfers
     {
         for type in RemoteFaultTests.places {
             let (place, isBound) = (try await type.init(), type.dialect == .gcs)
-            let (conditions, caller) = (Preconditions(generation: 0), Caller(retryTime: .seconds(60)))
+            let (conditions, caller) = (Preconditions(generation: 0), Caller(retryTime: .seconds(600)))
             _ = try await place.backend.run(
                 Upload(reference: ref("a"), source: .data([1]), metadata: .init(), if: conditions))
             _ = try await place.backend.put([1], at: "a")

@@ -29,7 +29,7 @@ import Testing
     func `Every request carries the user project`(ofToken: String?, set: String?, told: String?) async throws {
         for type in [FirebaseFixture.self, GCSFixture.self] as [any RemoteFixture.Type] {
             let place = try await type.init()
-            let caller = Caller(tokens: Tokens(project: ofToken), retryTime: .seconds(10), userProject: set)
+            let caller = Caller(tokens: Tokens(project: ofToken), retryTime: .seconds(600), userProject: set)
             var upload = Upload.data(noise(600_000), to: try ref("a"))
             upload.caller = caller
             _ = try await place.backend.run(upload)
@@ -43,7 +43,7 @@ import Testing
     @Test func `A configured user project is sent even without tokens`() async throws {
         let place = try GCSFixture(StorageFixture())
         try place.fixture.put([1], "b", "a")
-        _ = try await place.backend.metadata(of: ref("a"), for: Caller(retryTime: .zero, userProject: "payer"))
+        _ = try await place.backend.metadata(of: ref("a"), for: Caller(retryTime: .seconds(600), userProject: "payer"))
         #expect(told(to: place.fixture) == ["payer"])
     }
 
@@ -52,7 +52,7 @@ import Testing
         let session = "\(other.url)/upload/storage/v1/b/b/o?upload_id=1"
         place.fixture.faults = [.init(.first(.start), .answer(200, headers: ["Location": session]))]
         var upload = Upload.data(noise(600_000), to: try ref("a"))
-        upload.caller = Caller(tokens: Tokens(project: "file"), retryTime: .zero, userProject: "payer")
+        upload.caller = Caller(tokens: Tokens(project: "file"), retryTime: .seconds(600), userProject: "payer")
         let error = try await failure { _ = try await place.backend.run(upload) }
         #expect(error.message.hasPrefix("The server answered 200 in a way that is no answer"))
         #expect(other.requests.isEmpty && told(to: place.fixture) == ["payer"])

@@ -71,7 +71,7 @@ import Testing
         for type in RemoteStopTests.places {
             let place = try await type.init()
             try place.fixture.put([1], "b", "a", by: type.dialect)
-            let caller = Caller(retryTime: .seconds(60))
+            let caller = Caller(retryTime: .seconds(600))
             func expectError(_ kind: StorageFixture.Kind, _ deed: () async throws -> Void) async throws {
                 place.fixture.faults = [.init(.first(kind), .answerAfterHandling(200, body: body))]
                 let error = try await failure { try await deed() }
@@ -120,7 +120,7 @@ import Testing
         let body = #"{"items":[{"name":"a","generation":"1","size":"many"}]}"#
         place.fixture.faults = [.init(.first(.list), .answer(200, body: body))]
         let query = ListQuery(try ref(""), maxResults: 9, wantsMetadata: true)
-        let error = try await failure { _ = try await place.backend.list(query, for: Caller(retryTime: .zero)) }
+        let error = try await failure { _ = try await place.backend.list(query, for: Caller(retryTime: .seconds(600))) }
         #expect(error.code == .unknown && error.message.contains("size is not a size"))
     }
 
@@ -143,7 +143,7 @@ import Testing
             .init(.first(.getMetadata), .answer(200, body: #"{"generation":"1","size":"1","downloadTokens":["t"]}"#))
         ]
         let error = try await failure {
-            _ = try await place.backend.downloadURL(of: ref("a"), expiresIn: nil, for: Caller(retryTime: .zero))
+            _ = try await place.backend.downloadURL(of: ref("a"), expiresIn: nil, for: Caller(retryTime: .seconds(600)))
         }
         #expect(error.message.contains("downloadTokens is not a text"))
     }
