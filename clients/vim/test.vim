@@ -56,6 +56,21 @@ def Put(file: string, reference: string): dict<any>
   return last
 enddef
 
+# Every upload stops before its second MiB, until `Release()`, in a service that has a harness.
+def Hold()
+  Answer('harness/arm', {on: 'send', at: 1048576, times: null, do: {hold: true}})
+enddef
+
+def Release()
+  Answer('harness/disarm')
+enddef
+
+# The same in a service of its own.
+def HoldUploads()
+  g:storage_rpc_command->insert('serve', 1)->add('--harness')
+  Hold()
+enddef
+
 def Edit(file: string)
   execute 'silent edit!' fnameescape(file)
 enddef
@@ -63,9 +78,11 @@ enddef
 # The tests. Each has a service of its own.
 
 def TheFileOfABufferIsUploadedWithProgress()
-  Edit(File('large.mov', 50000000))
+  HoldUploads()
+  Edit(File('large.mov', 5000000))
   StoragePut videos/large.mov
-  Await(() => storage_rpc#Status() =~ '^↑\d\+%$', 'the status')
+  Await(() => storage_rpc#Status() == '↑20%', 'the status')
+  Release()
   AwaitSaid('stored large.mov as gs://default-bucket/videos/large.mov')
   assert_equal('', storage_rpc#Status())
   Edit(File('plain.txt', 3))
@@ -88,8 +105,9 @@ def WhatFailsIsSaid()
 enddef
 
 def AnUploadIsPausedResumedAndCancelled()
-  storage_rpc.PutFile(File('huge', 8589934592), 'huge')
-  Await(() => storage_rpc#Status() =~ '[1-9]%$', 'progress')
+  HoldUploads()
+  storage_rpc.PutFile(File('huge', 5000000), 'huge')
+  Await(() => storage_rpc#Status() == '↑20%', 'progress')
   StorageRetry
   AwaitSaid('huge is running')
   StoragePause
@@ -154,7 +172,8 @@ def OddNames()
 enddef
 
 def AServiceThatEndsFailsWhatItDid()
-  storage_rpc.PutFile(File('huge', 8589934592), 'huge')
+  HoldUploads()
+  storage_rpc.PutFile(File('huge', 5000000), 'huge')
   Await(() => storage_rpc#Status() != '', 'the task')
   system('kill -KILL ' .. Answer('service/status').pid)
   AwaitSaid('upload of huge failed: the service has ended')
@@ -173,7 +192,7 @@ enddef
 # A server takes the token "fresh" alone: it is asked for.
 def TokensComeFromAFunction()
   const server = job_start(['python3', $'{here}/server.py'], {err_io: 'null'})
-  const endpoint = ch_readraw(server)->trim()
+  const endpoint = ch_readraw(server, {timeout: 60000})->trim()
   var asked: list<list<string>> = []
   var tokens: list<any> = ['stale', {token: 'fresh', expiresIn: 3600}, 'staler', '']
   g:Storage_rpc_token = (kind, reason) => {
@@ -193,7 +212,14 @@ enddef
 def WhatAnEarlierSessionHasLeftIsFollowedWhenItIsResumed()
   unlet g:storage_rpc_command
   [$XDG_DATA_HOME, $STORAGE_RPC] = [directory, fnamemodify($STORAGE_RPC, ':p')]
-  storage_rpc.PutFile(File('large', 268435456), 'large')
+  const service = job_start([$STORAGE_RPC, 'serve', '--shared', '--stdio', '--harness', '--root', $'{directory}/storage-rpc'],
+    {err_io: 'null'})
+  # Its answer on stdout tells that it listens: the socket is opened before stdin is read.
+  ch_sendraw(service, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"service/ping\"}\n")
+  assert_match('pong', ch_readraw(service, {timeout: 60000}))
+  Hold()
+  assert_equal(job_info(service).process, Answer('service/status').pid)
+  storage_rpc.PutFile(File('large', 5000000), 'large')
   Await(() => storage_rpc#Status() != '', 'the task')
   StoragePause
   AwaitSaid('large: paused at')
@@ -202,10 +228,21 @@ def WhatAnEarlierSessionHasLeftIsFollowedWhenItIsResumed()
   StorageResume
   AwaitSaid('gs://default-bucket/large: goes on')
   Await(() => storage_rpc#Status() =~ '^↑\d\+%', 'the status')
+  Release()
   AwaitSaid('stored large as gs://default-bucket/large')
+  storage_rpc.Stop()
+  job_stop(service)
+  Await(() => job_status(service) == 'dead', 'its end')
+enddef
+
+def TheFirstCommandStartsTheServiceThatAllClientsShare()
+  unlet g:storage_rpc_command
+  [$XDG_DATA_HOME, $STORAGE_RPC] = [directory, fnamemodify($STORAGE_RPC, ':p')]
+  const pid = Answer('service/status').pid
+  storage_rpc.Stop()
+  assert_equal(pid, Answer('service/status').pid)
 
   # And on a socket.
-  const pid = Answer('service/status').pid
   storage_rpc.Stop()
   g:storage_rpc_socket = $'{directory}/storage-rpc/socket'
   assert_equal(pid, Answer('service/status').pid)
@@ -226,7 +263,8 @@ enddef
 const tests = [TheFileOfABufferIsUploadedWithProgress, WhatFailsIsSaid, AnUploadIsPausedResumedAndCancelled,
   AFileIsDownloaded, ADirectoryIsUploadedAndDownloaded, MetadataAndChangesAreShown, OddNames,
   AServiceThatEndsFailsWhatItDid, AProgramThatIsNotThereIsSaid, TokensComeFromAFunction,
-  WhatAnEarlierSessionHasLeftIsFollowedWhenItIsResumed, TheHelpHasEachCommand]
+  WhatAnEarlierSessionHasLeftIsFollowedWhenItIsResumed, TheFirstCommandStartsTheServiceThatAllClientsShare,
+  TheHelpHasEachCommand]
 
 def Main()
   var lines: list<string> = []
