@@ -25,8 +25,8 @@
          (let ((pid (and storage-rpc--connection
                          (process-id (jsonrpc--process storage-rpc--connection)))))
            (storage-rpc-shutdown)
-           (delete-directory directory t)
-           (when pid (storage-rpc-test-await (lambda () (not (process-attributes pid))))))))))
+           (when pid (storage-rpc-test-await (lambda () (not (process-attributes pid)))))
+           (delete-directory directory t))))))
 
 (defun storage-rpc-test-file (directory name size)
   "Make a file of SIZE bytes called NAME in DIRECTORY; return its path."
@@ -40,6 +40,20 @@
     (let (value)
       (while (not (setq value (funcall condition))) (accept-process-output nil 0.05))
       value)))
+
+(defun storage-rpc-test-hold ()
+  "Let every upload stop before its second MiB, until `storage-rpc-test-release', in a service that has a harness."
+  (storage-rpc--connect)
+  (storage-rpc--call 'harness/arm '(:on "send" :at 1048576 :times nil :do (:hold t))))
+
+(defun storage-rpc-test-release ()
+  "Let the uploads go on."
+  (storage-rpc--call 'harness/disarm nil))
+
+(defun storage-rpc-test-hold-uploads ()
+  "Let every upload stop before its second MiB, in a service of the test's own."
+  (setq storage-rpc-command (append storage-rpc-command '("--harness")))
+  (storage-rpc-test-hold))
 
 (defmacro storage-rpc-test-shown (&rest body)
   "Return what the mode line has shown while BODY ran."
@@ -83,7 +97,8 @@
                           (cadr (should-error (storage-rpc-put-file storage-rpc-test-source "gs://"))))))
 
 (storage-rpc-test an-upload-is-cancelled
-  (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 2147483648) "huge"
+  (storage-rpc-test-hold-uploads)
+  (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 5000000) "huge"
                                             (lambda (snapshot) (setq last snapshot)))))
     (storage-rpc-test-await
      (lambda () (equal (plist-get (storage-rpc-transfer-snapshot upload) :status) "progress")))
@@ -125,7 +140,8 @@
         (with-current-buffer buffer (should-not (string-search "secret" (buffer-string))))))))
 
 (storage-rpc-test a-service-that-ends-fails-its-uploads
-  (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 2147483648) "huge"
+  (storage-rpc-test-hold-uploads)
+  (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 5000000) "huge"
                                             (lambda (snapshot) (setq last snapshot)))))
     (storage-rpc-test-await (lambda () (storage-rpc-transfer-task upload)))
     (signal-process (jsonrpc--process storage-rpc--connection) 'KILL)
@@ -191,7 +207,8 @@
     (delete-directory directory t)))
 
 (storage-rpc-test a-transfer-is-paused-and-resumed
-  (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "large" 268435456) "large"
+  (storage-rpc-test-hold-uploads)
+  (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "large" 5000000) "large"
                                             (lambda (snapshot) (setq last snapshot)))))
     (storage-rpc-test-await
      (lambda () (equal (plist-get (storage-rpc-transfer-snapshot upload) :status) "progress")))
@@ -202,6 +219,7 @@
     (storage-rpc-test-await (lambda () (equal (storage-rpc--state upload) "paused")))
     (should (string-match-p "large: paused at [0-9]+%" (storage-rpc-test-messages)))
     (should-error (call-interactively #'storage-rpc-pause) :type 'user-error)
+    (storage-rpc-test-release)
     (call-interactively #'storage-rpc-resume)
     (storage-rpc-test-await (lambda () last))
     (should (equal (plist-get last :status) "success"))))
@@ -256,8 +274,9 @@
     (should-not (file-exists-p (concat directory "copy/large")))))
 
 (storage-rpc-test a-directory-is-cancelled
+  (storage-rpc-test-hold-uploads)
   (let ((tree (storage-rpc-test-tree directory)) last)
-    (storage-rpc-test-file tree "huge" 2147483648)
+    (storage-rpc-test-file tree "huge" 5000000)
     (let ((folder (storage-rpc-put-directory tree "photos" (lambda (snapshot) (setq last snapshot)))))
       (storage-rpc-test-await
        (lambda () (equal (plist-get (storage-rpc-transfer-snapshot folder) :status) "progress")))
@@ -310,6 +329,26 @@
   "Return what was said."
   (with-current-buffer (messages-buffer) (buffer-string)))
 
+(defun storage-rpc-test-serve (&rest flags)
+  "Start a service with FLAGS, and return the process when it listens.
+With --stdio, so that it ends with Emacs, however that ends."
+  (let* ((answer "")
+         (service (make-process :name "service" :connection-type 'pipe :noquery t
+                                :command `(,storage-rpc-test-program "serve" "--stdio" ,@flags)
+                                :filter (lambda (_ text) (setq answer (concat answer text))))))
+    ;; Its answer on stdout tells that it listens: the socket is opened before stdin is read.
+    (process-send-string service "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"service/ping\"}\n")
+    (storage-rpc-test-await (lambda () (string-search "pong" answer)))
+    service))
+
+(defun storage-rpc-test-serve-socket (directory)
+  "Start a service of the root in DIRECTORY on a socket there, and return the process."
+  (storage-rpc-test-serve "--root" (concat directory "root") "--socket" (concat directory "socket")))
+
+(defun storage-rpc-test-serve-shared (directory)
+  "Start the service with a harness that a test in DIRECTORY shares."
+  (storage-rpc-test-serve "--root" (concat directory "storage-rpc") "--shared" "--harness"))
+
 (defmacro storage-rpc-test-sharing (name &rest body)
   "Define the test NAME: as `storage-rpc-test', but BODY shares the service of its root."
   (declare (indent 1))
@@ -324,7 +363,9 @@
            (storage-rpc-test-await (lambda () (not (process-attributes pid)))))))))
 
 (storage-rpc-test-sharing transfers-go-on-without-emacs
-  (let ((upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 8589934592) "huge")))
+  (storage-rpc-test-serve-shared directory)
+  (storage-rpc-test-hold)
+  (let ((upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 5000000) "huge")))
     (storage-rpc-test-await (lambda () (storage-rpc-transfer-task upload)))
     (storage-rpc-shutdown)
     (let ((same (storage-rpc--choose "" "running")))
@@ -338,7 +379,9 @@
     (should-error (storage-rpc--choose "" "queued" "running" "paused") :type 'user-error)))
 
 (storage-rpc-test-sharing what-an-earlier-session-has-left-is-followed-when-it-is-resumed
-  (let ((upload (storage-rpc-put-file (storage-rpc-test-file directory "large" 268435456) "large")))
+  (storage-rpc-test-serve-shared directory)
+  (storage-rpc-test-hold)
+  (let ((upload (storage-rpc-put-file (storage-rpc-test-file directory "large" 5000000) "large")))
     (storage-rpc-test-await (lambda () (storage-rpc-transfer-task upload)))
     (storage-rpc-pause upload)
     (storage-rpc-test-await (lambda () (equal (storage-rpc--state upload) "paused")))
@@ -346,6 +389,8 @@
     (should-not storage-rpc-mode-line)
     (let ((shown (storage-rpc-test-shown
                   (call-interactively #'storage-rpc-resume)
+                  (storage-rpc-test-await (lambda () storage-rpc-mode-line))
+                  (storage-rpc-test-release)
                   (storage-rpc-test-await
                    (lambda () (string-search "gs://default-bucket/large: stored as" (storage-rpc-test-messages)))))))
       (should (seq-some (lambda (text) (string-match-p "\\` ↑[0-9]+%\\'" text)) shown))
@@ -367,17 +412,8 @@
       (should (equal (buffer-string) "3success"))))
   (should (equal (plist-get (storage-rpc-get-metadata "theirs") :size) 4)))
 
-(defun storage-rpc-test-serve (directory command)
-  "Start COMMAND on a socket in DIRECTORY, and return the process when it listens there.
-With --stdio, so that it ends with Emacs, however that ends."
-  (let* ((socket (concat directory "socket"))
-         (service (make-process :name "service" :connection-type 'pipe :noquery t
-                                :command (append command (list "--stdio" "--socket" socket)))))
-    (storage-rpc-test-await (lambda () (file-exists-p socket)))
-    service))
-
 (storage-rpc-test a-root-in-use-is-said
-  (let ((service (storage-rpc-test-serve directory storage-rpc-command)))
+  (let ((service (storage-rpc-test-serve-socket directory)))
     (unwind-protect
         (let* ((storage-rpc-command (append storage-rpc-command '("--max-tasks" "9")))
                (sentence (cadr (should-error (storage-rpc-reference "a")))))
@@ -386,7 +422,7 @@ With --stdio, so that it ends with Emacs, however that ends."
       (delete-process service))))
 
 (storage-rpc-test a-socket-is-connected-to
-  (let ((service (storage-rpc-test-serve directory storage-rpc-command))
+  (let ((service (storage-rpc-test-serve-socket directory))
         (storage-rpc-socket (concat directory "socket")))
     (unwind-protect
         (progn
