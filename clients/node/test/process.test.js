@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { MIB, check, gone, hearing, impatient, pid, statuses } from "./support.js";
+import { MIB, PATIENCE, check, gone, hearing, impatient, pid, statuses } from "./support.js";
 
 const SAY_PID = `console.log((await storage.request("service/status")).pid);`;
 const HOLD = `await storage.request("harness/arm", { on: "send", at: ${MIB}, do: { hold: true } });`;
@@ -185,7 +185,7 @@ check("a session with a shared service leaves it to the others", async (room, t)
 });
 
 check("a private service that serves others goes on", async (room, t) => {
-  impatient(t, { grace: 0 });
+  impatient(t, { milliseconds: PATIENCE, grace: 0 });
   for (const drain of [true, false]) {
     const own = { args: ["--root", `${room.root}-${drain}`] };
     const one = await room.spawn(own);
@@ -238,7 +238,8 @@ check("a service that does not go is made to", async (room, t) => {
   await gone(id);
 });
 
-check("a service that is told to end has time for it", async (room) => {
+check("a service that is told to end has time for it", async (room, t) => {
+  impatient(t, { milliseconds: PATIENCE });
   const path = `${room.directory}/ended`;
   const storage = await room.fake(`
     for await (const message of lines) void message;

@@ -11,7 +11,7 @@ import { patience } from "../src/transport.js";
 
 export const program = process.env.STORAGE_RPC_PROGRAM ?? process.env.STORAGE_RPC;
 export const MIB = 1 << 20;
-const PATIENCE = 60_000; // milliseconds; a safety net, never a measure
+export const PATIENCE = 60_000; // milliseconds; a safety net, never a measure
 const INDEX = fileURLToPath(new URL("../index.js", import.meta.url));
 const HELLO = `
 const lines = require("readline").createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -140,11 +140,11 @@ class Room {
   }
 }
 
-/** Lets a test wait shorter than a user for a service that does not end. */
-export function impatient(t, shorter = { milliseconds: 50, grace: 50 }) {
+/** Lets a test wait for a service that does not end: by default shorter than a user. */
+export function impatient(t, other = { milliseconds: 50, grace: 50 }) {
   const usual = { ...patience };
   t.after(() => Object.assign(patience, usual));
-  Object.assign(patience, shorter);
+  Object.assign(patience, other);
 }
 
 /** Each upload stops before that byte, however often it comes there, until `harness/disarm`. */
