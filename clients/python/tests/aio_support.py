@@ -10,7 +10,7 @@ from typing import Any
 
 from storage_rpc import AsyncSnapshot, AsyncStorage, AsyncUploadTask
 
-from .support import HARNESS, HELLO, MIB, PATIENCE, StorageTestCase
+from .support import HARNESS, HELLO, MIB, PATIENCE, StorageTestCase, is_there
 
 
 class AsyncTestCase(StorageTestCase, unittest.IsolatedAsyncioTestCase):
@@ -47,6 +47,12 @@ async def hold_at(storage: AsyncStorage, byte: int) -> None:
 
 async def process_id(storage: AsyncStorage) -> int:
     return (await storage.status()).pid
+
+
+async def reaped(process: int) -> None:
+    """Returns when the process has ended, and this one has taken note of that; the loop may have to run for it."""
+    while is_there(process):
+        await asyncio.sleep(0.005)
 
 
 async def within(awaited: Any) -> Any:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any, cast
@@ -100,8 +101,11 @@ class StorageTestCase(unittest.TestCase):
         return storage
 
     def assert_reaped(self, process: int) -> None:
-        with self.assertRaises(ChildProcessError):
-            os.waitpid(process, os.WNOHANG)
+        """Waits until the process has ended, and this one has taken note of that."""
+        deadline = time.monotonic() + PATIENCE
+        while is_there(process):
+            self.assertLess(time.monotonic(), deadline, "The process has not been reaped.")
+            time.sleep(0.005)
 
     @staticmethod
     def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -135,6 +139,15 @@ class StorageTestCase(unittest.TestCase):
         task = self.storage.reference(path).put_file(self.large_file(), on_progress=Heard(), observe=callbacks)
         self.storage.harness.settled()
         return task
+
+
+def is_there(process: int) -> bool:
+    """Also where it has ended, and its parent has not taken note of that."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def pid(storage: Storage) -> int:

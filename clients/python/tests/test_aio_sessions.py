@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -21,8 +22,8 @@ from storage_rpc import (
     ServiceGone,
 )
 
-from .aio_support import AsyncTestCase, Ears, process_id, within
-from .support import HARNESS, MIB
+from .aio_support import AsyncTestCase, Ears, process_id, reaped, within
+from .support import HARNESS, MIB, PATIENCE
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(storage_rpc.__file__).parent.parent)}
 
@@ -34,7 +35,7 @@ class SessionTests(AsyncTestCase):
             process = await process_id(storage)
             path = self.large_file(size=32 * MIB)
             task = storage.reference("x").put_file(path, observe={"success": success})
-        self.assert_reaped(process)
+        await within(reaped(process))
         self.assertEqual((success.statuses, (await task).size), (["success"], 32 * MIB))
         with self.assertRaisesRegex(ServiceGone, "The session is closed."):
             await storage.ping()
@@ -53,7 +54,7 @@ class SessionTests(AsyncTestCase):
                     process = await process_id(storage)
                     task = await self.under_way(storage)
                     raise error
-            self.assert_reaped(process)
+            await within(reaped(process))
             with self.assertRaises(ServiceGone):
                 await task
 
@@ -65,7 +66,7 @@ say(id=request["id"], result=os.getpid()); sys.stdout.flush(); signal.pause()
         process = await within(storage.call("service/ping"))
         with self.assertRaises(asyncio.TimeoutError):
             await asyncio.wait_for(storage.close(), 0.01)
-        self.assert_reaped(process)
+        await within(reaped(process))
 
     async def test_a_service_that_serves_others_goes_on(self) -> None:
         for drain in (True, False):
@@ -73,7 +74,7 @@ say(id=request["id"], result=os.getpid()); sys.stdout.flush(); signal.pause()
             one = AsyncStorage(**own)
             await one.open()
             other, service = await self.open(**own), await process_id(one)
-            with patch("storage_rpc.aio.transport.GRACE", 0):
+            with patch.multiple("storage_rpc.aio.transport", GRACE=0, PATIENCE=PATIENCE):
                 for _ in range(2):
                     await within(one.close(drain=drain))
             with self.assertRaisesRegex(ServiceGone, "The session is closed."):
@@ -84,7 +85,7 @@ say(id=request["id"], result=os.getpid()); sys.stdout.flush(); signal.pause()
             self.assertEqual(await process_id(other), service)
             await other.close()
             self.assertEqual(await within(child._process.wait()), 0)
-            self.assert_reaped(service)
+            await within(reaped(service))
 
     async def test_closing_twice_and_from_a_callback(self) -> None:
         storage = await self.open()
@@ -98,7 +99,7 @@ say(id=request["id"], result=os.getpid()); sys.stdout.flush(); signal.pause()
         storage.reference("x").put_data(b"x", observe={"success": close})
         await within(closed.wait())
         await storage.close()
-        self.assert_reaped(process)
+        await within(reaped(process))
 
     async def test_a_service_that_is_killed(self) -> None:
         storage = await self.open()
@@ -114,7 +115,7 @@ say(id=request["id"], result=os.getpid()); sys.stdout.flush(); signal.pause()
         with self.assertRaises(ServiceGone):
             while True:
                 await iteration.__anext__()
-        self.assert_reaped(process)
+        await within(reaped(process))
         with self.assertRaises(ServiceGone) as caught:
             await within(storage.ping())
         self.assertEqual((caught.exception.status, caught.exception.name), (-signal.SIGKILL, "serviceGone"))
@@ -383,5 +384,6 @@ def aiter_of(task: Any) -> Any:
 
 async def gone(process: int) -> None:
     """Returns when the process has ended, even if nobody has taken note of that yet."""
-    while Path(f"/proc/{process}").exists() and ") Z" not in Path(f"/proc/{process}/stat").read_text():
-        await asyncio.sleep(0.005)
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        while ") Z" not in Path(f"/proc/{process}/stat").read_text():
+            await asyncio.sleep(0.005)

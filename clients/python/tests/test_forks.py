@@ -9,7 +9,7 @@ from typing import Callable
 
 from storage_rpc import AsyncStorage, ServiceGone
 
-from .aio_support import AsyncTestCase, process_id, within
+from .aio_support import AsyncTestCase, process_id, reaped, within
 from .support import PATIENCE, StorageTestCase, pid
 
 
@@ -117,4 +117,4 @@ class AsyncForkTests(AsyncTestCase):
         process = await process_id(storage)
         with Fork(gc.collect):
             await within(storage.close())
-            self.assert_reaped(process)
+            await within(reaped(process))

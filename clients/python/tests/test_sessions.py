@@ -91,7 +91,7 @@ class SessionTests(StorageTestCase):
             own = {"command": [os.environ["STORAGE_RPC"]], "root": self.directory / str(drain)}
             one = self.start(**own)
             other, service = self.start(**own), pid(one)
-            with unittest.mock.patch("storage_rpc.transport.GRACE", 0):
+            with unittest.mock.patch.multiple("storage_rpc.transport", GRACE=0, PATIENCE=PATIENCE):
                 for _ in range(2):
                     one.close(drain=drain)
             with self.assertRaisesRegex(ServiceGone, "The session is closed."):
