@@ -17,6 +17,7 @@ from pathlib import Path
 PROGRAM = os.environ["STORAGE_RPC"]
 PATIENCE = 120  # seconds; a safety net, never a measure
 FILM = "gs://default-bucket/films/long.mov"
+SIZE = 3 << 20
 
 
 class Refusal(Exception):
@@ -51,10 +52,9 @@ def run(connect):
 async def session(connect, folder):
     film = folder / "long.mov"
     with open(film, "wb") as file:
-        file.truncate(256 << 20)
+        file.truncate(SIZE)
     events = asyncio.Queue()
-    flags = ["--root", str(folder / "root"), "--upload-chunk-size-bytes", str(256 << 10)]
-    async with connect(flags, lambda *event: events.put_nowait(event), None) as peer:
+    async with connect(["--root", str(folder / "root"), "--harness"], lambda *event: events.put_nowait(event), None) as peer:
         assert await peer.call("service/ping") == "pong"
         reference = await peer.call("storage/reference", path="films/long.mov")
         assert (reference["url"], reference["name"]) == (FILM, "long.mov"), reference
@@ -67,19 +67,27 @@ async def session(connect, folder):
         await tokens(connect, ["--root", str(folder / "root"), "--engine", "firebase", "--endpoint", endpoint])
 
 
+async def hold(peer):
+    """Uploads stop before their second MiB: none ends before it is paused or cancelled."""
+    await peer.call("harness/arm", on="send", at=1 << 20, times=None, do={"hold": True})
+
+
 async def transfer(peer, events, file):
+    await hold(peer)
     task = await peer.call("reference/putFile", reference=FILM, file=file, observe=True)
     await heard(events, task, "progress")
     assert (await peer.call("uploadTask/pause", task=task["task"]))["accepted"]
     paused = await heard(events, task, "pause")
-    assert paused["state"] == "paused" and paused["progress"]["completedUnitCount"] < 256 << 20, paused
+    assert paused["state"] == "paused" and paused["progress"]["completedUnitCount"] < SIZE, paused
+    await peer.call("harness/disarm")
     assert (await peer.call("uploadTask/resume", task=task["task"]))["accepted"]
     await heard(events, task, "resume")
     stored = await heard(events, task, "success")
-    assert stored["metadata"]["size"] == 256 << 20, stored
+    assert stored["metadata"]["size"] == SIZE, stored
 
 
 async def cancel(peer, events, file):
+    await hold(peer)
     task = await peer.call("reference/putFile", reference=FILM, file=file, observe=["progress", "failure"])
     await heard(events, task, "progress")
     assert (await peer.call("uploadTask/cancel", task=task["task"]))["accepted"]
