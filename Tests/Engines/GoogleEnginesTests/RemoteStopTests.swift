@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 import Storage
 import Synchronization
 import TestSupport
