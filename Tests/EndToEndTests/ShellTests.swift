@@ -298,15 +298,17 @@ import Testing
     }
 
     @Test func `tasks lists, resumes and forgets the tasks of a killed process`() async throws {
-        #expect(await sh("truncate -s 200M tree/large").status == 0)
+        #expect(await sh("truncate -s 20M tree/large").status == 0)
         let file = directory + "/tree/large"
         let messages = """
             {"jsonrpc":"2.0","id":1,"method":"storage/updateSettings","params":{"uploadChunkSizeBytes":262144}}
-            {"jsonrpc":"2.0","id":2,"method":"reference/putFile","params":{"reference":"gs://b/large","file":"\(file)","observe":["progress"]}}
+            {"jsonrpc":"2.0","id":2,"method":"harness/arm","params":{"on":"send","at":1048576,"do":{"hold":true}}}
+            {"jsonrpc":"2.0","id":3,"method":"reference/putFile","params":{"reference":"gs://b/large","file":"\(file)","observe":["progress"]}}
             """
         try write(messages + "\n", "tree/messages")
         let line =
-            "mkfifo input; $S < input > said & exec 9> input; cat tree/messages >&9; await 'grep -q event said'; kill -9 $!; wait"
+            "mkfifo input; $S serve --root root/storage-rpc --harness < input > said & exec 9> input; cat tree/messages >&9; "
+            + "await 'grep -q Task/event said'; kill -9 $!; wait"
         let killed = await sh("touch said; \(line); rm said; $S tasks")
         let task = try #require(killed.text.split(separator: "\n").first { $0.contains("gs://b/large") })
         let id = try #require(task.split(separator: " ").first)

@@ -183,7 +183,7 @@ class Browser:
         return self.find(selector).text
 
     def until(self, condition, what):
-        WebDriverWait(self.driver, 20, 0.05).until(lambda _: condition(), what)
+        WebDriverWait(self.driver, 120, 0.05).until(lambda _: condition(), what)
 
     def keys(self, *keys):
         ActionChains(self.driver).send_keys(*keys).perform()
