@@ -3,7 +3,8 @@ import JSONText
 import TestSupport
 import Testing
 
-/// `sync`, and the flags of `put` and `get` that leave something out or go on with it.
+/// `sync`, and the flags of `put` and `get` that leave something out or go on with it. What is to be interrupted is `nice`:
+/// on a busy machine it gets less time than the command that looks how far it is.
 @Suite(.watchdog) final class SyncTests {
     private let place = Place()
 
@@ -135,8 +136,8 @@ import Testing
         #expect(await sh("mkdir d; truncate -s 400M d/large; echo 1 > d/a").status == 0)
         for words in ["put d/large large", "put -r d t", "sync d gs://b/s"] {
             let line = """
-                $S \(words) --progress lines 2> told & P=$!
-                await '$S tasks | grep -q "running *[1-9]"'; kill -\(words.hasPrefix("put d") ? "KILL" : "INT") $P; wait $P
+                nice $S \(words) --progress lines 2> told & P=$!
+                await '$S tasks | grep -q "running *[1-9][0-9]*% *of [0-9.]* MiB"'; kill -\(words.hasPrefix("put d") ? "KILL" : "INT") $P; wait $P
                 await '$S tasks | grep -q paused'; $S tasks; cat told
                 """
             let stopped = await sh(line)
@@ -151,7 +152,7 @@ import Testing
     @Test func `What was changed since the interruption is transferred, too`() async {
         #expect(await sh("mkdir d; truncate -s 400M d/large; echo 1 > d/a; echo 2 > d/gone").status == 0)
         let line = """
-            $S put -r d t -q & P=$!; await '$S tasks --json | grep -q isPlanned.:true'; kill -INT $P; wait $P
+            nice $S put -r d t -q & P=$!; await '$S tasks --json | grep -q isPlanned.:true'; kill -INT $P; wait $P
             echo 22 > d/a; echo 3 > d/new; rm d/gone; truncate -s 1 d/large; $S put -r d t > told 2>&1; echo $?
             $S cat t/a t/new; $S cat t/large | wc -c
             """
@@ -162,8 +163,8 @@ import Testing
 
     @Test func `A task whose source has shrunk leaves nothing in the root when the same command has ended`() async {
         let line = """
-            truncate -s 400M large; $S put large x -q & P=$!
-            await '$S tasks | grep -q "running *[1-9]"'; kill -INT $P; wait $P
+            truncate -s 400M large; nice $S put large x -q & P=$!
+            await '$S tasks | grep -q "running *[1-9][0-9]*% *of [0-9.]* MiB"'; kill -INT $P; wait $P
             echo 1 > large; $S put -q large x; $S cat x; $S tasks -q
             """
         #expect(await sh(line) == (0, "1\n"))
@@ -171,9 +172,9 @@ import Testing
 
     @Test func `What ends a transfer can be pasted, and failures are counted once`() async {
         let line = #"""
-            truncate -s 400M large; mkdir "a root'"; cd "a root'"; $S put -q ../large x --root "$PWD" & P=$!
-            await '$S tasks --root "$PWD" | grep -q "running *[1-9]"'; kill -INT $P; wait $P
-            $S put ../large x --root "$PWD" 2> told & P=$!; await 'grep -q "goes on: " told'; kill -INT $P; wait $P
+            truncate -s 400M large; mkdir "a root'"; cd "a root'"; nice $S put -q ../large x --root "$PWD" & P=$!
+            await '$S tasks --root "$PWD" | grep -q "running *[1-9][0-9]*% *of [0-9.]* MiB"'; kill -INT $P; wait $P
+            nice $S put ../large x --root "$PWD" 2> told & P=$!; await 'grep -q "goes on: " told'; kill -INT $P; wait $P
             eval "$(sed -n 's/.*; storage-rpc \(.*\) ends it/$S \1/p' told) -q"; $S tasks -q --root "$PWD"
             """#
         #expect(await sh(line) == (0, ""))
