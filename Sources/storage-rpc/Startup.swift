@@ -47,8 +47,8 @@ extension Server {
         do {
             if options.harness {
                 engine = try HarnessEngine(options, SpaceOptions(), log)
-            } else if let stdio, options.mayBeAnother {
-                engine = try findEngine(options, log, orServe: stdio)
+            } else if options.mayBeAnother || options.rootTimeout == nil {
+                engine = try findEngine(options, log, orServe: options.mayBeAnother ? stdio : nil)
             } else {
                 engine = try makeEngine(options, log, keepsTasks: true)
             }
@@ -71,23 +71,31 @@ extension Server {
         leave(status, options, recorder, flushTimeout: 300)
     }
 
-    /// How long a service on stdio tries to find the one that has its root, which may be starting or ending. In
-    /// milliseconds.
-    private static nonisolated let timeToFind: UInt32 = 1000
+    /// How long a service waits for the one that has its root, which may be starting or ending. In milliseconds.
+    private static nonisolated let timeToFind: UInt32 = 5000
+    /// The service that ends when its last client has left may end this much later. In milliseconds.
+    private static nonisolated let timeToLeave: UInt32 = 250
 
-    /// Serves through the service that listens at the root, where one does.
+    /// Where a service listens at the root, serves `stdio` through it, or throws that the root is in use.
     private nonisolated static func findEngine(
-        _ options: ServiceOptions, _ log: Log, orServe stdio: StandardStreams
+        _ options: ServiceOptions, _ log: Log, orServe stdio: StandardStreams?
     ) throws -> any Engine {
         var once = options
         once.rootTimeout = 0
+        var wanted = options
+        if stdio == nil { wanted.bucket = nil }
+        var mayLeave = true
         for _ in 0..<(timeToFind / 10) {
             do { return try makeEngine(once, log, keepsTasks: true) } catch let error
                 as StorageRoot.OpenError where error.isInUse
             {
-                if let service = try ConnectCommand.connect(toRunning: options.rootSocket(), options) {
-                    log.write(.info, "serves through the service at \(try options.rootSocket())")
-                    try StreamProxy.run(through: service, stdio)
+                if let service = try ConnectCommand.connect(toRunning: options.rootSocket(), wanted) {
+                    if let stdio {
+                        log.write(.info, "serves through the service at \(try options.rootSocket())")
+                        try StreamProxy.run(through: service, stdio)
+                    }
+                    guard exchange(&mayLeave, with: false) else { throw error }
+                    blockThread(milliseconds: timeToLeave)
                 }
                 blockThread(milliseconds: 10)
             }

@@ -259,6 +259,12 @@ import Testing
             """
         let waited = await sh(line, withNotices: true)
         #expect(waited.text.contains("waits for the root") && waited.text.contains("\na\n"), "\(waited.text)")
+        let next = await sh(
+            """
+            hold --root root/storage-rpc
+            $S serve --socket s --log-level info 2> next 9>&- & N=$!; exec 9>&-; await 'grep -q listens next'; kill $N; release
+            """)
+        #expect(next.status == 0, "\(next.text)")
         let both = await sh("$S put -q tree/a.txt b & $S put -q tree/b.jpg c & wait; $S ls")
         #expect(both.text == "a\nb\nc\n")
         let shared = await sh(
