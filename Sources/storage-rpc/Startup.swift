@@ -82,18 +82,18 @@ extension Server {
     ) throws -> any Engine {
         var once = options
         once.rootTimeout = 0
-        var wanted = options
-        if stdio == nil { wanted.bucket = nil }
         var mayLeave = true
         for _ in 0..<(timeToFind / 10) {
             do { return try makeEngine(once, log, keepsTasks: true) } catch let error
                 as StorageRoot.OpenError where error.isInUse
             {
-                if let service = try ConnectCommand.connect(toRunning: options.rootSocket(), wanted) {
-                    if let stdio {
-                        log.write(.info, "serves through the service at \(try options.rootSocket())")
+                let path = try options.rootSocket()
+                if let stdio {
+                    if let service = try ConnectCommand.connect(toRunning: path, options) {
+                        log.write(.info, "serves through the service at \(path)")
                         try StreamProxy.run(through: service, stdio)
                     }
+                } else if (try? connectUnixSocket(path)) != nil {
                     guard exchange(&mayLeave, with: false) else { throw error }
                     blockThread(milliseconds: timeToLeave)
                 }

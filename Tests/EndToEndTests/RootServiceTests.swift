@@ -119,6 +119,15 @@ import Testing
         #expect(await sh(line) == (0, "new\n"))
     }
 
+    @Test func `A service does not wait for a root whose process listens, even if that one hangs`() async throws {
+        let line = """
+            $S serve --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; kill -STOP $P
+            $S serve --socket other; echo $?; kill -CONT $P; kill $P; wait $P
+            """
+        let refused = await sh(line)
+        #expect(refused.text.contains("is in use by process") && refused.text.hasSuffix("\n75\n"), "\(refused.text)")
+    }
+
     @Test func `An error of the start is that of the command`() async throws {
         let link = await sh("mkdir other; mkdir -p $R; ln -s $PWD/other $R/objects; $S ls")
         #expect(link.status == 1 && link.text.hasPrefix("storage-rpc: The root "), "\(link.text)")

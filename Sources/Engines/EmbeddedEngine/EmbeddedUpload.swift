@@ -21,7 +21,7 @@ final class EmbeddedUpload: TransferSession {
     private let current = Mutex<PendingAnswer?>(nil)
     private let latest = Mutex<StagingProgress?>(nil)
     private let replacesNewer = Mutex(true)
-    /// Taken by the first attempt: a later one reads the file as it is then.
+    /// Taken by the first attempt, and dropped by a pause: a later attempt reads the file as it is then.
     private let bytesOfFile: Mutex<[UInt8]?>
 
     private struct State {
@@ -87,6 +87,7 @@ final class EmbeddedUpload: TransferSession {
 
     func abort() {
         current.withLock { $0 }?.abort()
+        bytesOfFile.withLock { $0 = nil }
         queue.submit { $0.staging?.park() }
     }
 

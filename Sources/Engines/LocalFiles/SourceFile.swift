@@ -33,7 +33,7 @@ package struct SourceFile {
     ) throws(StorageError) -> (FileIdentity, [UInt8]?) {
         let file = try open(path, in: allowed)
         var identity = FileIdentity(try status(of: file, path), generation: file.inodeGeneration)
-        guard identity.size <= most, let bytes = try? SourceFile(path, identity, file).readOpen() else {
+        guard identity.size <= most, let bytes = try? SourceFile(path, identity, file).readUnchanged() else {
             identity.ends = try ends(of: file, identity.size, path)
             return (identity, nil)
         }
@@ -62,19 +62,24 @@ package struct SourceFile {
 
     /// Reads a small file, and checks that it has not changed meanwhile.
     package func readWhole() throws(StorageError) -> [UInt8] {
-        let bytes = try readOpen()
-        try compare(currentIdentity())
+        let bytes = try readAll()
+        try checkUnchanged()
         return bytes
     }
 
     /// The same, whatever is at the path.
-    private func readOpen() throws(StorageError) -> [UInt8] {
+    private func readUnchanged() throws(StorageError) -> [UInt8] {
+        let bytes = try readAll()
+        try checkOpenUnchanged()
+        return bytes
+    }
+
+    private func readAll() throws(StorageError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(identity.size))
         let outcome = bytes.withUnsafeMutableBytes { buffer in
             Result { () throws(StorageError) in try read(into: buffer, at: 0) }
         }
         try outcome.get()
-        try checkOpenUnchanged()
         return bytes
     }
 

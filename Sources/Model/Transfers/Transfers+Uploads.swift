@@ -44,21 +44,30 @@ extension Transfers {
         let isRead = filesInMemory < Self.mostFilesInMemory
         if isRead { filesInMemory += 1 }
         defer { if isRead { filesInMemory -= 1 } }
-        let source: UploadSource, bytes: [UInt8]?, failure: StorageError?
-        do throws(StorageError) {
-            let identity: FileIdentity
-            (identity, bytes) =
-                isRead ? try await backend.read(file: path) : (try await backend.inspect(file: path, below: nil), nil)
-            (source, failure) = (.file(path: path, identity), nil)
-        } catch {
-            (source, bytes, failure) = (.file(path: path, .unknown), nil, error)
-        }
-        try Task.checkCancellation()
+        let file = try await inspected(path, isRead: isRead)
         let upload = try await awaited(
-            source, reference, change, conditions, client, contentTypeFrom: [path, reference.name], bytesOfFile: bytes,
-            failing: failure)
+            file.source, reference, change, conditions, client, contentTypeFrom: [path, reference.name],
+            bytesOfFile: file.bytes, failing: file.failure)
         begun(upload.id)
         return try await upload.end()
+    }
+
+    /// A file, or the reason why it cannot be read. Throws `CancellationError`.
+    ///
+    /// - Parameter isRead: wants the bytes of a small file, too.
+    private func inspected(
+        _ path: String, below tree: String? = nil, isRead: Bool = false
+    ) async throws -> (source: UploadSource, bytes: [UInt8]?, failure: StorageError?) {
+        let file: (UploadSource, [UInt8]?, StorageError?)
+        do throws(StorageError) {
+            let (identity, bytes) =
+                isRead ? try await backend.read(file: path) : (try await backend.inspect(file: path, below: tree), nil)
+            file = (.file(path: path, identity), bytes, nil)
+        } catch {
+            file = (.file(path: path, .unknown), nil, error)
+        }
+        try Task.checkCancellation()
+        return file
     }
 
     private func awaited(
@@ -89,14 +98,7 @@ extension Transfers {
         try change.check()
         let client = orDefault(client)
         try await ready()
-        let source: UploadSource, failure: StorageError?
-        do throws(StorageError) {
-            let identity = try await backend.inspect(file: path, below: folder?.request.directory)
-            (source, failure) = (.file(path: path, identity), nil)
-        } catch {
-            (source, failure) = (.file(path: path, .unknown), error)
-        }
-        try Task.checkCancellation()
+        let (source, _, failure) = try await inspected(path, below: folder?.request.directory)
         let names = [path, reference.name]
         guard folder == nil else {
             return try await make(

@@ -91,6 +91,21 @@ import Testing
         #expect(error.file == path)
     }
 
+    @Test func `A paused upload of a small file reads it again`() async throws {
+        let place = try await EmbeddedFixture()
+        let path = try place.scratch.file("source", noise(2000))
+        let (identity, read) = try await place.backend.read(file: path)
+        var upload = Upload(reference: try ref("a"), source: .file(path: path, identity), metadata: .init())
+        upload.bytesOfFile = read
+        let session = place.backend.beginUpload(upload)
+        session.abort()
+        try Meddling.remove.meddle(path, place.scratch)
+        guard case .failed(let error) = await session.perform(.sendWhole) else {
+            return #expect(Bool(false), "it was stored")
+        }
+        #expect(error.file == path)
+    }
+
     @Test func `A larger file is inspected only`() async throws {
         let place = try await EmbeddedFixture()
         let path = try place.scratch.file("source", noise(Int(EmbeddedBackend.largestRow) + 1))
