@@ -110,3 +110,29 @@ cscan_run cscan_plain_run(const void *text, size_t count) {
 #else
 cscan_run cscan_plain_run(const void *text, size_t count) { return plain_words(text, count); }
 #endif
+
+/// Says whether U+0085, U+2028 or U+2029 begins at the first of three bytes.
+static inline bool separates_lines(uint8_t first, uint8_t second, uint8_t third) {
+    return ((first == 0xC2) & (second == 0x85)) | ((first == 0xE2) & (second == 0x80) & ((third & 0xFE) == 0xA8));
+}
+
+/// Says whether one of them begins in 32 bytes, which two more follow. Without branches, so that compilers use vectors.
+static inline bool separates_lines_32(const uint8_t *bytes) {
+    uint8_t found = 0;
+    for (size_t index = 0; index < 32; index++) {
+        found |= separates_lines(bytes[index], bytes[index + 1], bytes[index + 2]);
+    }
+    return found;
+}
+
+size_t cscan_line_separator(const void *text, size_t count) {
+    const uint8_t *bytes = text;
+    size_t index = 0;
+    while (count - index >= 34 && !separates_lines_32(bytes + index)) index += 32;
+    for (; index < count; index++) {
+        if ((bytes[index] & 0xDF) != 0xC2) continue;  // 0xC2 and 0xE2 differ in this bit.
+        size_t left = count - index;
+        if (separates_lines(bytes[index], left > 1 ? bytes[index + 1] : 0, left > 2 ? bytes[index + 2] : 0)) return index;
+    }
+    return count;
+}

@@ -16,6 +16,13 @@ package enum ByteScan {
         let run = cscan_plain_run(base.advanced(by: start), bytes.count - start)
         return (start + run.length, run.is_ascii)
     }
+
+    /// The offset at or after `start` of the first character that ends a line beside the control characters of ASCII:
+    /// U+0085, U+2028 or U+2029; the end without one.
+    static func lineSeparator(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        guard start < bytes.count, let base = bytes.baseAddress else { return start }
+        return start + cscan_line_separator(base.advanced(by: start), bytes.count - start)
+    }
 }
 
 extension UnsafeRawBufferPointer {

@@ -2,7 +2,8 @@ extension JSON {
     /// Appends this value to `buffer` as compact JSON in UTF-8, on one line.
     public func write(to buffer: inout [UInt8]) { JSONWriter.write(to: &buffer) { write(to: &$0) } }
 
-    /// Appends `string` to `buffer` as a JSON string: quoted, escaped where it must be, everything else as UTF-8.
+    /// Appends `string` to `buffer` as a JSON string: quoted, escaped where it must be and where a line would end, everything else
+    /// as UTF-8.
     public static func write(_ string: String, to buffer: inout [UInt8]) {
         JSONWriter.write(to: &buffer) { $0.string(string) }
     }
@@ -253,11 +254,26 @@ extension JSONWriter {
     private mutating func escaped(_ text: UnsafeBufferPointer<UInt8>) {
         var start = 0
         while true {
-            let end = ByteScan.plainRun(in: UnsafeRawBufferPointer(text), from: start).end
-            append(UnsafeBufferPointer(rebasing: text[start..<end]))
+            let (end, isASCII) = ByteScan.plainRun(in: UnsafeRawBufferPointer(text), from: start)
+            let run = UnsafeBufferPointer(rebasing: text[start..<end])
+            if isASCII { append(run) } else { escapedLines(run) }
             guard end < text.count else { return }
             escape(text[end])
             start = end + 1
+        }
+    }
+
+    /// Appends a run that JSON leaves as it is, with the line separators beyond ASCII escaped: readers that split text into
+    /// lines as Unicode does would split a message there.
+    private mutating func escapedLines(_ run: UnsafeBufferPointer<UInt8>) {
+        var start = 0
+        while true {
+            let end = ByteScan.lineSeparator(in: UnsafeRawBufferPointer(run), from: start)
+            append(UnsafeBufferPointer(rebasing: run[start..<end]))
+            guard end < run.count else { return }
+            let isNextLine = run[end] == 0xC2
+            append(isNextLine ? "\\u0085" : run[end + 2] == 0xA8 ? "\\u2028" : "\\u2029")
+            start = end + (isNextLine ? 2 : 3)
         }
     }
 

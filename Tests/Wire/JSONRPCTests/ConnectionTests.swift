@@ -43,6 +43,20 @@ import Testing
         connection.close()
     }
 
+    @Test func `No line separator of Unicode is in what a connection writes`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let (raw, escaped) = ("\"a\u{2028}b\u{2029}c\u{85}\"", #""a\u2028b\u2029c\u0085""#)
+        await wire.sendLine(echo(raw, "{\(raw):[\(raw)]}"))
+        #expect(await wire.line() == reply(escaped, "{\(escaped):[\(escaped)]}"))
+        await wire.sendLine("[\(echo(raw, raw))]")
+        #expect(await wire.line() == "[\(reply(escaped, escaped))]")
+        desk.peer?.notify("told", ["name": "\u{2028}"] as JSON, .always)
+        #expect(await wire.line() == #"{"jsonrpc":"2.0","method":"told","params":{"name":"\u2028"}}"#)
+        let large = EncodedJSON(writing: { (text: inout JSONTextWriter) in text.add("\u{2028}") })
+        #expect(large.segments.joined().elementsEqual(#""\u2028""#.utf8))
+        connection.close()
+    }
+
     @Test func `Notifications and answers are never answered`() async throws {
         let (connection, _) = try desk.connect(wire)
         for message in [

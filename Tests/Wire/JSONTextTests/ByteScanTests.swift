@@ -4,7 +4,8 @@ import Testing
 @testable import JSONText
 
 @Suite(.watchdog) struct ByteScanTests {
-    private static let bytes = Array("plain \"\\\u{1F}\u{7F}é\n".utf8) + [0x00, 0x80, 0xFF, 0x21, 0x23, 0x5B, 0x5D]
+    private static let bytes =
+        Array("plain \"\\\u{1F}\u{7F}é\n\u{85}\u{2028}\u{2029}".utf8) + [0x00, 0x80, 0xFF, 0x21, 0x23, 0x5B, 0x5D]
 
     /// The lengths around those of words and vectors, with a byte that may stop the search at every place, or nothing.
     @Test func `A run ends where the plain loop ends it`() {
@@ -45,6 +46,12 @@ import Testing
         let run = ByteScan.plainRun(in: bytes, from: start)
         if run.end != end ?? text.count || run.isASCII != text[start..<run.end].allSatisfy({ $0 < 0x80 }) {
             Issue.record("\(text) from \(start): \(run)")
+        }
+        let separators = [[0xC2, 0x85], [0xE2, 0x80, 0xA8], [0xE2, 0x80, 0xA9]] as [[UInt8]]
+        let separator = text[start...].indices.first { index in separators.contains { text[index...].starts(with: $0) }
+        }
+        if ByteScan.lineSeparator(in: bytes, from: start) != separator ?? max(start, text.count) {
+            Issue.record("separator in \(text) from \(start)")
         }
         for byte in [UInt8(ascii: "\n"), 0x80]
         where ByteScan.firstIndex(of: byte, in: bytes, from: start) != text[start...].firstIndex(of: byte) {

@@ -60,6 +60,36 @@ import Testing
         #expect(String(decoding: buffer, as: UTF8.self) == #"> "a\nb""#)
     }
 
+    /// Line separators at every place of a word, alone and in runs, with the characters that begin with the same bytes.
+    @Test func `No text has a line separator, whoever writes it`() throws {
+        for (separator, escape) in [("\u{85}", "\\u0085"), ("\u{2028}", "\\u2028"), ("\u{2029}", "\\u2029")] {
+            for before in 0..<18 {
+                for after in ["", "y", "\u{84}\u{A0}\u{2027}\u{202A}\u{203A}\u{20A8}\u{3028}é\n", separator] {
+                    let (front, isLast) = (String(repeating: "x", count: before), after == separator)
+                    let text = front + separator + after
+                    let expected = "\"" + front + escape + (isLast ? escape : after.replacing("\n", with: "\\n")) + "\""
+                    try check(text, expected)
+                }
+            }
+        }
+        try check("\u{C2}\u{E2}€\u{2027}", "\"\u{C2}\u{E2}€\u{2027}\"")
+    }
+
+    /// Every way to write a text, as a value and as a key.
+    private func check(_ text: String, _ expected: String) throws {
+        var (one, two) = ([UInt8](), [UInt8]())
+        JSON.write(text, to: &one)
+        JSONWriter.write(to: &two) { json in json.object { $0.member(named: text, text) } }
+        let written = [
+            JSON.string(text).text, String(decoding: one, as: UTF8.self), String(decoding: text.bytes, as: UTF8.self),
+            try JSON(encoding: text).text,
+        ]
+        #expect(written.allSatisfy { $0.utf8.elementsEqual(expected.utf8) }, "\(text.debugDescription): \(written)")
+        let objects = [two, JSON.object([.init(key: text, value: .string(text))]).bytes]
+        #expect(objects.allSatisfy { $0 == Array("{\(expected):\(expected)}".utf8) })
+        #expect(try parse(expected) == .string(text))
+    }
+
     /// Every byte at every place of a word, with all lengths of what follows: the search looks at 16, 8 and fewer at a time.
     @Test func `The end of a plain run is found at every offset`() throws {
         for byte in UInt8(0)..<0x80 {

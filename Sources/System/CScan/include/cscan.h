@@ -22,6 +22,9 @@ typedef struct {
 /// The bytes from the start that need no escape in a JSON string: up to `"`, `\`, a control byte or the end.
 cscan_run cscan_plain_run(const void *text, size_t count);
 
+/// The offset of the first U+0085, U+2028 or U+2029 in UTF-8; `count` without one.
+size_t cscan_line_separator(const void *text, size_t count);
+
 /// Decodes the Base64 of RFC 4648, section 4, into `count / 4 * 3` bytes, and returns how many there are. -1 unless the text
 /// is the one way to write these bytes.
 ptrdiff_t cscan_base64_decode(const void *characters, size_t count, uint8_t *bytes);
