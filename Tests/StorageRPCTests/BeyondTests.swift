@@ -59,6 +59,21 @@ import Testing
         }
     }
 
+    @Test func `A quota says which bound it is`() async throws {
+        try await ClientFixture.with(flags: ["--max-tasks", "1"]) { fixture in
+            let stream = fixture.root.child("a").putStream()
+            try await stream.write(Data("a".utf8))
+            do {
+                try await fixture.root.child("b").putDataAsync(Data())
+                Issue.record("It is not refused.")
+            } catch StorageError.quotaExceeded(_, let serverError) {
+                let error = StorageError.quotaExceeded(bucket: "b", serverError: serverError)
+                #expect(error.localizedDescription.contains("--max-tasks"), "\(error.localizedDescription)")
+            }
+            try await stream.finish()
+        }
+    }
+
     @Test func `Changes are told while somebody listens`() async throws {
         try await ClientFixture.with(flags: []) { fixture in
             let changes = try await fixture.root.child("in").changes()

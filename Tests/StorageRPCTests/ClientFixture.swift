@@ -12,10 +12,12 @@ final class ClientFixture: Sendable {
     let queue = DispatchQueue(label: "callbacks")
     let storage: Storage
 
-    init(flags: [String] = ["--harness"]) throws {
+    init(flags: [String] = ["--harness"], command: [String] = [ServiceProcess.program, "serve"]) throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "storage-rpc-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        storage = Storage.storage(service: Self.service(in: directory, flags: flags))
+        var service = Self.service(in: directory, flags: flags)
+        service.command = command
+        storage = Storage.storage(service: service)
         queue.setSpecific(key: Self.key, value: "callbacks")
         storage.callbackQueue = queue
     }
@@ -30,15 +32,19 @@ final class ClientFixture: Sendable {
     var root: StorageReference { storage.reference() }
 
     /// Runs a test, and ends the service after it.
-    static func with(flags: [String] = ["--harness"], _ body: (ClientFixture) async throws -> Void) async throws {
-        let fixture = try ClientFixture(flags: flags)
+    static func with<Value>(
+        flags: [String] = ["--harness"], command: [String] = [ServiceProcess.program, "serve"],
+        _ body: (ClientFixture) async throws -> Value
+    ) async throws -> Value {
+        let fixture = try ClientFixture(flags: flags, command: command)
         do {
-            try await body(fixture)
+            let value = try await body(fixture)
+            await fixture.stop()
+            return value
         } catch {
             await fixture.stop()
             throw error
         }
-        await fixture.stop()
     }
 
     private func stop() async {

@@ -117,6 +117,33 @@ import Testing
         }
     }
 
+    private struct Unknown: StorageCall {
+        typealias Answer = StorageWire.Nothing
+        static var method: String { "service/unknown" }
+    }
+
+    @Test func `A method that an older service lacks is an error with both versions`() async throws {
+        func message(_ command: [String]) async throws -> String {
+            try await ClientFixture.with(flags: [], command: command) { fixture in
+                do {
+                    _ = try await fixture.storage.ask(Unknown())
+                    return "It is answered."
+                } catch {
+                    return error.localizedDescription
+                }
+            }
+        }
+        let script = #""$0" "$@" | exec sed -u 's/"version":"[0-9.]*"/"version":"0.0.9"/'"#
+        let old = try await message(["sh", "-c", script, ServiceProcess.program, "serve"])
+        let version = try await ClientFixture.with { try await $0.storage.ask(StorageCalls.ServiceStatus()).version }
+        #expect(
+            old
+                == "The service (version 0.0.9) is older than the client (version \(version)) and lacks the method service/unknown."
+        )
+        let same = try await message([ServiceProcess.program, "serve"])
+        #expect(same == #"There is no method "service/unknown"."#)
+    }
+
     @Test func `A call of a Swift task that is cancelled already is not sent`() async throws {
         try await ClientFixture.with { fixture in
             try await fixture.root.child("a").putDataAsync(Data())

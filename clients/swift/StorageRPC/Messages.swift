@@ -65,7 +65,8 @@ struct Changed: Decodable {
 
 /// An answer to one method: the result, or the error.
 private struct Answered<Call: StorageCall>: Decodable {
-    let result: Result<Call.Answer, StorageError>
+    let result: Call.Answer?
+    let error: StorageWire.StorageError?
 
     private enum Key: CodingKey { case result, error }
 
@@ -73,11 +74,11 @@ private struct Answered<Call: StorageCall>: Decodable {
         let container = try decoder.container(keyedBy: Key.self)
         if let error = try container.decodeIfPresent(Failure.self, forKey: .error) {
             let data = error.data ?? .init(name: "", retryable: false)
-            result = .failure(StorageError(.init(code: error.code, message: error.message, data: data)))
+            (result, self.error) = (nil, .init(code: error.code, message: error.message, data: data))
         } else if let nothing = try StorageWire.Nothing(from: decoder) as? Call.Answer {
-            result = .success(nothing)
+            (result, self.error) = (nothing, nil)
         } else {
-            result = .success(try container.decode(Call.Answer.self, forKey: .result))
+            (result, self.error) = (try container.decode(Call.Answer.self, forKey: .result), nil)
         }
     }
 
@@ -101,14 +102,21 @@ private struct Answered<Call: StorageCall>: Decodable {
 extension Session {
     static var decoder: JSONDecoder { JSONDecoder() }
 
-    static func answer<Call: StorageCall>(to call: Call.Type, in line: Data) throws(StorageError) -> Call.Answer {
+    /// - Parameter failure: makes the error that is thrown of that in the answer.
+    static func answer<Call: StorageCall>(
+        to call: Call.Type, in line: Data, failure: (StorageWire.StorageError) -> StorageError
+    ) throws(StorageError) -> Call.Answer {
         let answered: Answered<Call>
         do {
             answered = try decoder.decode(Answered<Call>.self, from: line)
         } catch {
             throw .internalError(message: "The answer to \(Call.method) cannot be read: \(error)")
         }
-        return try answered.result.get()
+        if let error = answered.error { throw failure(error) }
+        guard let result = answered.result else {
+            throw .internalError(message: "The answer to \(Call.method) has no result.")
+        }
+        return result
     }
 
     static func line(_ message: some Encodable) -> Data {

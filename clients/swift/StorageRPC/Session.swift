@@ -24,6 +24,8 @@ final class Session: @unchecked Sendable {
     private var refresh: (@Sendable (StorageWire.TokenKind) async -> String?)?
     private var lastId = 0
     private var maxMessageBytes = Int64.max
+    /// The version of the service. Nil before its answer to `initialize`.
+    private var serverVersion: String?
     private var isReady = false
     private var isClosing = false
     /// Nothing is written any more.
@@ -186,7 +188,11 @@ final class Session: @unchecked Sendable {
         waiting[id] = { line in
             then(
                 self,
-                line.flatMap { line in Result { () throws(StorageError) in try Self.answer(to: Call.self, in: line) } })
+                line.flatMap { line in
+                    Result { () throws(StorageError) in
+                        try Self.answer(to: Call.self, in: line) { self.error($0, of: method) }
+                    }
+                })
         }
         let line: @Sendable () throws(StorageError) -> Data = { () throws(StorageError) in
             Self.line(Request(id: id, method: method, params: try call()))
@@ -194,6 +200,21 @@ final class Session: @unchecked Sendable {
         outbox.insert((id, line), at: isFirst ? 0 : outbox.count)
         lock.broadcast()
         return id
+    }
+
+    /// The version of this client, which is that of the program beside it.
+    private static let version = "0.1.0"
+
+    /// What the service has answered. Where it lacks the method and is older than this client, the error says so.
+    private func error(_ error: StorageWire.StorageError, of method: String) -> StorageError {
+        guard error.code == StorageWire.ErrorCode.methodNotFound.rawValue,
+            let version = lock.withLock({ serverVersion }),
+            version.compare(Self.version, options: .numeric) == .orderedAscending
+        else { return StorageError(error) }
+        return .internalError(
+            message:
+                "The service (version \(version)) is older than the client (version \(Self.version)) and lacks the method \(method)."
+        )
     }
 
     /// Sends a request and waits for its answer. If the Swift task is cancelled, the request is, too.
@@ -273,7 +294,8 @@ final class Session: @unchecked Sendable {
             return end(error)
         }
         let hello = StorageCalls.Initialize(
-            protocolVersion: 1, client: .init(name: "StorageRPC for Swift"), pausesTasks: service.pausesTasks)
+            protocolVersion: 1, client: .init(name: "StorageRPC for Swift", version: Self.version),
+            pausesTasks: service.pausesTasks)
         let first = lock.withLock {
             self.transport = transport
             enqueue(isFirst: true, making: { () throws(StorageError) in hello }, then: { $0.welcome($1) })
@@ -333,7 +355,7 @@ final class Session: @unchecked Sendable {
         }
         let isWrong = service.bucket == nil && server.defaultBucket != service.defaultBucket
         lock.withLock {
-            maxMessageBytes = server.limits.maxMessageBytes
+            (maxMessageBytes, serverVersion) = (server.limits.maxMessageBytes, server.server.version)
             isReady = !isWrong
             lock.broadcast()
         }

@@ -67,7 +67,7 @@ public enum StorageError: Error, CustomNSError, @unchecked Sendable {
         }
     }
 
-    /// The details, with a sentence under `NSLocalizedDescriptionKey`.
+    /// The details, with a sentence under `NSLocalizedDescriptionKey`: that of the service, where `serverError` has it.
     public var errorUserInfo: [String: Any] {
         var (info, sentence): ([String: Any], String)
         switch self {
@@ -92,7 +92,7 @@ public enum StorageError: Error, CustomNSError, @unchecked Sendable {
             .pathError(let message):
             (info, sentence) = ([:], message)
         }
-        info[NSLocalizedDescriptionKey] = sentence
+        info[NSLocalizedDescriptionKey] = (info["StorageRPC"] as? StorageWire.StorageError)?.message ?? sentence
         return info
     }
 }
