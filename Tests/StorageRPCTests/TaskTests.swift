@@ -179,6 +179,32 @@ import Testing
         }
     }
 
+    @Test func `An update of metadata says what differs from what was read`() async throws {
+        try await ClientFixture.with(flags: []) { fixture in
+            let a = fixture.root.child("a")
+            let first = StorageMetadata()
+            (first.contentType, first.cacheControl) = ("text/plain", "no-store")
+            first.customMetadata = ["kept": "1", "changed": "1", "removed": "1", "theirs": "1"]
+            let (mine, theirs) = (try await a.putDataAsync(Data(), metadata: first), try await a.getMetadata())
+            theirs.contentType = "text/html"
+            theirs.customMetadata?["theirs"] = "2"
+            theirs.customMetadata?["kept"] = nil
+            try await a.updateMetadata(theirs)
+            (mine.contentType, mine.cacheControl) = ("text/plain", nil)  // One as it was, one removed.
+            mine.contentLanguage = nil
+            mine.customMetadata?["changed"] = "e\u{301}"
+            mine.customMetadata?["removed"] = nil
+            let now = try await a.updateMetadata(mine)
+            #expect(now.contentType == "text/html" && now.cacheControl == nil)
+            #expect(now.customMetadata == ["changed": "e\u{301}", "theirs": "2"])
+            now.customMetadata?["changed"] = "\u{e9}"  // Equal to Swift, and other bytes.
+            let last = try await a.updateMetadata(now)
+            #expect(last.customMetadata?["changed"]?.unicodeScalars.count == 1)
+            last.customMetadata = nil
+            #expect(try await a.updateMetadata(last).customMetadata == nil)
+        }
+    }
+
     @Test func `Cancelling the Swift task cancels the transfer, and a wait alone`() async throws {
         try await ClientFixture.with { fixture in
             try await fixture.arm(.init(hold: true))

@@ -3,6 +3,7 @@ import Foundation
 /// The metadata of an object.
 ///
 /// `updateMetadata` changes the properties that were assigned, and leaves the others: an assigned nil removes a property.
+/// Of metadata that was read, and of a dictionary, it changes what differs from what was read: also of the custom metadata.
 ///
 /// Sound: all that changes is guarded by `lock`.
 open class StorageMetadata: NSObject, @unchecked Sendable {
@@ -18,8 +19,8 @@ open class StorageMetadata: NSObject, @unchecked Sendable {
     private let lock = NSLock()
     private var fields = Fields()
     private var assigned: Set<PartialKeyPath<Fields>> = []
-    /// The custom metadata that this object had before it was assigned.
-    private let initialCustom: [String: String]
+    /// The properties before any was assigned.
+    private let initial: Fields
     /// Whether the client has made this object, and so means its `md5Hash`.
     private let isOwn: Bool
 
@@ -126,20 +127,18 @@ open class StorageMetadata: NSObject, @unchecked Sendable {
         metageneration = wire.metageneration.flatMap(Int64.init) ?? 0
         (size, md5Hash, crc32c) = (wire.size ?? 0, wire.md5Hash, wire.crc32c)
         (timeCreated, updated) = (wire.timeCreated.flatMap(Self.date), wire.updated.flatMap(Self.date))
-        initialCustom = wire.customMetadata ?? [:]
-        fields = Fields(
+        initial = Fields(
             cacheControl: wire.cacheControl, contentDisposition: wire.contentDisposition,
             contentEncoding: wire.contentEncoding, contentLanguage: wire.contentLanguage,
             contentType: wire.contentType, customMetadata: wire.customMetadata)
+        fields = initial
     }
 
     private init(copy other: StorageMetadata) {
         (bucket, path, name, size) = (other.bucket, other.path, other.name, other.size)
         (generation, metageneration) = (other.generation, other.metageneration)
         (md5Hash, crc32c) = (other.md5Hash, other.crc32c)
-        (timeCreated, updated, initialCustom, isOwn) = (
-            other.timeCreated, other.updated, other.initialCustom, other.isOwn
-        )
+        (timeCreated, updated, initial, isOwn) = (other.timeCreated, other.updated, other.initial, other.isOwn)
         (fields, assigned) = other.lock.withLock { (other.fields, other.assigned) }
     }
 
@@ -175,33 +174,47 @@ open class StorageMetadata: NSObject, @unchecked Sendable {
     // MARK: What is said
 
     /// For an upload: the properties that have a value.
-    var upload: StorageWire.MetadataWrite { write { _, value in value } }
+    var upload: StorageWire.MetadataWrite {
+        let fields = lock.withLock { self.fields }
+        return StorageWire.MetadataWrite(
+            cacheControl: fields.cacheControl.map { .value($0) },
+            contentDisposition: fields.contentDisposition.map { .value($0) },
+            contentEncoding: fields.contentEncoding.map { .value($0) },
+            contentLanguage: fields.contentLanguage.map { .value($0) },
+            contentType: fields.contentType.map { .value($0) },
+            customMetadata: fields.customMetadata.map { .value($0.mapValues { .value($0) }) },
+            md5Hash: isOwn ? md5Hash.map { .value($0) } : nil)
+    }
 
-    /// For an update: the properties that were assigned.
-    var update: StorageWire.MetadataWrite { write { isAssigned, value in isAssigned ? value ?? .null : nil } }
-
-    private func write(
-        _ choose: (Bool, StorageWire.Nullable<String>?) -> StorageWire.Nullable<String>?
-    ) -> StorageWire.MetadataWrite {
+    /// For an update: the properties that were assigned, if they differ from those that the object had.
+    var update: StorageWire.MetadataWrite {
         let (fields, assigned) = lock.withLock { (self.fields, self.assigned) }
         func property(_ key: KeyPath<Fields, String?>) -> StorageWire.Nullable<String>? {
-            choose(assigned.contains(key), fields[keyPath: key].map { .value($0) })
+            guard assigned.contains(key) else { return nil }
+            return change(of: initial[keyPath: key], to: fields[keyPath: key])
         }
         let isAssigned = assigned.contains(\Fields.customMetadata)
-        let isUpload = choose(false, .null) != nil
-        var custom: StorageWire.Nullable<[String: StorageWire.Nullable<String>]>?
-        if let values = fields.customMetadata, isAssigned || isUpload {
-            let removed = initialCustom.keys.filter { values[$0] == nil && !isUpload }
-            let kept = values.mapValues { StorageWire.Nullable.value($0) }
-            custom = .value(kept.merging(removed.map { ($0, .null) }) { value, _ in value })
-        } else if isAssigned && !isUpload {
-            custom = .null
-        }
         return StorageWire.MetadataWrite(
             cacheControl: property(\.cacheControl), contentDisposition: property(\.contentDisposition),
             contentEncoding: property(\.contentEncoding), contentLanguage: property(\.contentLanguage),
-            contentType: property(\.contentType), customMetadata: custom,
-            md5Hash: isUpload && isOwn ? md5Hash.map { .value($0) } : nil)
+            contentType: property(\.contentType),
+            customMetadata: isAssigned ? change(of: initial.customMetadata ?? [:], to: fields.customMetadata) : nil)
+    }
+
+    /// Nil if the bytes are the same. What the client has made does not know whether there is a value to remove.
+    private func change(of old: String?, to new: String?) -> StorageWire.Nullable<String>? {
+        guard let new else { return old != nil || isOwn ? .null : nil }
+        return old.map { $0.utf8.elementsEqual(new.utf8) } == true ? nil : .value(new)
+    }
+
+    private func change(
+        of old: [String: String], to new: [String: String]?
+    ) -> StorageWire.Nullable<[String: StorageWire.Nullable<String>]>? {
+        guard let new else { return !old.isEmpty || isOwn ? .null : nil }
+        var changes: [String: StorageWire.Nullable<String>] = [:]
+        for (key, value) in new { changes[key] = change(of: old[key], to: value) }
+        for key in old.keys where new[key] == nil { changes[key] = .null }
+        return changes.isEmpty ? nil : .value(changes)
     }
 
     /// RFC 3339 with milliseconds.
