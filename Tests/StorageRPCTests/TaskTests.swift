@@ -179,6 +179,18 @@ import Testing
         }
     }
 
+    @Test func `The progress of an empty object is complete`() async throws {
+        try await ClientFixture.with(flags: []) { fixture in
+            let empty = fixture.root.child("empty")
+            let file = fixture.directory.appending(path: "empty")
+            for begin in [{ empty.putData(Data()) }, { empty.write(toFile: file) }] as [() -> StorageObservableTask] {
+                let progress = try #require(try await begin().wait().progress)
+                #expect(progress.fractionCompleted == 1 && progress.isFinished && !progress.isIndeterminate)
+                #expect(progress.totalUnitCount == 0 && progress.completedUnitCount == 0)
+            }
+        }
+    }
+
     @Test func `An update of metadata says what differs from what was read`() async throws {
         try await ClientFixture.with(flags: []) { fixture in
             let a = fixture.root.child("a")

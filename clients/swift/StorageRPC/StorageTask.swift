@@ -35,6 +35,8 @@ struct Report: Sendable {
     var state: StorageWire.State?
     var completed: Int64 = 0
     var total: Int64 = 0
+    /// All bytes of an object without bytes are stored or have arrived.
+    var isEmpty = false
     var metadata: StorageWire.Metadata?
     var error: StorageError?
     var serviceError: StorageWire.StorageError?
@@ -45,16 +47,21 @@ struct Report: Sendable {
 
     init(_ snapshot: StorageWire.Snapshot) {
         (status, state) = (StorageTaskStatus(snapshot.status), snapshot.state)
-        (completed, total) = (snapshot.progress.completedUnitCount, snapshot.progress.totalUnitCount)
+        take(snapshot.progress)
         (metadata, retry, serviceError) = (snapshot.metadata, snapshot.retry, snapshot.error)
         error = snapshot.error.map { StorageError($0) }
     }
 
     init(_ snapshot: StorageWire.FolderSnapshot) {
         (status, state) = (StorageTaskStatus(snapshot.status), snapshot.state)
-        (completed, total) = (snapshot.progress.completedUnitCount, snapshot.progress.totalUnitCount)
+        take(snapshot.progress)
         (serviceError, folder) = (snapshot.error, snapshot)
         error = snapshot.error.map { StorageError($0) }
+    }
+
+    private mutating func take(_ progress: StorageWire.Progress) {
+        (completed, total) = (progress.completedUnitCount, progress.totalUnitCount)
+        isEmpty = total == 0 && progress.fractionCompleted == 1
     }
 
     func failed(_ error: StorageError) -> Report {
@@ -128,8 +135,8 @@ open class StorageTaskSnapshot: NSObject, @unchecked Sendable {
 
     init(task: StorageTask, report: Report) {
         (self.task, reference, status, state) = (task, task.reference, report.status, report.state)
-        let progress = Progress(totalUnitCount: report.total)
-        progress.completedUnitCount = report.completed
+        let progress = report.isEmpty ? EmptyProgress.complete() : Progress(totalUnitCount: report.total)
+        if !report.isEmpty { progress.completedUnitCount = report.completed }
         (self.progress, metadata) = (progress, report.metadata.map(StorageMetadata.init))
         (error, serviceError, retry, folder) = (report.error, report.serviceError, report.retry, report.folder)
     }
@@ -144,5 +151,34 @@ open class StorageTaskSnapshot: NSObject, @unchecked Sendable {
         case .success: "<State: Success>"
         case .failure: "<State: Failed, Error: \(error.map { "\($0)" } ?? "nil")>"
         }
+    }
+}
+
+/// The progress of an object without bytes: 0 of 0, and complete. `Progress` takes these counts for a total that is not known.
+private final class EmptyProgress: Progress, @unchecked Sendable {
+    #if canImport(ObjectiveC)
+        override var fractionCompleted: Double { 1 }
+        override var isFinished: Bool { true }
+        override var isIndeterminate: Bool { false }
+    #else
+        // Where these cannot be overridden, they follow the counts that are set, 1 of 1, and not those that are told.
+        override var totalUnitCount: Int64 {
+            get { 0 }
+            set { super.totalUnitCount = newValue }
+        }
+        override var completedUnitCount: Int64 {
+            get { 0 }
+            set { super.completedUnitCount = newValue }
+        }
+    #endif
+
+    static func complete() -> EmptyProgress {
+        #if canImport(ObjectiveC)
+            return EmptyProgress(totalUnitCount: 0)
+        #else
+            let progress = EmptyProgress(totalUnitCount: 1)
+            progress.completedUnitCount = 1
+            return progress
+        #endif
     }
 }
