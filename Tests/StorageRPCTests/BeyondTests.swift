@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import StorageRPC
 import TestSupport
 import Testing
@@ -56,6 +57,108 @@ import Testing
             #expect(bytes == Data("two\n".utf8))
             let none = fixture.root.child("none").getStream()
             #expect(await code { for try await _ in none {} } == .objectNotFound)
+        }
+    }
+
+    @Test func `A loop over a download stream that is left, and a stream that is dropped, cancel the download`()
+        async throws
+    {
+        try await ClientFixture.with(flags: []) { fixture in
+            let film = fixture.root.child("film")
+            try await film.putDataAsync(Data(count: 3 << 20))
+            let held = film.getStream()
+            for try await _ in held { break }
+            #expect(await code { try await held.task.wait() } == .cancelled)
+            let left = film.getStream().task
+            #expect(await code { try await left.wait() } == .cancelled)
+            var (count, read) = (0, film.getStream().makeAsyncIterator())
+            while let piece = try await read.next() { count += piece.count }
+            #expect(count == 3 << 20)
+            let tasks = try await fixture.storage.ask(StorageCalls.ServiceStatus()).tasks
+            #expect(tasks["running", default: 0] + tasks["queued", default: 0] == 0)
+        }
+    }
+
+    @Test func `An upload stream that is dropped before its end is cancelled, and stores nothing`() async throws {
+        try await ClientFixture.with(flags: []) { fixture in
+            func begin() async throws -> StorageUploadTask {
+                let stream = fixture.root.child("log.txt").putStream()
+                try await stream.write(Data("one\n".utf8))
+                return stream.task
+            }
+            let task = try await begin()
+            #expect(await code { try await task.wait() } == .cancelled)
+            #expect(try await fixture.root.listAll().items.isEmpty)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `An upload stream throws when its service ends, and is continued at the next one`(isListed: Bool) async throws
+    {
+        let fixture = try ClientFixture(flags: [])
+        func begin() async throws -> StorageUploadTask {
+            let stream = fixture.root.child("log.txt").putStream()
+            try await stream.write(Data("one\n".utf8))
+            #expect(stream.offset == 4)
+            let status = try await fixture.storage.ask(StorageCalls.ServiceStatus())
+            kill(pid_t(status.pid), SIGKILL)
+            #expect(await code { try await stream.task.wait() } == .unknown)
+            #expect(await code { try await stream.finish() } == .unknown)
+            #expect(await code { try await stream.write(Data("lost\n".utf8)) } == .unknown)
+            return stream.task
+        }
+        let lost = try await begin()
+        let listed = try #require(try await fixture.storage.uploadTasks().first)
+        let rest = try await (isListed ? listed : lost).stream()
+        #expect(rest.offset == 4 && rest.durable == 4)
+        #expect(try await rest.write(Data("two\n".utf8)) == 8)
+        #expect(try await rest.finish().size == 8)
+        #expect(try await fixture.root.child("log.txt").data(maxSize: 8) == Data("one\ntwo\n".utf8))
+        #expect(try await rest.task.wait().metadata?.size == 8)
+        #expect(await code { _ = try await rest.task.stream() } == .invalidArgument)
+        await fixture.storage.close()
+    }
+
+    /// The write waits, since the task is paused, until its Swift task is cancelled.
+    @Test func `A stream that continues another one keeps the upload, and follows the bytes that it has`() async throws
+    {
+        try await ClientFixture.with(flags: []) { fixture in
+            func begin() async throws -> StorageUploadStream {
+                let stream = fixture.root.child("log.txt").putStream()
+                try await stream.write(Data("one\n".utf8))
+                try await stream.task.perform(.pause)
+                let write = Task { try await stream.write(Data("two\n".utf8)) }
+                write.cancel()
+                await #expect(throws: (any Error).self) { try await write.value }
+                await #expect(throws: (any Error).self) { try await stream.write(Data("four\n".utf8)) }
+                await #expect(throws: (any Error).self) { try await stream.finish() }
+                return try await stream.task.stream()
+            }
+            var rest: StorageUploadStream? = try await begin()
+            #expect(rest?.offset == 4)
+            try await rest?.write(Data("three\n".utf8))
+            let task = try #require(rest?.task)
+            #expect(task.snapshot.error == nil)
+            rest = nil
+            #expect(await code { try await task.wait() } == .cancelled)
+        }
+    }
+
+    @Test func `A cancelled loop over changes or a stream throws`() async throws {
+        try await ClientFixture.with { fixture in
+            let changes = try await fixture.root.changes()
+            let loop = Task { for try await _ in changes {} }
+            loop.cancel()
+            await #expect(throws: CancellationError.self) { try await loop.value }
+
+            try await fixture.root.child("a").putDataAsync(Data(count: 1))
+            _ = try await fixture.storage.ask(StorageCalls.HarnessArm(on: [.fetch], do: .init(hold: true)))
+            let stream = fixture.root.child("a").getStream()
+            let reading = Task { for try await _ in stream {} }
+            try await eventually { try await fixture.settled().held.count == 1 }
+            reading.cancel()
+            await #expect(throws: CancellationError.self) { try await reading.value }
+            #expect(await code { try await stream.task.wait() } == .cancelled)
         }
     }
 

@@ -179,6 +179,42 @@ import Testing
         }
     }
 
+    @Test func `A cancelled loop over snapshots throws, and the task goes on`() async throws {
+        try await ClientFixture.with { fixture in
+            let task = try await fixture.heldUpload()
+            for isEarly in [true, false] {
+                let loop = Task {
+                    if isEarly { withUnsafeCurrentTask { $0?.cancel() } }
+                    for try await _ in task.snapshots {}
+                }
+                loop.cancel()
+                await #expect(throws: CancellationError.self) { try await loop.value }
+            }
+            #expect(task.snapshot.error == nil)
+            _ = try await fixture.storage.ask(StorageCalls.HarnessRelease())
+            try await task.wait()
+        }
+    }
+
+    /// Of what the service says, only its first answer, to `initialize`, arrives.
+    @Test func `Cancelling the Swift task ends every wait for an answer`() async throws {
+        let script = #""$0" "$@" | exec sed -u '2,$d'"#
+        let fixture = try ClientFixture(flags: [], command: ["sh", "-c", script, ServiceProcess.program, "serve"])
+        let (task, stream) = (fixture.root.child("a").putData(Data()), fixture.root.child("a").putStream())
+        let waits: [@Sendable () async throws -> Void] = [
+            { _ = try await task.taskID() }, { try await task.perform(.pause) }, { try await task.wait() },
+            { _ = try await fixture.root.changes() }, { for try await _ in task.snapshots {} },
+            { try await stream.write(Data()) }, { try await stream.finish() },
+            { for try await _ in fixture.root.child("a").getStream() {} },
+        ]
+        for (number, wait) in waits.enumerated() {
+            let waiting = Task { try await wait() }
+            waiting.cancel()
+            await #expect(throws: CancellationError.self, "\(number)") { try await waiting.value }
+        }
+        await fixture.storage.close()
+    }
+
     @Test func `The progress of an empty object is complete`() async throws {
         try await ClientFixture.with(flags: []) { fixture in
             let empty = fixture.root.child("empty")

@@ -471,3 +471,36 @@ final class Abandonment: @unchecked Sendable {
         action?()
     }
 }
+
+/// Waits for the result that a body hands on. Cancelling the Swift task ends the wait alone, with `CancellationError`.
+func waitOnce<Value: Sendable>(_ begin: (Once<Value>) -> Void) async throws -> Value {
+    try Task.checkCancellation()
+    let abandonment = Abandonment()
+    return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+            let once = Once(continuation)
+            abandonment.arm { once.resume(.failure(CancellationError())) }
+            begin(once)
+        }
+    } onCancel: {
+        abandonment.abandon()
+    }
+}
+
+/// A continuation that several may resume. Sound: `continuation` is guarded by `lock`.
+final class Once<Value: Sendable>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var continuation: CheckedContinuation<Value, any Error>?
+
+    init(_ continuation: CheckedContinuation<Value, any Error>) { self.continuation = continuation }
+
+    /// False if it is resumed already.
+    @discardableResult func resume(_ result: Result<Value, any Error>) -> Bool {
+        let continuation = lock.withLock {
+            defer { self.continuation = nil }
+            return self.continuation
+        }
+        continuation?.resume(with: result)
+        return continuation != nil
+    }
+}

@@ -46,6 +46,10 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
         return reference.storage.session
     }
 
+    /// The connection for commands and bytes: that of the service that has the task, also where it has ended. The next
+    /// service has the task paused: it would not take bytes until the task is resumed, and would cancel what can continue.
+    var carrier: Session { lock.withLock { home } ?? reference.storage.session }
+
     /// It has not ended, and is not paused.
     var isMoving: Bool { lock.withLock { !current.status.isEnd && current.state != .paused } }
 
@@ -121,11 +125,11 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
 
     /// Gives a command, after those that were given before, and waits for its answer.
     ///
+    /// Cancelling the Swift task ends the wait, not the command.
+    ///
     /// - Returns: whether the state of the task allowed it.
     @discardableResult public func perform(_ command: StorageTaskCommand) async throws -> Bool {
-        try await withCheckedThrowingContinuation { continuation in
-            self.command(command) { continuation.resume(with: $0) }
-        }
+        try await waitOnce { (once: Once<Bool>) in self.command(command) { once.resume($0.mapError { $0 }) } }
     }
 
     private func command(
@@ -150,11 +154,15 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
         guard let (command, id, reply) = next else { return }
         let done: @Sendable (Result<Control, StorageError>) -> Void = { [self] answer in
             lock.withLock { isCommanding = false }
-            if case .success(let control) = answer, control.accepted, command == .retry { revive() }
+            if case .success(let control) = answer, control.accepted, command == .retry {
+                revive(in: reference.storage.session)
+            }
             reply(answer.map(\.accepted))
             commandNext()
         }
         guard let id else { return done(.success(Control(accepted: false))) }
+        // Where the service has ended, only what makes the task run again is for the next one.
+        let session = command == .retry ? self.session : carrier
         session.send(TaskCall(task: id), as: "\(receiver)/\(command.rawValue)", isOfTask: true, then: done)
     }
 
@@ -208,19 +216,25 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
         if let report { _ = body(report) }
     }
 
-    /// The id of the task at the service, once it has one.
+    /// The id of the task at the service, once it has one. Cancelling the Swift task ends the wait.
     ///
-    /// - Throws: the error of a task that could not be started.
+    /// - Throws: the error of a task that could not be started, or `CancellationError`.
     public func taskID() async throws -> String {
-        try await withCheckedThrowingContinuation { continuation in
+        try await waitOnce { (once: Once<String>) in
             let answer: Result<String, any Error>? = lock.withLock {
                 if let id { return .success(id) }
                 if current.status.isEnd { return .failure(current.error ?? .cancelled) }
-                idWaiters.append { continuation.resume(with: $0) }
+                idWaiters.append { once.resume($0) }
                 return nil
             }
-            if let answer { continuation.resume(with: answer) }
+            if let answer { once.resume(answer) }
         }
+    }
+
+    /// Asks for what brings or fetches bytes.
+    func askCarrier<Call: StorageCall>(_ call: (String) -> Call) async throws -> Call.Answer {
+        let call = call(try await taskID())
+        return try await carrier.ask(call, isOfTask: true)
     }
 
     /// Tells those that wait for the id.
@@ -256,13 +270,13 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
     }
 
     /// A task that has ended runs again: its observers are those that are added from now on.
-    private func revive() {
+    func revive(in session: Session, as report: Report? = nil) {
         let id: String? = lock.withLock {
             guard current.status.isEnd else { return nil }
             (current, told, untold) = (Report(), Report(), [])
             return self.id
         }
-        if let id { attach(id, in: reference.storage.session) }
+        if let id { attach(id, in: session, as: report) }
     }
 
     /// Observes a task that the service has already.

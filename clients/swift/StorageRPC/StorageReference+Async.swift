@@ -74,15 +74,8 @@ extension StorageObservableTask {
     /// - Returns: the snapshot of the success.
     /// - Throws: the error of the task, or `CancellationError`.
     @discardableResult public func wait() async throws -> StorageTaskSnapshot {
-        let abandonment = Abandonment()
-        let report = try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Report, any Error>) in
-                let once = Once(continuation)
-                abandonment.arm { once.resume(.failure(CancellationError())) }
-                whenEnded { report in once.resume(report.error.map { .failure($0) } ?? .success(report)) }
-            }
-        } onCancel: {
-            abandonment.abandon()
+        let report = try await waitOnce { (once: Once<Report>) in
+            whenEnded { report in once.resume(report.error.map { .failure($0) } ?? .success(report)) }
         }
         return StorageTaskSnapshot(task: self, report: report)
     }
@@ -118,21 +111,5 @@ extension StorageUploadTask {
             throw StorageError.internalError(message: "The service has told no metadata of the stored object.")
         }
         return metadata
-    }
-}
-
-/// A continuation that several may resume. Sound: `continuation` is guarded by `lock`.
-private final class Once: @unchecked Sendable {
-    private let lock = NSLock()
-    private var continuation: CheckedContinuation<Report, any Error>?
-
-    init(_ continuation: CheckedContinuation<Report, any Error>) { self.continuation = continuation }
-
-    func resume(_ result: Result<Report, any Error>) {
-        let continuation = lock.withLock {
-            defer { self.continuation = nil }
-            return self.continuation
-        }
-        continuation?.resume(with: result)
     }
 }

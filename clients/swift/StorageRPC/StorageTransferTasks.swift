@@ -4,6 +4,9 @@ import Foundation
 open class StorageUploadTask: StorageObservableTask, StorageTaskManagement, @unchecked Sendable {
     override var receiver: String { "uploadTask" }
 
+    /// What the streams hold that write this upload. Guarded by `lock`.
+    weak var lease: Lease?
+
     /// The largest upload that one message brings; larger ones are streams, in pieces of this size.
     private static let piece = 8 << 20
 
@@ -47,7 +50,7 @@ open class StorageUploadTask: StorageObservableTask, StorageTaskManagement, @unc
 
     private static func append(_ data: Data, from offset: Int, to id: String, of task: StorageObservableTask) {
         guard offset < data.count else { return }
-        task.session.send(
+        task.carrier.send(
             isOfTask: true,
             making: { () throws(StorageError) in
                 let bytes = data.dropFirst(offset).prefix(piece).base64EncodedString()
@@ -103,7 +106,7 @@ open class StorageDownloadTask: StorageObservableTask, StorageTaskManagement, @u
     private func read(_ id: String) {
         let room = min((maxSize ?? 0) - Int64(data.count), 1 << 20 - 1)
         let call = StorageCalls.DownloadTaskRead(task: id, length: max(1, room + 1))
-        session.send(call, isOfTask: true) { [self] answer in take(answer, of: id) }
+        carrier.send(call, isOfTask: true) { [self] answer in take(answer, of: id) }
     }
 
     private func take(_ answer: Result<StorageWire.StreamPiece, StorageError>, of id: String) {

@@ -11,7 +11,7 @@ public struct StorageSnapshots: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         let feed: SnapshotFeed
 
-        /// The next snapshot. Nil after the success.
+        /// The next snapshot. Nil after the success. Cancelling the Swift task ends the wait with `CancellationError`.
         public mutating func next() async throws -> StorageTaskSnapshot? { try await feed.next() }
     }
 }
@@ -26,7 +26,8 @@ final class SnapshotFeed: @unchecked Sendable {
     private let task: StorageObservableTask
     private let lock = NSLock()
     private var waiting: [Report] = []
-    private var continuation: CheckedContinuation<Report?, Never>?
+    /// Resumed with the next report.
+    private var signal: Once<Void>?
     private var isOver = false
 
     init(_ task: StorageObservableTask) {
@@ -34,108 +35,199 @@ final class SnapshotFeed: @unchecked Sendable {
         task.listen { [weak self] report in self?.hear(report) ?? false }
     }
 
-    /// False once nobody listens any more.
+    /// True while the loop lives.
     private func hear(_ report: Report) -> Bool {
-        let continuation = lock.withLock {
-            defer { self.continuation = nil }
-            if self.continuation == nil {
-                if report.status == .progress && waiting.last?.status == .progress { waiting.removeLast() }
-                waiting.append(report)
-            }
-            return self.continuation
+        let signal = lock.withLock {
+            defer { self.signal = nil }
+            if report.status == .progress && waiting.last?.status == .progress { waiting.removeLast() }
+            waiting.append(report)
+            return self.signal
         }
-        continuation?.resume(returning: report)
+        signal?.resume(.success(()))
         return true
     }
 
     func next() async throws -> StorageTaskSnapshot? {
-        let abandonment = Abandonment()
-        let report = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let (now, isNow) = lock.withLock { () -> (Report?, Bool) in
-                    guard waiting.isEmpty && !isOver else { return (isOver ? nil : waiting.removeFirst(), true) }
-                    self.continuation = continuation
-                    return (nil, false)
-                }
-                if isNow { continuation.resume(returning: now) }
-                abandonment.arm { [weak self] in self?.stop() }
+        try await waitOnce { (signal: Once<Void>) in
+            let isNow = lock.withLock {
+                guard waiting.isEmpty && !isOver else { return true }
+                self.signal = signal
+                return false
             }
-        } onCancel: {
-            abandonment.abandon()
+            if isNow { signal.resume(.success(())) }
         }
-        guard let report else { return nil }
-        if report.status.isEnd { lock.withLock { isOver = true } }
-        if let error = report.error { throw error }
-        return StorageTaskSnapshot(task: task, report: report)
-    }
-
-    private func stop() {
-        let continuation = lock.withLock {
-            defer { self.continuation = nil }
-            isOver = true
-            return self.continuation
+        let report: Report? = lock.withLock {
+            guard !isOver else { return nil }
+            let report = waiting.removeFirst()
+            isOver = report.status.isEnd
+            return report
         }
-        continuation?.resume(returning: nil)
+        if let error = report?.error { throw error }
+        return report.map { StorageTaskSnapshot(task: task, report: $0) }
     }
 }
 
-/// An upload whose bytes come piece by piece. Nothing is stored before `finish()`.
-public final class StorageUploadStream: Sendable {
+/// What streams hold of the task that the first of them has begun: it is cancelled when the last of them, or a loop, is
+/// dropped before the end. Sound: `isOver` is guarded by `lock`.
+final class Lease: @unchecked Sendable {
+    private let lock = NSLock()
+    private let task: StorageObservableTask
+    private var isOver = false
+
+    init(_ task: StorageObservableTask) { self.task = task }
+
+    /// The task has ended.
+    func end() { lock.withLock { isOver = true } }
+
+    func cancel() {
+        let isFirst = lock.withLock {
+            defer { isOver = true }
+            return !isOver
+        }
+        if isFirst { task.cancel() }
+    }
+
+    deinit { cancel() }
+}
+
+/// An upload whose bytes come piece by piece. Nothing is stored before `finish()`: a stream that is dropped before it
+/// cancels the upload that it has begun.
+///
+/// When the service ends, its calls throw. The upload is paused then, and `StorageUploadTask.stream()` continues it.
+///
+/// Sound: `taken` and `failure` are guarded by `lock`.
+public final class StorageUploadStream: @unchecked Sendable {
     /// The upload, to observe, pause and cancel.
     public let task: StorageUploadTask
+    private let lock = NSLock()
+    private var taken: StorageWire.Appended
+    /// Why a write has failed. What follows would leave a gap.
+    private var failure: (any Error)?
+    /// Nil if another process, or another object of the task, has begun the upload.
+    private let lease: Lease?
 
-    init(_ task: StorageUploadTask) { self.task = task }
+    fileprivate init(_ task: StorageUploadTask, _ taken: StorageWire.Appended, _ lease: Lease?) {
+        (self.task, self.taken, self.lease) = (task, taken, lease)
+    }
 
-    /// Brings the next bytes, and returns when the service has taken them.
+    /// How many bytes the service has taken, as far as it has answered.
+    public var offset: Int64 { lock.withLock { taken.offset } }
+    /// How many of them survive an end of the service.
+    public var durable: Int64 { lock.withLock { taken.durable } }
+
+    /// Brings the next bytes, and returns when the service has taken them. After an error, which may have left out some of
+    /// them, this stream takes no more, and `task.stream()` continues after those that the service has.
     ///
     /// - Returns: the number of bytes that it has taken in all.
     @discardableResult public func write(_ data: Data) async throws -> Int64 {
-        let id = try await task.taskID()
-        var offset: Int64 = 0
-        var rest = data
+        if let failure = lock.withLock({ failure }) { throw failure }
+        do {
+            return try await append(data)
+        } catch {
+            lock.withLock { failure = failure ?? error }
+            throw error
+        }
+    }
+
+    private func append(_ data: Data) async throws -> Int64 {
+        var (rest, offset) = (data, Int64(0))
         repeat {
             let piece = rest.prefix(8 << 20)
             rest = rest.dropFirst(piece.count)
-            let call = StorageCalls.UploadTaskAppend(task: id, data: piece.base64EncodedString())
-            offset = try await task.session.ask(call, isOfTask: true).offset
+            let taken = try await task.askCarrier { id in
+                StorageCalls.UploadTaskAppend(task: id, data: piece.base64EncodedString())
+            }
+            lock.withLock { self.taken = taken }
+            offset = taken.offset
         } while !rest.isEmpty
         return offset
     }
 
     /// Stores the object, and returns its metadata.
     @discardableResult public func finish() async throws -> StorageMetadata {
-        let call = StorageCalls.UploadTaskFinish(task: try await task.taskID())
-        guard let metadata = try await task.session.ask(call, isOfTask: true).metadata else {
+        if let failure = lock.withLock({ failure }) { throw failure }
+        let end = try await task.askCarrier { id in StorageCalls.UploadTaskFinish(task: id) }
+        lease?.end()
+        guard let metadata = end.metadata else {
             throw StorageError.internalError(message: "The service has told no metadata of the stored object.")
         }
         return StorageMetadata(metadata)
     }
 }
 
-/// The bytes of an object, piece by piece.
+extension StorageUploadTask {
+    /// Continues an upload that `putStream` has begun, also at an earlier service or of an earlier process: what is written
+    /// follows the first `offset` bytes, which the service has. A paused upload is resumed.
+    ///
+    /// While the stream of `putStream` is held, the upload is cancelled when the last of both is dropped. Otherwise the upload
+    /// goes on when this stream is dropped, and can be continued again.
+    ///
+    /// - Throws: the error of an upload that has failed, and `StorageError.invalidArgument` for one that is no stream, is
+    ///   stored, or stays paused.
+    public func stream() async throws -> StorageUploadStream {
+        let (id, session) = (try await taskID(), self.session)
+        var snapshot = try await session.ask(StorageCalls.UploadTaskSnapshot(task: id), isOfTask: true)
+        if snapshot.offset != nil { revive(in: session, as: Report(snapshot)) }
+        if snapshot.offset != nil && snapshot.state == .paused {
+            _ = try await session.ask(StorageCalls.UploadTaskResume(task: id), isOfTask: true)
+            snapshot = try await session.ask(StorageCalls.UploadTaskSnapshot(task: id), isOfTask: true)
+        }
+        guard let offset = snapshot.offset, snapshot.state != .paused else {
+            if let error = snapshot.error { throw StorageError(error) }
+            throw StorageError.invalidArgument(message: "The upload \(id) is stored, stays paused, or is no stream.")
+        }
+        // Without bytes, but with its position: those without one follow it, whatever came of earlier ones.
+        let call = StorageCalls.UploadTaskAppend(task: id, data: "", offset: offset)
+        return StorageUploadStream(self, try await session.ask(call, isOfTask: true), lock.withLock { lease })
+    }
+}
+
+/// The bytes of an object, piece by piece. A stream that is dropped without a loop over it, and a loop that is left before
+/// the end, cancel the download.
 public struct StorageDownloadStream: AsyncSequence, Sendable {
     /// The download, to observe, pause and cancel.
     public let task: StorageDownloadTask
+    private let lease: Lease
 
-    /// Begins with the next piece that nobody has read.
-    public func makeAsyncIterator() -> Iterator { Iterator(task: task) }
+    fileprivate init(_ task: StorageDownloadTask) { (self.task, lease) = (task, Lease(task)) }
+
+    /// Begins with the next piece that no other loop has read.
+    public func makeAsyncIterator() -> Iterator { Iterator(loop: Loop(task, lease)) }
 
     /// Yields pieces of at most 1 MiB. Throws if the bytes do not match the checksum of the object.
     public struct Iterator: AsyncIteratorProtocol {
-        let task: StorageDownloadTask
+        fileprivate let loop: Loop
+
+        /// The next piece. Nil after the last one. Cancelling the Swift task ends the wait with `CancellationError`.
+        public mutating func next() async throws -> Data? { try await loop.next() }
+    }
+
+    /// Sound: one iteration uses it, and `isOver` with it.
+    fileprivate final class Loop: @unchecked Sendable {
+        private let task: StorageDownloadTask
+        private let lease: Lease
         private var isOver = false
 
-        init(task: StorageDownloadTask) { self.task = task }
+        init(_ task: StorageDownloadTask, _ lease: Lease) { (self.task, self.lease) = (task, lease) }
 
-        /// The next piece. Nil after the last one.
-        public mutating func next() async throws -> Data? {
+        func next() async throws -> Data? {
             guard !isOver else { return nil }
-            let call = StorageCalls.DownloadTaskRead(task: try await task.taskID())
-            let piece = try await task.session.ask(call, isOfTask: true)
-            isOver = piece.isEnd
-            let data = Data(base64Encoded: piece.data) ?? Data()
-            return data.isEmpty ? nil : data
+            do {
+                let piece = try await task.askCarrier { id in StorageCalls.DownloadTaskRead(task: id) }
+                guard let data = Data(base64Encoded: piece.data) else {
+                    throw StorageError.internalError(message: "The service has told bytes that are no base64.")
+                }
+                isOver = piece.isEnd
+                if isOver { lease.end() }
+                return data.isEmpty ? nil : data
+            } catch {
+                isOver = true
+                lease.cancel()
+                throw Task.isCancelled ? CancellationError() : error
+            }
         }
+
+        deinit { lease.cancel() }
     }
 }
 
@@ -153,7 +245,9 @@ extension StorageReference {
             )
         }
         task.enqueue()
-        return StorageUploadStream(task)
+        let lease = Lease(task)
+        task.lock.withLock { task.lease = lease }
+        return StorageUploadStream(task, .init(offset: 0, durable: 0), lease)
     }
 
     /// Starts a download whose bytes are read piece by piece, from an offset on.
@@ -163,22 +257,27 @@ extension StorageReference {
             StorageCalls.ReferenceGetStream(reference: path.wire, offset: offset, observe: all)
         }
         task.enqueue()
-        return StorageDownloadStream(task: task)
+        return StorageDownloadStream(task)
     }
 
     /// The changes of objects at this reference and below it, whoever makes them, from now on. Embedded engine.
+    ///
+    /// Cancelling the Swift task ends the wait for this call, and a loop over the changes, with `CancellationError`.
     public func changes() async throws -> AsyncThrowingStream<StorageChange, any Error> {
         let (stream, continuation) = AsyncThrowingStream<StorageChange, any Error>.makeStream(
             bufferingPolicy: .bufferingOldest(ChangeFeed.limit))
         let feed = ChangeFeed(storage: storage, continuation)
-        try await withCheckedThrowingContinuation { (begun: CheckedContinuation<Void, any Error>) in
+        try await waitOnce { (begun: Once<Void>) in
             let call = StorageCalls.StorageObserve(reference: path.wire)
             storage.session.send(making: { () throws(StorageError) in call }) { session, answer in
                 if case .success(let answer) = answer {  // On the reader thread: before the first change.
                     session.follow(feed, handle: answer.handle)
-                    continuation.onTermination = { _ in session.unfollow(handle: answer.handle) }
+                    continuation.onTermination = { end in
+                        if case .cancelled = end { continuation.finish(throwing: CancellationError()) }
+                        session.unfollow(handle: answer.handle)
+                    }
                 }
-                begun.resume(with: answer.map { _ in }.mapError { $0 })
+                if !begun.resume(answer.map { _ in }.mapError { $0 }) { continuation.finish() }
             }
         }
         return stream
