@@ -27,6 +27,7 @@ from .errors import *
 from .progress import ProgressBar, updating
 from .reference import DownloadStream, DownloadTask, FolderTask, Reference, Task, UploadStream, UploadTask
 from .storage import Storage
+from .text import TextDownloadStream, TextUploadStream
 from .values import (
     AsyncChange,
     AsyncFolderItem,
@@ -81,6 +82,8 @@ __all__ = [
     "Storage",
     "StorageError",
     "Task",
+    "TextDownloadStream",
+    "TextUploadStream",
     "UploadStream",
     "UploadTask",
     "updating",

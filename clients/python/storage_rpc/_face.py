@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import io
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable, TypeVar
@@ -14,8 +15,10 @@ from ._base import ReferenceBase
 from ._events import ENDS, STATUSES, Backlog, S
 from ._methods import Method, TaskVerb
 from ._session import Session
+from ._streams import await_bytes, size_of
 from ._tasks import R, TaskBase
 from ._types import Metadata, Status
+from .text import TextDownloadStream, TextUploadStream
 
 T = TypeVar("T")
 P = TypeVar("P", bound="Place")
@@ -120,8 +123,46 @@ READS = ("read", "__iter__")
 """What a source has one of."""
 
 
-class Source(io.RawIOBase):
+class Wrapped:
+    """A stream that a wrapper of the module `io` may hold."""
+
+    _is_closed: bool
+    _session: Session
+    _task: Any
+    _trouble: BaseException | None
+
+    def _dealloc_warn(self, wrapper: object, /) -> None:
+        """Cancels the task. A wrapper that is collected calls this before it writes what it has left, and closes.
+
+        That can be on any thread, the one that reads the answers of the service included: this waits for nothing.
+        """
+        if not self._is_closed:
+            self._is_closed, kind = True, type(wrapper).__name__
+            self._trouble = ValueError(f"The {kind} of this stream was collected before it was closed.")
+            cancel = self._task.cancel
+            self._session._dispatcher.post(lambda: quietly(cancel))
+            warnings.warn(f"unclosed {kind} of {self._task!r}", ResourceWarning)
+
+    def _wrapped(self, kind: Callable[..., T], *form: str | None) -> T:
+        try:
+            return kind(self, *form)
+        except BaseException:  # There is no such encoding.
+            self._is_closed = True
+            quietly(self._task.cancel)
+            raise
+
+
+class Source(Wrapped, io.RawIOBase):
     """What bytes are read from."""
+
+    def text(self, encoding: str = "utf-8", errors: str | None = None, newline: str | None = None) -> TextDownloadStream:
+        """This stream as a file of text. The arguments are those of `open`.
+
+        >>> with storage.reference("log.txt").get_stream().text() as file:
+        ...     for line in file:
+        ...         print(line)
+        """
+        return self._wrapped(TextDownloadStream, encoding, errors, newline)
 
     def readable(self) -> bool:
         return True
@@ -130,8 +171,16 @@ class Source(io.RawIOBase):
         """Nothing: `close` asks the service, which an end in the collection of garbage must not wait for."""
 
 
-class Sink(io.BufferedIOBase):
+class Sink(Wrapped, io.BufferedIOBase):
     """What bytes are written to."""
+
+    def text(self, encoding: str = "utf-8", errors: str | None = None, newline: str | None = None) -> TextUploadStream:
+        """This stream as a file of text. The arguments are those of `open`.
+
+        >>> with storage.reference("log.txt").put_stream().text() as file:
+        ...     print("a line", file=file)
+        """
+        return self._wrapped(TextUploadStream, encoding, errors, newline)
 
     def wait(self, timeout: float | None = None) -> Metadata:
         raise NotImplementedError
@@ -177,10 +226,14 @@ def starve(stream: Any) -> None:
 def chunks(source: Any, size: int) -> Iterator[Any]:
     """The bytes of a source."""
     if not hasattr(source, "read"):
-        yield from source
+        for chunk in source:
+            size_of(chunk, source)
+            yield chunk
         return
-    while chunk := source.read(size):
-        yield chunk
+    while (chunk := source.read(size)) is None or size_of(chunk, source):
+        if chunk is None:
+            await_bytes(source)
+        yield b"" if chunk is None else chunk  # Of no bytes the writer sees whether the stream was closed.
 
 
 def happened(event: threading.Event, timeout: float | None) -> bool:

@@ -15,7 +15,7 @@ from ._base import RefreshToken, SessionBase, fresh_to_wire
 from ._core import PATIENCE, START_PATIENCE, hello
 from ._events import called
 from ._methods import StorageMethods
-from ._streams import STEP
+from ._streams import MOVING, STEP
 from ._types import Settings
 from .connection import Connection, Dispatcher
 from .errors import StorageError
@@ -110,13 +110,13 @@ class Session(SessionBase, StorageMethods):
         return self._connection.submit(method, params, then)
 
     def _end_streams(self, *, drain: bool) -> None:
-        """Waits until the sources of streams have been read, except those of paused tasks; or cancels these uploads."""
+        """Waits until the sources of streams have been read, except those of tasks that are paused or over; or cancels these uploads."""
         for stream, feeding in list(self._fed.items()):
             with contextlib.suppress(StorageError, TimeoutError):
                 if not drain:
                     stream.task.cancel(timeout=PATIENCE)
                 while drain and feeding.is_alive() and feeding is not threading.current_thread():
-                    if stream.task.snapshot().state == "paused":
+                    if stream.task.snapshot().state not in MOVING:
                         break
                     feeding.join(STEP)
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import base64
+import errno
+import select
+import sys
+import time
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Union
@@ -12,7 +16,10 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 20  # bytes of one append; a read has as many by default
 WINDOW = 4  # requests of a stream that are on their way at the same time
-STEP = 0.5  # seconds between two looks at whether a stream is paused, while the session is being closed
+STEP = 0.5  # seconds between two looks at a stream whose source has no bytes yet, or whose session is being closed
+BREATH = 0.01  # seconds between two reads of a source that has no bytes although its descriptor is readable
+MOVING = ("queued", "running")
+"""The states of a task that takes what its source has."""
 OVERHEAD = 4096  # bytes of a message beside its data
 
 
@@ -36,6 +43,38 @@ def checked(source: Any, methods: Iterable[str]) -> Any:
     if source is not None and not any(hasattr(source, method) for method in methods):
         raise TypeError(f"A stream takes an iterable of bytes or a file, not {type(source).__name__}.")
     return source
+
+
+def size_of(chunk: Any, source: Any) -> int:
+    """The number of bytes that a source has yielded. Raises `TypeError` for text, and for anything else that is not bytes."""
+    try:
+        with memoryview(chunk) as view:
+            return view.nbytes
+    except TypeError:
+        kind, what = type(source).__name__, type(chunk).__name__
+        raise TypeError(f"A source must yield bytes, but {kind} has yielded {what}; a file must be open in binary mode.") from None
+
+
+def await_bytes(source: Any) -> None:
+    """Returns when a file whose `read` has returned None, for no bytes yet, is readable, or after a while.
+
+    Raises `BlockingIOError` where there is no descriptor to wait for.
+    """
+    poll = select.poll()
+    try:
+        poll.register(source.fileno(), select.POLLIN)
+    except (AttributeError, OSError, TypeError, ValueError):
+        why = f"{type(source).__name__} has no bytes yet, and no descriptor to wait for: its read has returned None"
+        raise BlockingIOError(errno.EAGAIN, why) from None
+    for _, event in poll.poll(STEP * 1000):
+        if event & select.POLLNVAL:
+            raise OSError(errno.EBADF, f"The descriptor of {type(source).__name__} is closed")
+        time.sleep(BREATH)
+
+
+def handled() -> BaseException | None:
+    """The exception that is being handled: in a block `except` or `finally`, or while it leaves `with`."""
+    return sys.exc_info()[1]
 
 
 class Outgoing:

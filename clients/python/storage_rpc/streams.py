@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from ._streams import WINDOW, Appended, Incoming, Outgoing, Piece
+from ._streams import WINDOW, Appended, Incoming, Outgoing, Piece, handled
 from ._types import Metadata
 from .errors import StorageError
 from .wire import Bytes, given
@@ -16,6 +17,7 @@ from ._face import Sink, Source, Waiting, answered, begun, chunks, feed, quietly
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
+log = logging.getLogger("storage_rpc")
 T = TypeVar("T", bound=Waiting[Any, Any])
 W = TypeVar("W", bound="UploadStreamOf[Any]")
 D = TypeVar("D", bound="DownloadStreamOf[Any]")
@@ -24,9 +26,9 @@ D = TypeVar("D", bound="DownloadStreamOf[Any]")
 class UploadStreamOf(Sink, Generic[T]):
     """An upload whose bytes are written piece by piece, or come from a source.
 
-    A write waits while the service has some pieces to store: the client keeps a few MiB at most. Leaving
-    `with` stores the object; an exception that leaves it cancels the upload, and nothing is stored. There is one
-    writer at a time.
+    A write waits while the service has some pieces to store: the client keeps a few MiB at most. Only a deliberate end
+    stores the object: `finish`, `close`, or leaving `with`. An exception that leaves it cancels the upload, and
+    nothing is stored. There is one writer at a time.
     """
 
     def __init__(self, task: T, source: Any = None, offset: int = 0) -> None:
@@ -37,6 +39,7 @@ class UploadStreamOf(Sink, Generic[T]):
         self._bytes = Outgoing(offset, self._session._connection.core.max_message_bytes)
         self._unanswered: deque[Any] = deque()
         self._trouble: BaseException | None = None
+        self._context = handled()
         self._is_fed, self._is_closed = source is not None, False
         if self._is_fed:
             feed(self, source)
@@ -73,15 +76,21 @@ class UploadStreamOf(Sink, Generic[T]):
         return self.wait()
 
     def close(self) -> None:
-        """Stores the object, as `finish`; with a source, waits until it is stored."""
-        if self._is_fed:
-            self.wait()
-        elif not self._is_closed:
-            self.finish()
+        """Stores the object, as `finish`; with a source, waits until it is stored. What prevents that cancels the upload.
+
+        While an exception is handled that was raised after the stream began, this cancels, and stores nothing: so do a
+        block `finally`, and a wrapper that an exception leaves. In a block `except`, `finish` stores.
+        """
+        error = handled()
+        if self._is_closed or error is None or error is self._context:
+            self._end()
+            return
+        log.warning("%r is cancelled: its stream was closed while %s was handled.", self.task, type(error).__name__)
+        quietly(self.cancel)
 
     def cancel(self) -> bool:
         """Ends the upload; nothing is stored."""
-        self._is_closed = True
+        self._is_closed, self._context = True, None
         self._unanswered.clear()
         starve(self)
         return bool(self._task.cancel())
@@ -104,10 +113,21 @@ class UploadStreamOf(Sink, Generic[T]):
     ) -> None:
         if kind is not None:
             quietly(self.cancel)
+        elif not self._is_closed:
+            self._end()
+        elif self._trouble is not None:
+            raise self._trouble
+
+    def _end(self) -> None:
+        """Stores the object. What prevents that cancels the upload."""
+        if self._is_closed and not self._is_fed:
             return
         try:
-            if not self._is_closed:
-                self.close()
+            if self._is_fed:
+                self.wait()
+            else:
+                self.finish()
+            self._context = None
         except BaseException:
             quietly(self.cancel)
             raise

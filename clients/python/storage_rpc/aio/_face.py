@@ -13,6 +13,7 @@ from .._base import ReferenceBase
 from .._core import PATIENCE
 from .._events import STATUSES, Backlog, S
 from .._methods import Method, TaskVerb
+from .._streams import await_bytes, size_of
 from .._tasks import R, TaskBase
 from .._types import Metadata, Status
 from ..wire import segments
@@ -196,13 +197,17 @@ async def chunks(source: Any, size: int) -> AsyncIterator[Any]:
     if not hasattr(source, "read"):
         if isinstance(source, AsyncIterable):
             async for chunk in source:
+                size_of(chunk, source)
                 yield chunk
             return
         for chunk in source:
+            size_of(chunk, source)
             yield chunk
         return
-    while chunk := await read_from(source, size):
-        yield chunk
+    while (chunk := await read_from(source, size)) is None or size_of(chunk, source):
+        if chunk is None:
+            await asyncio.get_running_loop().run_in_executor(None, await_bytes, source)
+        yield b"" if chunk is None else chunk
 
 
 async def read_from(source: Any, size: int) -> Any:

@@ -14,7 +14,7 @@ from .._base import AsyncRefreshToken, SessionBase, fresh_to_wire
 from .._core import PATIENCE, START_PATIENCE, hello
 from .._events import called
 from .._methods import AsyncStorageMethods
-from .._streams import STEP
+from .._streams import MOVING, STEP
 from ..errors import ServiceGone, StorageError
 from ..urls import is_url, not_in, parse_url
 from ..wire import segments
@@ -132,11 +132,11 @@ class Session(SessionBase, AsyncStorageMethods):
         return answer
 
     async def _end_streams(self, *, drain: bool) -> None:
-        """Waits until the sources of streams have been read, except those of paused tasks; or cancels these uploads."""
+        """Waits until the sources of streams have been read, except those of tasks that are paused or over; or cancels these uploads."""
         for stream, feeding in list(self._fed.items()):
             with contextlib.suppress(StorageError):
                 while drain and not feeding.done() and feeding is not asyncio.current_task():
-                    if (await stream.task.snapshot()).state == "paused":
+                    if (await stream.task.snapshot()).state not in MOVING:
                         stream._is_closed = True  # its task stays
                         break
                     await asyncio.wait({feeding}, timeout=STEP)
