@@ -68,6 +68,25 @@ say(id=request["id"], result=os.getpid()); sys.stdout.flush(); signal.pause()
             await asyncio.wait_for(storage.close(), 0.01)
         await within(reaped(process))
 
+    async def test_closing_that_is_cancelled_again_leaves_nobody(self) -> None:
+        storage = await self.pretend("""
+import os, signal
+signal.signal(signal.SIGTERM, lambda *_: print("SIGTERM", file=sys.stderr, flush=True))
+say(id=request["id"], result=os.getpid()); sys.stdout.flush()
+while True: signal.pause()
+""")
+        process = await within(storage.call("service/ping"))
+        with patch.multiple("storage_rpc.aio.transport", PATIENCE=1), self.assertLogs("storage_rpc", "WARNING") as logs:
+            closing = asyncio.ensure_future(storage.close())
+            await asyncio.sleep(0)
+            closing.cancel()
+            while not logs.output:
+                await asyncio.sleep(0.005)
+            closing.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await within(closing)
+        await within(reaped(process))
+
     async def test_a_service_that_serves_others_goes_on(self) -> None:
         for drain in (True, False):
             own: dict[str, Any] = {"command": [os.environ["STORAGE_RPC"]], "root": self.directory / str(drain)}

@@ -419,6 +419,25 @@ class AsyncEndTests(AsyncTestCase):
             await stream.close()
         self.assertEqual(await reference.get_data(MIB), b"in a handler")
 
+    async def test_a_writer_that_is_cancelled_again_cancels_the_upload(self) -> None:
+        storage = await self.open()
+        await storage.harness.arm("send", hold=True)
+
+        async def write() -> None:
+            async with storage.reference("object").put_stream() as stream:
+                await stream.write(b"half")
+
+        for turns in range(4):
+            writing = asyncio.ensure_future(write())
+            await storage.harness.settled()
+            for _ in range(2):
+                writing.cancel()
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+            with self.assertRaises(asyncio.CancelledError):
+                await within(writing)
+        self.assertEqual({one.state for one in await storage.upload_tasks()}, {"cancelled"})
+
     async def test_a_close_that_fails_closes(self) -> None:
         storage = await self.open()
         stream = storage.reference("object").put_stream(size=8)

@@ -18,6 +18,7 @@ from .._tasks import R, TaskBase
 from .._types import Metadata, Status
 from ..wire import segments
 from ._session import Session
+from .transport import through
 
 T = TypeVar("T")
 P = TypeVar("P", bound="Place")
@@ -165,7 +166,7 @@ async def result(awaited: Any) -> Any:
 async def quietly(call: Callable[[], Awaitable[object]]) -> None:
     """Calls where an error was raised already."""
     with contextlib.suppress(Exception):
-        await asyncio.wait_for(call(), PATIENCE)
+        await through(asyncio.wait_for(call(), PATIENCE))
 
 
 async def begun(task: Waiting[Any, Any]) -> str:

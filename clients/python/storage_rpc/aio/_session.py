@@ -19,7 +19,7 @@ from ..errors import ServiceGone, StorageError
 from ..urls import is_url, not_in, parse_url
 from ..wire import segments
 from .connection import Connection, Dispatcher
-from .transport import Child, Socket
+from .transport import Child, Socket, through
 
 T = TypeVar("T")
 Self = TypeVar("Self", bound="Session")
@@ -98,9 +98,16 @@ class Session(SessionBase, AsyncStorageMethods):
         """
         if self._opened and not self._connection.guard.is_fork:
             self._connection.guard.check()
-            await self._end_streams(drain=drain)
-            await self._connection.close(drain=drain)
+            try:
+                await self._end(drain=drain)
+            except asyncio.CancelledError:
+                await through(self._end(drain=False))
+                raise
             await self._dispatcher.close()
+
+    async def _end(self, *, drain: bool) -> None:
+        await self._end_streams(drain=drain)
+        await self._connection.close(drain=drain)
 
     @property
     def default_bucket(self) -> str:

@@ -7,13 +7,14 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Awaitable, cast
+from typing import Any, Awaitable, TypeVar, cast
 
 from .._core import CHUNK, FAREWELL, GRACE, LAST_WORDS, PATIENCE, Lines
 from .._files import socket_address
 from .._fork import ForkGuard, HasFileno
 from ..errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
 
+T = TypeVar("T")
 log = logging.getLogger("storage_rpc")
 
 
@@ -142,3 +143,18 @@ async def within(seconds: float | None, awaited: Awaitable[Any]) -> Any:
         return await asyncio.wait_for(awaited, seconds)
     except asyncio.TimeoutError:
         return None
+
+
+async def through(awaited: Awaitable[T]) -> T:
+    """Waits for the end even if the caller is cancelled meanwhile, and raises that afterwards: for what ends soon by itself."""
+    ending, cancelled = asyncio.ensure_future(awaited), None
+    while not ending.done():
+        try:
+            await asyncio.wait({ending})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        if not ending.cancelled():
+            ending.exception()
+        raise cancelled
+    return ending.result()
