@@ -84,14 +84,19 @@ extension Server {
         once.rootTimeout = 0
         var mayLeave = true
         for _ in 0..<(timeToFind / 10) {
-            do { return try makeEngine(once, log, keepsTasks: true) } catch let error
+            do { return try makeEngine(once, log, keepsTasks: true) } catch var error
                 as StorageRoot.OpenError where error.isInUse
             {
                 let path = try options.rootSocket()
                 if let stdio {
-                    if let service = try ConnectCommand.connect(toRunning: path, options) {
-                        log.write(.info, "serves through the service at \(path)")
-                        try StreamProxy.run(through: service, stdio)
+                    do {
+                        if let service = try ConnectCommand.connect(toRunning: path, options) {
+                            log.write(.info, "serves through the service at \(path)")
+                            try StreamProxy.run(through: service, stdio)
+                        }
+                    } catch let other as ConnectCommand.OtherDurabilityError {
+                        error.message += " Another one is needed: \(other.message)."
+                        throw error
                     }
                 } else if (try? connectUnixSocket(path)) != nil {
                     guard exchange(&mayLeave, with: false) else { throw error }

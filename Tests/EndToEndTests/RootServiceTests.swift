@@ -76,6 +76,29 @@ import Testing
         #expect(lines[5...] == ["1", "a", "0"], "\(shared.text)")
     }
 
+    @Test func `A service on stdio is served through another one only where no flag asks for a new one`() async throws {
+        let line = """
+            ping() { echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' | $S "$@" --root $R 2>&1; echo $?; }
+            $S gateway 127.0.0.1:0 --root $R > said 2> log & P=$!; await '[ -s said ]'
+            ping serve; ping serve --tasks pause --log-level off --stdio; ping serve --durability none
+            ping serve --durability full; ping connect --durability none; ping connect --durability full
+            for F in --harness "--http 127.0.0.1:0" "--trace t" "--gateway 127.0.0.1:0" "--buckets a" "--tasks resume" \
+                "--max-tasks 3" "--allow-read /" "--uploads-at-once 2" "--max-upload-retry-time 1"; do
+                ping serve $F | sed "s/process $P;/process N;/" | grep -oE 'is in use by process N|^[0-9]+$'
+            done
+            kill $P; wait $P
+            """
+        let pong = #"{"jsonrpc":"2.0","id":1,"result":"pong"}"# + "\n0\n"
+        let said = await sh(line).text
+        let rest = said.split(separator: pong, omittingEmptySubsequences: false)
+        try #require(rest.count == 5 && rest[..<3].allSatisfy(\.isEmpty), "\(said)")
+        let durability = "the service at \(place.root)/storage-rpc/socket has --durability none, not full"
+        #expect(rest[3].contains("is in use by process") && rest[3].hasSuffix("\(durability).\n75\n"), "\(said)")
+        let last = rest[4].split(separator: "\n")
+        #expect(last.prefix(2) == ["storage-rpc: \(durability)", "1"], "\(said)")
+        #expect(last.dropFirst(2) == ArraySlice((0..<10).flatMap { _ in ["is in use by process N", "75"] }), "\(said)")
+    }
+
     @Test func `A command whose transfer another client pauses says so, and that it goes on`() async throws {
         let line = """
             truncate -s 20G large; $S put -q large large 2> said & P=$!

@@ -47,7 +47,7 @@ package enum Command {
                 for (flag, group) in try page.flags(for: word) {
                     try flag.take(&options, &line)
                     if flag.value != nil, !flag.isRepeatable { try options.once.add(flag.names[0], line) }
-                    options.record(flag, word, line, of: group, ofService: page.name == "connect")
+                    options.record(flag, word, line, of: group, ofService: page.isOfService)
                 }
             case .word(""):
                 throw UsageError(message: "an argument of \(page.name) is empty; try: storage-rpc help \(page.name)")
@@ -191,6 +191,8 @@ package struct CommandOptions {
     var given: [String] = []
     /// The first of them that is about credentials.
     private var credentialFlag: String?
+    /// The first of them that a service which runs already does not heed.
+    private(set) var flagOfNewService: String?
     /// What must not be said twice.
     var once = GivenFlags()
     /// The permissions that the user takes from new files.
@@ -198,7 +200,7 @@ package struct CommandOptions {
 
     /// Throws where a service that runs would have to be another one.
     package func checkFlags(ofServiceAt path: String) throws(UsageError) {
-        guard let flag = given.first(where: { !Self.harmless.contains($0) }) else { return }
+        guard let flag = flagOfNewService else { return }
         throw UsageError(message: "\(flag) is for a new service, but one runs already at \(path)")
     }
 
@@ -212,7 +214,10 @@ package struct CommandOptions {
     ) {
         if group != nil { given.append(word) }
         if group?.name == "credentials", credentialFlag == nil { credentialFlag = word }
-        guard group != nil || isOfService, word != "--wait-for-root" else { return }
+        guard group != nil || isOfService else { return }
+        let isHeeded = flag.suitsRunningService(flag.value == nil ? "" : line.lastValue)
+        if !isHeeded, flagOfNewService == nil { flagOfNewService = word }
+        guard word != "--wait-for-root" else { return }
         service.words += flag.value == nil ? [word] : [word, line.lastValue]
     }
 
@@ -237,14 +242,6 @@ package struct CommandOptions {
         }
         throw UsageError(message: "\(flag) is for -r")
     }
-
-    /// A service that runs does what they ask for.
-    var hasOnlyHarmlessFlags: Bool { given.allSatisfy(Self.harmless.contains) }
-
-    private static let harmless = [
-        "--root", "--bucket", "--engine", "--endpoint", "--allow-insecure", "--log-level", "--log-format",
-        "--wait-for-root",
-    ]
 
     func checkClient() throws(UsageError) {
         if let socket = service.socket, let flag = given.first(where: { $0 != "--bucket" }) {

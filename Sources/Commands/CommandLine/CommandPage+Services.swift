@@ -2,6 +2,7 @@ import HTTPServer
 import Platform
 import Storage
 import Tracing
+import Transfers
 
 // The commands that serve, and those about what a service leaves: no clients of the protocol.
 
@@ -12,13 +13,13 @@ extension CommandPage {
         },
         Flag("--tasks", nil, "WHAT", "unfinished ones: pause (default), resume, forget") { options, line in
             options.service.tasks = try line.choice()
-        },
+        }.suitsRunning { $0 == UnfinishedTasks.pause.rawValue },
         record, durability,
     ]
 
     private static let durability = Flag(
         "--durability", nil, "WHAT", "full, or none: what is stored is not synced"
-    ) { options, line in options.service.namedDurability = try line.choice() }
+    ) { options, line in options.service.namedDurability = try line.choice() }.suitsRunning()
 
     private static let record = Flag("--trace", "FILE", "write every message and its time to FILE", \.service.trace)
     private static let socket = Flag("--socket", "PATH", "serve many clients on a Unix socket", \.service.socket)
@@ -56,17 +57,18 @@ extension CommandPage {
         ],
         flags: [
             socket,
-            Flag("--stdio", "stdin and stdout besides the socket", \.service.stdio),
+            Flag("--stdio", "stdin and stdout besides the socket", \.service.stdio).suitsRunning(),
             Flag("--shared", "the root's own socket, where connect looks", \.service.isShared),
             Flag("--gateway", "ADDRESS:PORT", "answer SDKs of Firebase and Google Cloud there", \.service.gateway),
         ] + double + service,
+        isOfService: true,
         examples: [#"printf '{"jsonrpc":"2.0","id":1,"method":"service/ping"}\n' | storage-rpc"#]
     ) { options, words in
         var service = options.service
         guard words.isEmpty else { return nil }
         try options.checkService()
         service.takesSocket = ServiceManager.givesSocket
-        service.mayBeAnother = service.isPlain && options.hasOnlyHarmlessFlags
+        service.mayBeAnother = service.listensBesides && options.flagOfNewService == nil
         if !service.listens {
             guard service.idleTimeout == nil else {
                 throw UsageError(message: "--idle-timeout is for --socket and --shared; try --help")
@@ -81,7 +83,7 @@ extension CommandPage {
         text: [
             "Serves one client on stdin and stdout, through the service that all clients of",
             "the root share. Starts it where none runs; it ends 60 s after its last client.",
-        ], flags: service
+        ], flags: service, isOfService: true
     ) { options, words in
         guard words.isEmpty else { return nil }
         try options.checkService()
@@ -100,6 +102,7 @@ extension CommandPage {
         flags: double + [
             socket, record, durability, Flag("--json", "print variables, process and root as an object", \.json),
         ],
+        isOfService: true,
         examples: [
             "gateway 127.0.0.1:0", "gateway 0.0.0.0:9199 --allow-insecure --allow-host storage",
         ]

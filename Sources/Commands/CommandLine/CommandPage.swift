@@ -16,6 +16,8 @@ struct CommandPage: Sendable {
     var takesMetadata = false
     /// The flags of services apply, too.
     var takesServiceFlags = true
+    /// All of its flags are those of a service.
+    var isOfService = false
     var examples: [String] = []
     /// Nil where the words are too few or too many.
     let make: @Sendable (CommandOptions, [String]) throws -> Command?

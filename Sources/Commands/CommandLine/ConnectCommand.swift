@@ -58,8 +58,15 @@ package enum ConnectCommand {
         {
             throw OtherBucketError(message: "the service at \(path) has the default bucket \(bucket), not \(wanted)")
         }
+        if let wanted = options.namedDurability, case let answer = found.answer["durability"]?.string,
+            answer != wanted.rawValue
+        {
+            let has = answer.map { "has --durability \($0)" } ?? "does not say its durability"
+            throw OtherDurabilityError(message: "the service at \(path) \(has), not \(wanted.rawValue)")
+        }
         return try connectUnixSocket(path)
     }
 
     struct OtherBucketError: UserFacingError { let message: String }
+    package struct OtherDurabilityError: UserFacingError { package let message: String }
 }

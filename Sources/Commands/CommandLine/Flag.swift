@@ -12,6 +12,9 @@ struct Flag: Sendable {
     let text: String
     /// It may be given several times, and each value counts.
     let isRepeatable: Bool
+    /// Whether a service that runs does what the flag asks for, whatever its own flags are, or is refused by a comparison.
+    /// All other flags ask for a new service.
+    private(set) var suitsRunningService: @Sendable (_ value: String) -> Bool = { _ in false }
     let take: Take
 
     init(
@@ -41,6 +44,13 @@ struct Flag: Sendable {
         self.init(name, nil, value, text) { options, line in
             options[keyPath: member] = try line.value("\(value.article) \(value)")
         }
+    }
+
+    /// The flag, which a service that runs heeds.
+    func suitsRunning(_ condition: @escaping @Sendable (_ value: String) -> Bool = { _ in true }) -> Flag {
+        var flag = self
+        flag.suitsRunningService = condition
+        return flag
     }
 
     /// A flag that may be given several times.

@@ -40,13 +40,13 @@ extension FlagGroup {
         flags: [
             Flag("--engine", nil, "ENGINE", "embedded: this disk (default); firebase; gcs") { options, line in
                 options.service.engine = try line.choice()
-            },
-            Flag("--root", "DIR", "objects and state (~/.local/share/storage-rpc)", \.service.root),
+            }.suitsRunning(),
+            Flag("--root", "DIR", "objects and state (~/.local/share/storage-rpc)", \.service.root).suitsRunning(),
             Flag("--bucket", nil, "NAME", "the default bucket, or gs://NAME") { options, line in
                 options.service.bucket = try ServiceOptions.bucket(line.value("a name"))
-            },
-            Flag("--endpoint", "URL", "another server of the engine", \.service.endpoint),
-            Flag("--allow-insecure", "plain http to other machines", \.service.allowInsecure),
+            }.suitsRunning(),
+            Flag("--endpoint", "URL", "another server of the engine", \.service.endpoint).suitsRunning(),
+            Flag("--allow-insecure", "plain http to other machines", \.service.allowInsecure).suitsRunning(),
             Flag("--http", "ADDRESS:PORT", "serves download URLs and /metrics (a free port)", \.service.http),
             Flag("--allow-read", "DIR", "clients read only files below it; repeatable", \.service.readable),
             Flag("--allow-write", "DIR", "clients write only files below it; repeatable", \.service.writable),
@@ -65,13 +65,13 @@ extension FlagGroup {
         ] + Settings.RetryTime.allCases.map(retry) + [
             Flag("--wait-for-root", nil, "SECONDS", "for another process to release the root") { options, line in
                 options.service.rootTimeout = try line.number(in: 0...3600)
-            },
+            }.suitsRunning(),
             Flag("--log-level", nil, "LEVEL", "debug, info, warning (default), error or off") { options, line in
                 options.service.logLevel = try line.choice()
-            },
+            }.suitsRunning(),
             Flag("--log-format", nil, "FORMAT", "text (default) or json: an object a line") { options, line in
                 options.service.logFormat = try line.choice()
-            },
+            }.suitsRunning(),
         ],
         notes: ["FIREBASE_STORAGE_EMULATOR_HOST and STORAGE_EMULATOR_HOST are endpoints, too."])
 

@@ -70,9 +70,6 @@ package struct ServiceOptions {
     /// Its client may be served by the service that has the root, whose flags are others.
     package var mayBeAnother = false
 
-    /// A service of the root for one client on stdio, without anything of its own.
-    var isPlain: Bool { listensBesides && gateway == nil && buckets == nil && trace == nil && tasks == .pause }
-
     /// With the trace that the environment names, where no flag does. What another service serves has none.
     package var traced: ServiceOptions {
         guard trace == nil, let file = CurrentProcess.environment("STORAGE_RPC_TRACE") else { return self }

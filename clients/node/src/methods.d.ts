@@ -536,6 +536,11 @@ export interface Methods {
       engine: string;
       /** The bucket of references that do not name one. */
       defaultBucket: string;
+      /**
+       * full: what is reported as stored survives a loss of power; none: it survives the end of the process alone
+       * (`--durability`).
+       */
+      durability?: "full" | "none";
       methods: string[];
       notifications: string[];
       limits: {

@@ -1,5 +1,6 @@
 import JSONRPC
 import JSONText
+import Platform
 
 /// `initialize`: describes this service. Calling it is optional.
 struct Initialize: PromptMethod {
@@ -25,6 +26,7 @@ struct Initialize: PromptMethod {
             "server": ["name": "storage-rpc", "version": .string(ServiceContext.version)],
             "engine": .string(service.engine),
             "defaultBucket": .string(service.configuration.defaultBucket),
+            "durability": .string(Durability.ofProcess.rawValue),
             "methods": .array(service.methods.names.map(JSON.string)),
             "notifications": .array(service.notifications.map(JSON.string)),
             "limits": service.configuration.limits.json,

@@ -80,6 +80,9 @@ public enum StorageCalls {
             public var engine: String
             /// The bucket of references that do not name one.
             public var defaultBucket: String
+            /// full: what is reported as stored survives a loss of power; none: it survives the end of the process alone
+            /// (`--durability`).
+            public var durability: String?
             /// The methods.
             public var methods: [String]
             /// The notifications.
