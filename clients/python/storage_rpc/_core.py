@@ -21,8 +21,8 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Callable, Protocol, TypeVar
 
-from .errors import RPCError, ServiceGone, error_from_wire
-from .wire import Bytes
+from .errors import MOST_WORDS, VERSION, RPCError, ServiceGone, answer_error, beginning
+from .wire import Bytes, Lines
 
 log = logging.getLogger("storage_rpc")
 FAREWELL = b'{"jsonrpc":"2.0","id":0,"method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n'
@@ -42,25 +42,9 @@ class Promise(Protocol[T]):
     def set_exception(self, exception: BaseException, /) -> None: ...
 
 
-class Lines:
-    """Splits chunks, which may end anywhere, into lines."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-
-    def take(self, chunk: bytes) -> list[bytes]:
-        *lines, rest = chunk.split(b"\n")
-        if lines and self._pieces:
-            lines[0] = b"".join([*self._pieces, lines[0]])
-            self._pieces = []
-        if rest:
-            self._pieces.append(rest)
-        return lines
-
-
 def hello() -> dict[str, Any]:
     """The params of `initialize`, the first request: a service that cannot start fails here."""
-    return {"protocolVersion": 1, "client": {"name": "storage_rpc for Python"}}
+    return {"protocolVersion": 1, "client": {"name": "storage_rpc for Python", "version": VERSION}}
 
 
 class Core:
@@ -71,13 +55,21 @@ class Core:
     ) -> None:
         """`hear` is called for each notification, `serve` for each request, which `reply` and `refuse` answer."""
         self.max_message_bytes: int | None = None
+        self.server_version: str | None = None
+        """That of the service, which its greeting tells."""
         self.is_closing = False
         self._hear, self._serve = hear, serve
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, tuple[Promise[Any], Callable[[Any], Any]]] = {}
+        self._waiting: dict[int, tuple[str, Promise[Any], Callable[[Any], Any]]] = {}
         self._lines = Lines()
+        self._is_service = False
         self.gone: ServiceGone | None = None
         self._lock = threading.Lock()
+
+    def greeted(self, server: Mapping[str, Any]) -> None:
+        """Takes what the service tells of itself, the result of `initialize`."""
+        self.max_message_bytes = server["limits"]["maxMessageBytes"]
+        self.server_version = server.get("server", {}).get("version")
 
     # Frame
 
@@ -96,12 +88,13 @@ class Core:
 
     def receive(self, chunk: bytes) -> None:
         """Handles a chunk of input. Raises `ValueError` if a line is not a message: the session cannot continue."""
-        for line in self._lines.take(chunk):
+        lines = self._lines.take(chunk)
+        for index, line in enumerate(lines):
             if line.strip():
                 try:
                     self._take(json.loads(line))
-                except (ValueError, RecursionError) as error:
-                    raise ValueError(f"What the service said is no message: {error}.") from None
+                except (ValueError, RecursionError):
+                    raise ValueError(f"What the service said is no message: {beginning(lines[index:])}") from None
 
     # Match
 
@@ -114,7 +107,7 @@ class Core:
         with self._lock:
             if self.gone or self.is_closing:
                 raise self.gone or ServiceGone("The session is closed.")
-            self._waiting[number] = (promise, then)
+            self._waiting[number] = (method, promise, then)
         return number, line
 
     def give_up(self, number: int) -> bytes | None:
@@ -126,13 +119,21 @@ class Core:
     def end(self, trouble: str, obituary: ServiceGone) -> ServiceGone:
         """Fails the pending requests after the end of input; returns the reason."""
         with self._lock:
-            why = "The session is closed." if self.is_closing else trouble or obituary.message
+            why = "The session is closed." if self.is_closing else self._reason(trouble, obituary)
             self.gone = ServiceGone(why, obituary.status, obituary.stderr)
             waiting, self._waiting = self._waiting, {}
-        for promise, _ in waiting.values():
+        for _, promise, _ in waiting.values():
             if not promise.done():
                 promise.set_exception(self.gone)
         return self.gone
+
+    def _reason(self, trouble: str, obituary: ServiceGone) -> str:
+        """Why the input has ended. A program that has answered nothing may be another one: then with all that it has said."""
+        reason = trouble or obituary.message
+        if self._is_service:
+            return reason
+        more = "\n".join(obituary.stderr)[:MOST_WORDS] if trouble else beginning([self._lines.rest])
+        return f"{reason}\n{more}" if more else reason
 
     def _take(self, message: Any) -> None:
         if not isinstance(message, dict):
@@ -146,10 +147,23 @@ class Core:
             return
         number = message.get("id")
         waiting = self._waiting.pop(number, None) if isinstance(number, int) else None
+        self._is_service = True
         if waiting:
-            _answer(*waiting, message)
+            self._answer(*waiting, message)
         elif "error" in message and number is None:
             log.error("The service could not use a message: %s", message["error"])
+
+    def _answer(self, method: str, promise: Promise[Any], then: Callable[[Any], Any], message: Mapping[str, Any]) -> None:
+        try:
+            if "error" in message:
+                raise answer_error(method, message["error"], self.server_version)
+            result = then(message["result"])
+        except Exception as error:
+            if not promise.done():
+                promise.set_exception(error)
+        else:
+            if not promise.done():
+                promise.set_result(result)
 
     # Listen
 
@@ -167,19 +181,6 @@ class Core:
             return self.line({"id": id, "error": {"code": error.code, "message": error.message}})
         log.error("A request of the service could not be answered: %s", method, exc_info=error)
         return self.line({"id": id, "error": {"code": -32603, "message": f"{method} failed in the client."}})
-
-
-def _answer(promise: Promise[Any], then: Callable[[Any], Any], message: Mapping[str, Any]) -> None:
-    try:
-        if "error" in message:
-            raise error_from_wire(message["error"])
-        result = then(message["result"])
-    except Exception as error:
-        if not promise.done():
-            promise.set_exception(error)
-    else:
-        if not promise.done():
-            promise.set_result(result)
 
 
 def not_unicode(text: str, at: int) -> UnicodeEncodeError:

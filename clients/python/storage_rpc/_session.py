@@ -69,7 +69,7 @@ class Session(SessionBase, StorageMethods):
         except BaseException:
             self.close(drain=False)
             raise
-        self._connection.core.max_message_bytes = server["limits"]["maxMessageBytes"]
+        self._connection.core.greeted(server)
         self.default_bucket: str = server["defaultBucket"] if bucket is None else bucket
 
     def __enter__(self: Self) -> Self:

@@ -9,7 +9,11 @@ from typing import Any
 
 ABSENT = (" does not exist.", ": No such file or directory.")
 """How the service says that something is not there."""
+VERSION = "0.1.0"
+"""That of this package, and of the service that it comes with."""
+METHOD_NOT_FOUND = -32601
 ROOT_IN_USE = 75  # a status of the service
+MOST_WORDS, MOST_LINES = 1000, 5  # characters and lines of what a program has said that are shown
 
 
 class StorageError(Exception):
@@ -73,6 +77,31 @@ def error_from_wire(wire: Mapping[str, Any]) -> StorageError:
     return kind(message, code, values)
 
 
+def answer_error(method: str, wire: Mapping[str, Any], version: str | None) -> StorageError:
+    """The exception for the `error` of an answer of a service of this version, which is older where it lacks the method."""
+    error = error_from_wire(wire)
+    if error.code != METHOD_NOT_FOUND or version is None or not is_older(version, VERSION):
+        return error
+    why = f'The service, storage-rpc {version}, is older than this client, {VERSION}, and has no method "{method}".'
+    return RPCError(why, error.code, error.data)
+
+
+def is_older(version: str, other: str) -> bool:
+    """Whether a version comes before another. One that has no numbers does not."""
+    try:
+        one, two = ([int(part) for part in each.split("-")[0].split(".")] for each in (version, other))
+    except ValueError:
+        return False
+    return one < two
+
+
+def beginning(lines: list[bytes]) -> str:
+    """The first lines of what is no message, within bounds, and without what a terminal would obey."""
+    texts = [line.decode(errors="replace").strip() for line in lines[:MOST_LINES]]
+    text = "\n".join(filter(None, texts))[:MOST_WORDS]
+    return "".join(one if one.isprintable() or one == "\n" else " " for one in text)
+
+
 def cannot_start(command: Sequence[str], error: OSError) -> ServiceGone:
     advice = "set STORAGE_RPC to its path, or pass command=[...]"
     return ServiceGone(f'The program "{command[0]}" cannot be started: {error.strerror}; {advice}.')
@@ -87,7 +116,8 @@ def obituary(status: int | None, last_words: Sequence[str]) -> ServiceGone:
     if status is None:
         return ServiceGone("The service has closed its output.", None, last_words)
     how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
-    last = f": {last_words[-1]}" if last_words else "."
+    words = "\n".join(last_words)[-MOST_WORDS:]
+    last = f": {words}" if words else "."
     advice = " In Python that is shared=True, in each process." if status == ROOT_IN_USE else ""
     return ServiceGone(f"The service {how}{last}{advice}", status, last_words)
 

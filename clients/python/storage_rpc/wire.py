@@ -28,6 +28,27 @@ class Bytes:
         self.data = data
 
 
+class Lines:
+    """Splits chunks, which may end anywhere, into lines."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    @property
+    def rest(self) -> bytes:
+        """What has no end yet."""
+        return b"".join(self._pieces)
+
+    def take(self, chunk: bytes) -> list[bytes]:
+        *lines, rest = chunk.split(b"\n")
+        if lines and self._pieces:
+            lines[0] = b"".join([*self._pieces, lines[0]])
+            self._pieces = []
+        if rest:
+            self._pieces.append(rest)
+        return lines
+
+
 def camel(name: str) -> str:
     return re.sub("_([a-z])", lambda match: match[1].upper(), name)
 

@@ -24,7 +24,8 @@ logging.getLogger("storage_rpc").addFilter(lambda record: "--harness" not in rec
 HELLO = """
 import json, sys
 def say(**message): sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
-say(id=json.loads(input())["id"], result={"defaultBucket": "b", "limits": {"maxMessageBytes": 1 << 20}})
+server = {"name": "storage-rpc", "version": "0.0.9"}
+say(id=json.loads(input())["id"], result={"server": server, "defaultBucket": "b", "limits": {"maxMessageBytes": 1 << 20}})
 sys.stdout.flush()
 request = json.loads(input())
 """

@@ -27,6 +27,7 @@ from storage_rpc import (
 )
 from storage_rpc._methods import Method
 from storage_rpc.aio.harness import AsyncHarness
+from storage_rpc.errors import VERSION
 from storage_rpc.harness import Harness
 
 from .support import StorageTestCase
@@ -67,6 +68,10 @@ class ContractTests(StorageTestCase):
         self.assertEqual((storage.ping(), storage.status().engine), ("pong", "embedded"))
         build = next(metric for metric in storage.metrics() if metric["name"] == "storage_rpc_build_info")
         self.assertEqual(build["samples"][0]["labels"]["engine"], "embedded")
+
+    def test_the_version_is_that_of_the_package_and_of_the_service(self) -> None:
+        self.assertIn(f'\nversion = "{VERSION}"\n', (PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
+        self.assertEqual(self.storage.status().version, VERSION)
 
     def test_what_is_asked_for_by_hand_is_one_of_them(self) -> None:
         harness = self.storage.call("initialize")["methods"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import logging
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 
 import storage_rpc
 from storage_rpc import AsyncStorage, ObjectNotFound, Reference, RPCError, ServiceGone, Snapshot, Storage
+from storage_rpc.errors import VERSION, is_older
 
 from .support import MIB, PATIENCE, Heard, StorageTestCase, pid
 
@@ -195,6 +197,39 @@ sys.stdin.read()
                 storage = self.fake(f"print({words!r}, flush=True); sys.stdin.read()")
                 with self.assertRaisesRegex(ServiceGone, "no message"):
                     storage.call("service/ping")
+
+    def test_a_program_that_is_no_service(self) -> None:
+        for program, message in (
+            ("echo three >&2; printf 'one\\ntwo\\n'", "What the service said is no message: one\ntwo\nthree"),
+            ("printf 'no end'", "The service ended with status 0.\nno end"),
+            ("printf 'one\\ntwo\\n' >&2; exit 3", "The service ended with status 3: one\ntwo"),
+        ):
+            with self.assertLogs("storage_rpc") as logs, self.assertRaises(ServiceGone) as caught:
+                logging.getLogger("storage_rpc").info("at least this")
+                Storage(command=["sh", "-c", program])
+            self.assertEqual(caught.exception.message, message)
+        with self.assertRaises(ServiceGone) as caught:
+            Storage(command=["sh", "-c", "head -c 100000 /dev/zero | tr '\\0' '\\33'; echo"])
+        self.assertLess(len(caught.exception.message), 2000)
+        self.assertNotIn("\33", caught.exception.message)
+
+    def test_an_older_service_that_lacks_a_method(self) -> None:
+        program = """
+for number in (-32601, -32602):
+    say(id=request["id"], error={"code": number, "message": "no"}); sys.stdout.flush()
+    request = json.loads(input())
+"""
+        storage = self.fake(program)
+        with self.assertRaises(RPCError) as caught:
+            storage.reference("x")
+        older = f'The service, storage-rpc 0.0.9, is older than this client, {VERSION}, and has no method "storage/reference".'
+        self.assertEqual((caught.exception.code, caught.exception.message), (-32601, older))
+        with self.assertRaisesRegex(RPCError, "^no$"):
+            storage.reference("x")
+        with self.assertRaisesRegex(RPCError, 'There is no method "service/wash"'):
+            self.storage.call("service/wash")
+        versions = ("0.0.9", "0.1"), ("0.9", "0.10.0"), ("0.1.0-beta", "0.1.0"), ("1.0", "0.9"), ("unknown", "1")
+        self.assertEqual([is_older(*each) for each in versions], [True, True, False, False, False])
 
     def test_an_answer_that_does_not_come(self) -> None:
         storage = self.fake("""

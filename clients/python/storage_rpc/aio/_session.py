@@ -77,7 +77,7 @@ class Session(SessionBase, AsyncStorageMethods):
             if isinstance(error, asyncio.TimeoutError):
                 raise TimeoutError(f"The service has not answered within {START_PATIENCE} seconds.") from None
             raise
-        self._connection.core.max_message_bytes = server["limits"]["maxMessageBytes"]
+        self._connection.core.greeted(server)
         self._bucket = self._bucket or server["defaultBucket"]
         return self
 

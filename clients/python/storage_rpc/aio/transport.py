@@ -9,10 +9,11 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Awaitable, TypeVar, cast
 
-from .._core import CHUNK, FAREWELL, GRACE, LAST_WORDS, PATIENCE, Lines
+from .._core import CHUNK, FAREWELL, GRACE, LAST_WORDS, PATIENCE
 from .._files import socket_address
 from .._fork import ForkGuard, HasFileno
 from ..errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
+from ..wire import Lines
 
 T = TypeVar("T")
 log = logging.getLogger("storage_rpc")
