@@ -12,7 +12,7 @@
  * `then` runs before the next line is read: so an observer is registered before its first event.
  */
 const { debuglog } = require("node:util");
-const { ServiceGoneError, StorageError } = require("./errors.js");
+const { ServiceGoneError, StorageError, errorOfAnswer } = require("./errors.js");
 const { Lines, frame } = require("./framing.js");
 const { onAbort } = require("./signals.js");
 
@@ -20,6 +20,8 @@ const debug = debuglog("storage-rpc");
 
 class Connection {
   maxMessageBytes = Infinity;
+  /** That of the service, once it has greeted. */
+  serviceVersion;
   #transport;
   #listener;
   #lines = new Lines();
@@ -60,7 +62,7 @@ class Connection {
         if (!this.#unsent.delete(unsent)) this.#write({ line: frame({ method: "$/cancelRequest", params: { id } }) });
         reject(signal.reason);
       };
-      this.#pending.set(id, { resolve, reject, then, done: onAbort(signal, abort) });
+      this.#pending.set(id, { method, resolve, reject, then, done: onAbort(signal, abort) });
       this.hold();
       this.#write(unsent);
     });
@@ -128,8 +130,17 @@ class Connection {
     if (method !== undefined && id === undefined) return this.#notice(method, params);
     if (method !== undefined) return void this.#serve(id, method, params);
     const waiting = this.#settle(id);
-    if (waiting) answer(waiting, message);
+    if (waiting) this.#answer(waiting, message);
     else if (error && id == null) debug("The service could not use a message: %s", error.message);
+  }
+
+  #answer({ method, resolve, reject, then }, { result, error }) {
+    try {
+      if (error) throw errorOfAnswer(method, error, this.serviceVersion);
+      resolve(then(result));
+    } catch (trouble) {
+      reject(trouble);
+    }
   }
 
   /** Removes and returns the pending request with this id. */
@@ -169,15 +180,6 @@ class Connection {
     this.#unsent.clear();
     for (const id of [...this.#pending.keys()]) this.#settle(id).reject(this.#obituary);
     this.#listener.lose(this.#obituary);
-  }
-}
-
-function answer({ resolve, reject, then }, message) {
-  try {
-    if (message.error) throw StorageError.fromWire(message.error);
-    resolve(then(message.result));
-  } catch (error) {
-    reject(error);
   }
 }
 

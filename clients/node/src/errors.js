@@ -1,6 +1,9 @@
 "use strict";
 /** The errors, with the names and codes of the contract. */
 const { RPC_NAMES } = require("./methods.js");
+const { version: VERSION } = require("../package.json");
+
+const METHOD_NOT_FOUND = -32601;
 
 class StorageError extends Error {
   static {
@@ -47,4 +50,19 @@ class ServiceGoneError extends StorageError {
   }
 }
 
-module.exports = { ServiceGoneError, StorageError };
+/** The error of an answer. A service of this version that lacks the method may be older than the client. */
+function errorOfAnswer(method, error, version) {
+  if (error.code !== METHOD_NOT_FOUND || version === undefined || !isOlder(version, VERSION)) return StorageError.fromWire(error);
+  const service = `The service, storage-rpc ${version}, is older than this client, ${VERSION}`;
+  return StorageError.fromWire({ ...error, message: `${service}, and has no method "${method}".` });
+}
+
+/** Whether a version comes before another. One that has no numbers does not. */
+function isOlder(version, other) {
+  const [one, two] = [version, other].map((each) => String(each).split("-")[0].split(".").map(Number));
+  if ([...one, ...two].some(Number.isNaN)) return false;
+  const at = two.findIndex((number, index) => number !== (one[index] ?? -1));
+  return at >= 0 && (one[at] ?? -1) < two[at];
+}
+
+module.exports = { ServiceGoneError, StorageError, VERSION, errorOfAnswer, isOlder };

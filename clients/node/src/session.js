@@ -1,7 +1,7 @@
 "use strict";
 /** The session that references and tasks share: its connection, its tasks and their observers. */
 const { Connection } = require("./connection.js");
-const { ServiceGoneError, StorageError } = require("./errors.js");
+const { ServiceGoneError, StorageError, VERSION } = require("./errors.js");
 const { Reference } = require("./reference.js");
 const { tell } = require("./snapshots.js");
 const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
@@ -42,9 +42,10 @@ class Session {
 
   /** Sends `initialize`: a service that cannot start fails here. */
   async open(bucket) {
-    const params = { protocolVersion: 1, client: { name: "storage-rpc-client for Node" } };
+    const params = { protocolVersion: 1, client: { name: "storage-rpc-client for Node", version: VERSION } };
     try {
       const server = await this.request("initialize", params, { signal: AbortSignal.timeout(START_PATIENCE) });
+      this.#connection.serviceVersion = server.server?.version;
       this.#connection.maxMessageBytes = server.limits.maxMessageBytes;
       this.defaultBucket = bucket ?? server.defaultBucket;
     } catch (error) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Storage } from "../index.js";
+import { VERSION, isOlder } from "../src/errors.js";
 import { Lines } from "../src/framing.js";
 import { check, gone, impatient, pid, statuses } from "./support.js";
 
@@ -231,4 +232,19 @@ check("what the service asks in vain is answered too", async (room) => {
   const error = { code: -32603, message: "auth/refreshToken failed in the client." };
   assert.deepEqual((await failing.request("x")).error, error);
   assert.equal((await warned).message, "auth/refreshToken failed in the client: RangeError");
+});
+
+check("an older service that lacks a method says so", async (room) => {
+  const program = `
+    for (const code of [-32601, -32602]) say({ id: (await next()).id, error: { code, message: "no" } });
+  `;
+  const storage = await room.fake(program);
+  const message = `The service, storage-rpc 0.0.9, is older than this client, ${VERSION}, and has no method "x/y".`;
+  await assert.rejects(storage.request("x/y"), { code: -32601, reason: "methodNotFound", message });
+  await assert.rejects(storage.request("x/y"), { code: -32602, message: "no" });
+  const same = await room.spawn();
+  await assert.rejects(same.request("x/y"), { message: 'There is no method "x/y".' });
+  assert.equal((await same.request("service/status")).version, VERSION);
+  const pairs = [["0.0.9", "0.1"], ["0.9", "0.10.0"], ["0.1", "0.1.0"], ["0.1.0-beta", "0.1.0"], ["1.0", "0.9"], ["unknown", "1"]];
+  assert.deepEqual(pairs.map((pair) => isOlder(...pair)), [true, true, true, false, false, false]);
 });

@@ -19,7 +19,7 @@ const next = async () => JSON.parse((await lines.next()).value);
 const line = (message) => JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n";
 const say = (message) => process.stdout.write(line(message));
 (async () => {
-  say({ id: (await next()).id, result: { defaultBucket: "b", limits: { maxMessageBytes: 1 << 20 } } });
+  say({ id: (await next()).id, result: { server: { name: "storage-rpc", version: "0.0.9" }, defaultBucket: "b", limits: { maxMessageBytes: 1 << 20 } } });
 `;
 
 /** A test with a directory and sessions of its own, all gone when it ends. */
