@@ -239,7 +239,8 @@ export class Reference extends ReferenceMethods {
 
   /**
    * Starts to upload what a source yields: a stream, a Blob, a generator, or bytes that are too long for putData. The
-   * source is read only as fast as it is stored. If it fails, the task is cancelled, and its error is the `cause`.
+   * source is read only as fast as it is stored. If it fails, or is destroyed before its end, the task is cancelled: `wait`
+   * rejects with an error whose `cause` is that of the source. A stream that was read to its end before is refused as well.
    */
   putStream(source: StreamSource, options?: PutStreamOptions): UploadTask;
   /** The same without a source: a stream to write to. The object is there at its `finish`, as after `pipeline`. */

@@ -16,9 +16,20 @@ function sourceOf(source) {
   throw new TypeError("What is put must be a stream, a Blob, bytes, a string, or what yields bytes and strings.");
 }
 
-/** The pieces of a source, which are checked as they come: a stream may be one of any objects. */
-async function* pieces(source) {
-  for await (const piece of source) yield typeof piece === "string" ? piece : bytesOf(piece);
+/**
+ * The pieces of a source, which are checked as they come: a stream may be one of any objects, and one that was read before may
+ * have nothing left.
+ */
+function piecesOf(source) {
+  const wasRead = Readable.isDisturbed?.(source);
+  return async function* (from) {
+    let isEmpty = true;
+    for await (const piece of from) {
+      isEmpty = false;
+      yield typeof piece === "string" ? piece : bytesOf(piece);
+    }
+    if (isEmpty && wasRead) throw new TypeError("What is put is a stream that has been read to its end before.");
+  };
 }
 
 function bytesOf(data) {
@@ -27,4 +38,4 @@ function bytesOf(data) {
   throw new TypeError("What is put must be bytes or a string.");
 }
 
-module.exports = { contentOf, pieces, sourceOf };
+module.exports = { contentOf, piecesOf, sourceOf };

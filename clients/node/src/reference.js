@@ -2,7 +2,7 @@
 /** A reference: a value, whose path is normalised as in the SDK. */
 const { inspect } = require("node:util");
 const { pipeline } = require("node:stream");
-const { contentOf, pieces, sourceOf } = require("./bytes.js");
+const { contentOf, piecesOf, sourceOf } = require("./bytes.js");
 const { Changes } = require("./changes.js");
 const { localPath } = require("./files.js");
 const { COUNTS, METADATA, ReferenceMethods, STATUSES } = require("./methods.js");
@@ -82,7 +82,7 @@ class Reference extends ReferenceMethods {
   putStream(...given) {
     if (given.length === 0 || isPlain(given[0])) return this.#openStream(...given);
     const [source, options] = given;
-    const from = sourceOf(source);
+    const [pieces, from] = [piecesOf(source), sourceOf(source)];
     const stream = this.#openStream(options);
     pipeline(from, pieces, stream, () => {}); // the task has the error
     return stream.task;

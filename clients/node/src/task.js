@@ -180,8 +180,7 @@ class Task extends TaskMethods {
     this.#last = snapshot;
     this.#isOver = snapshot.status === "success" || snapshot.status === "failure";
     this.#keepGoing({ isPaused: snapshot.state === "paused" });
-    const reason = this.#signal?.aborted ? this.#signal.reason : this.#reason;
-    if (snapshot.error?.reason === "cancelled" && reason !== undefined) snapshot.error._causedBy(reason);
+    if (snapshot.error?.reason === "cancelled") this.#explain(snapshot.error);
     tell(() => this.emit(snapshot.status, snapshot));
     for (const iteration of this.#iterations) iteration.push(snapshot);
     if (!this.#isOver) return;
@@ -189,6 +188,15 @@ class Task extends TaskMethods {
     this.#session.leave(this);
     if (snapshot.error) this.#end.reject(snapshot.error);
     else this.#end.resolve(snapshot);
+  }
+
+  /** Why this program has cancelled the task: a signal, or the trouble of its stream or of the source. */
+  #explain(error) {
+    const isAborted = this.#signal?.aborted;
+    const reason = isAborted ? this.#signal.reason : this.#reason;
+    if (reason === undefined) return;
+    error._causedBy(reason);
+    if (!isAborted) error.message = `The stream of the ${this.constructor.kind} has failed: ${reason?.message ?? reason}`;
   }
 
   /** Ends the task with an error that the service did not send. */

@@ -106,13 +106,49 @@ check("a source that fails, or a stream that is destroyed, cancels its task", as
     yield "abc";
     throw new RangeError("no more");
   }
-  await assert.rejects(place.putStream(failing()).wait(), ({ reason, cause }) => reason === "cancelled" && cause.message === "no more");
+  await assert.rejects(place.putStream(failing()).wait(), ({ reason, message, cause }) => {
+    assert.deepEqual([reason, message, cause.name], ["cancelled", "The stream of the upload has failed: no more", "RangeError"]);
+    return true;
+  });
   await assert.rejects(pipeline(failing(), place.putStream()), { message: "no more" });
   const stream = place.putStream();
   stream.write("abc");
   stream.destroy();
   await assert.rejects(stream.task.wait(), { reason: "cancelled" });
   await assert.rejects(place.getMetadata(), { reason: "objectNotFound" });
+});
+
+check("a source that is destroyed, or was read before, stores nothing", async (room) => {
+  const storage = await room.spawn();
+  const place = storage.reference("x");
+  const begin = () => {
+    const source = new Readable({ read() {} });
+    source.push("half");
+    return source;
+  };
+  const source = begin();
+  const task = place.putStream(source);
+  await task.started();
+  source.destroy();
+  const early = ({ reason, message, cause }) => reason === "cancelled" && /Premature close/.test(message) && cause instanceof Error;
+  await assert.rejects(task.wait(), early);
+  await assert.rejects(place.putStream(begin().destroy()).wait(), early);
+  const [read, web] = [Readable.from(["all"]), new Blob(["all"]).stream()];
+  for (const used of [read, web]) {
+    for await (const _ of used);
+    await assert.rejects(place.putStream(used).wait(), { message: /read to its end before/ });
+  }
+  await assert.rejects(place.getMetadata(), { reason: "objectNotFound" });
+  const rest = new ReadableStream({
+    start(controller) {
+      for (const part of ["head", "rest"]) controller.enqueue(Buffer.from(part));
+      controller.close();
+    },
+  });
+  const reader = rest.getReader();
+  await reader.read();
+  reader.releaseLock();
+  assert.equal((await place.putStream(rest).wait()).size, 4);
 });
 
 check("a task that is cancelled destroys its stream and its source", async (room) => {
