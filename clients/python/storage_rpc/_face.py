@@ -15,7 +15,7 @@ from ._base import ReferenceBase
 from ._events import ENDS, STATUSES, Backlog, S
 from ._methods import Method, TaskVerb
 from ._session import Session
-from ._streams import await_bytes, size_of
+from ._streams import await_bytes, check_end, size_of
 from ._tasks import R, TaskBase
 from ._types import Metadata, Status
 from .text import TextDownloadStream, TextUploadStream
@@ -234,6 +234,7 @@ def chunks(source: Any, size: int) -> Iterator[Any]:
         if chunk is None:
             await_bytes(source)
         yield b"" if chunk is None else chunk  # Of no bytes the writer sees whether the stream was closed.
+    check_end(source)
 
 
 def happened(event: threading.Event, timeout: float | None) -> bool:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Union
 
 if TYPE_CHECKING:
@@ -72,9 +73,19 @@ def await_bytes(source: Any) -> None:
         time.sleep(BREATH)
 
 
-def handled() -> BaseException | None:
-    """The exception that is being handled: in a block `except` or `finally`, or while it leaves `with`."""
-    return sys.exc_info()[1]
+def check_end(source: Any) -> None:
+    """Raises `IncompleteRead` where a response of `http.client` or `urllib` ended early, which its `read` does not tell."""
+    http = sys.modules.get("http.client")
+    if http is not None and isinstance(source, http.HTTPResponse) and source.length:
+        raise http.IncompleteRead(b"", source.length)
+
+
+def handled() -> tuple[BaseException | None, TracebackType | None]:
+    """The exception that is being handled, in a block `except` or `finally` or while it leaves `with`, and its traceback.
+
+    The traceback is another one when the exception is raised again.
+    """
+    return sys.exc_info()[1:]
 
 
 class Outgoing:

@@ -39,7 +39,7 @@ class UploadStreamOf(Sink, Generic[T]):
         self._bytes = Outgoing(offset, self._session._connection.core.max_message_bytes)
         self._unanswered: deque[Any] = deque()
         self._trouble: BaseException | None = None
-        self._context = handled()
+        self._context = handled()[1]
         self._is_fed, self._is_closed = source is not None, False
         if self._is_fed:
             feed(self, source)
@@ -81,8 +81,8 @@ class UploadStreamOf(Sink, Generic[T]):
         While an exception is handled that was raised after the stream began, this cancels, and stores nothing: so do a
         block `finally`, and a wrapper that an exception leaves. In a block `except`, `finish` stores.
         """
-        error = handled()
-        if self._is_closed or error is None or error is self._context:
+        error, trace = handled()
+        if self._is_closed or error is None or trace is self._context:
             self._end()
             return
         log.warning("%r is cancelled: its stream was closed while %s was handled.", self.task, type(error).__name__)

@@ -8,12 +8,15 @@ import contextlib
 import csv
 import gc
 import gzip
+import http.client
+import http.server
 import io
 import logging
 import os
 import tarfile
 import threading
 import traceback
+import urllib.request
 import zipfile
 from collections.abc import Iterator
 from typing import Any, Callable
@@ -224,6 +227,13 @@ class UploadEndTests(StorageTestCase):
                 file.write("half")
                 raise ValueError
         self.assertIn(b"the report", self.stored())
+        try:
+            raise KeyError
+        except KeyError as error:
+            with self.assertRaises(KeyError), io.TextIOWrapper(self.stream()) as file:
+                file.write("half")
+                raise error
+        self.assertIn(b"the report", self.stored())
 
     def test_finish_stores_in_a_handler_too(self) -> None:
         stream = self.stream()
@@ -390,6 +400,37 @@ class NonBlockingSourceTests(StorageTestCase):
             with self.assertRaisesRegex(TypeError, "A source must yield bytes, but .* has yielded (str|NoneType|int)"):
                 reference.put_stream(source).wait(PATIENCE)
         self.assertFalse(reference.exists())
+
+
+class Truncated(http.server.BaseHTTPRequestHandler):
+    """Announces more bytes than it sends."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "8")
+        self.end_headers()
+        self.wfile.write(b"half" if self.path == "/half" else b"complete")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+class ResponseTests(StorageTestCase):
+    def test_a_response_that_ends_early_is_not_stored(self) -> None:
+        server = http.server.HTTPServer(("127.0.0.1", 0), Truncated)
+        serving = threading.Thread(target=server.serve_forever, daemon=True)
+        serving.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(serving.join, PATIENCE)
+        self.addCleanup(server.shutdown)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        reference = self.storage.reference("x")
+        with opener.open(f"http://127.0.0.1:{server.server_port}/all") as response:
+            self.assertEqual(reference.put_stream(response).wait(PATIENCE).size, 8)
+        with opener.open(f"http://127.0.0.1:{server.server_port}/half") as response:
+            with self.assertRaises(http.client.IncompleteRead):
+                reference.put_stream(response).wait(PATIENCE)
+        self.assertEqual(reference.get_data(MIB), b"complete")
 
 
 class AsyncEndTests(AsyncTestCase):

@@ -13,7 +13,7 @@ from .._base import ReferenceBase
 from .._core import PATIENCE
 from .._events import STATUSES, Backlog, S
 from .._methods import Method, TaskVerb
-from .._streams import await_bytes, size_of
+from .._streams import await_bytes, check_end, size_of
 from .._tasks import R, TaskBase
 from .._types import Metadata, Status
 from ..wire import segments
@@ -209,6 +209,7 @@ async def chunks(source: Any, size: int) -> AsyncIterator[Any]:
         if chunk is None:
             await asyncio.get_running_loop().run_in_executor(None, await_bytes, source)
         yield b"" if chunk is None else chunk
+    check_end(source)
 
 
 async def read_from(source: Any, size: int) -> Any:
