@@ -192,9 +192,11 @@ class UploadEndTests(StorageTestCase):
         stream = self.stream()
         file = [io.TextIOWrapper(stream)]
         file[0].write("x" * MIB)
+        collecting = threading.Thread(target=file.clear)
         with self.assertWarns(ResourceWarning), self.storage._connection._writing:  # No request can be sent.
-            file.clear()
-            gc.collect()
+            collecting.start()
+            collecting.join(PATIENCE)
+            self.assertFalse(collecting.is_alive())
         with self.assertRaises(ValueError):
             stream.wait(PATIENCE)
 
