@@ -31,7 +31,7 @@ package struct HTTPLimits: Sendable, Equatable {
     package var connect: Duration = .seconds(15)
     /// For time without any transferred byte, while neither the source nor the sink waits.
     package var stall: Duration = .seconds(30)
-    /// For the start of the response after the request is sent.
+    /// For the start of the response after the request is sent, and then for all of a response that is held in memory.
     package var answer: Duration = .seconds(120)
     /// For everything, including the wait for a connection.
     package var total: Duration?

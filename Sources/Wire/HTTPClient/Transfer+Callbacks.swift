@@ -45,7 +45,7 @@ extension Transfer {
     }
 
     fileprivate func header(_ line: UnsafeRawBufferPointer) -> Int {
-        defer { moved() }
+        defer { answerMoved() }
         guard answer.take(line: line) else { return give(up: .tooLarge(limit: IncomingResponse.largestHead)) }
         return line.count
     }

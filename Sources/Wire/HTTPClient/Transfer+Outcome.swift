@@ -6,6 +6,8 @@ extension Transfer {
     func outcome(_ code: Int32) -> Outcome {
         if let failure { return failed(failure) }
         guard easy != nil, code == 0 else { return failed(kind(of: ccurl_code(UInt32(bitPattern: code)))) }
+        // libcurl takes the end of a connection within the head for the end of the head.
+        guard answer.isHeadComplete else { return failed(.connectionBroken("closed within the head of the answer")) }
         return .success(
             HTTPResponse(status: answer.status, headers: answer.headers, body: answer.body, bytesSent: sent))
     }

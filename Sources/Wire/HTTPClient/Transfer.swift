@@ -31,6 +31,8 @@ final class Transfer {
     private var beganToConnect: Int64?
     private var isConnected = false
     private var lastMove: Int64 = 0
+    /// When its first line came.
+    private var answerBegan: Int64?
 
     init(_ ticket: TransferTicket, in loop: TransferLoop) {
         (self.ticket, self.loop) = (ticket, loop)
@@ -104,8 +106,15 @@ extension Transfer {
             return beganToConnect.map { ($0 + limits.connect.nanoseconds, .connectTimedOut) }
         }
         if isHeldUp { return nil }
-        if sent >= bodyCount && !answer.isHeadComplete { return (lastMove + limits.answer.nanoseconds, .noAnswer) }
-        return (lastMove + limits.stall.nanoseconds, .stalled)
+        let isAnswered = sent < bodyCount || answer.isHeadComplete
+        let silence: (Int64, HTTPError.Kind) =
+            isAnswered
+            ? (lastMove + limits.stall.nanoseconds, .stalled) : (lastMove + limits.answer.nanoseconds, .noAnswer)
+        // Bytes that come one by one do not put off the end of an answer that is held in memory.
+        guard let answerBegan, answer.isForSink != true,
+            case let end = answerBegan + limits.answer.nanoseconds, end < silence.0
+        else { return silence }
+        return (end, .deadlineExceeded)
     }
 
     func lookAgain() { if let (time, _) = nextLimit { loop.look(at: time) } }
@@ -113,6 +122,14 @@ extension Transfer {
     func moved() {
         lastMove = monotonicNow()
         lookAgain()
+    }
+
+    func answerMoved() {
+        moved()
+        if answerBegan == nil {
+            answerBegan = lastMove
+            lookAgain()
+        }
     }
 
     func connecting() {

@@ -6,7 +6,7 @@ import Testing
 @Suite(.watchdog(minutes: 10)) struct BreakTests {
     /// The point of the exchange at which the server disconnects.
     enum Moment: CaseIterable {
-        case atOnce, afterHead, withinBody, afterBody, withinHead, withinAnswer, withinChunks
+        case atOnce, afterHead, withinBody, afterBody, withinStatus, withinHead, withinAnswer, withinChunks
     }
 
     static let cases = Moment.allCases.flatMap { moment in [(moment, true), (moment, false)] }
@@ -23,7 +23,9 @@ import Testing
             _ = try peer.read((Int(request.headers["Content-Length"] ?? "") ?? 0) - 1 << 20)
             if moment == .afterBody { return }
             let length = moment == .withinChunks ? "Transfer-Encoding: chunked" : "Content-Length: 10"
-            try peer.write("HTTP/1.1 200 OK\r\n\(length)\r\n")
+            try peer.write("HTTP/1.1 200 OK\r\n")
+            if moment == .withinStatus { return }
+            try peer.write("\(length)\r\n")
             if moment == .withinHead { return }
             try peer.write(moment == .withinChunks ? "\r\n8\r\nabcd" : "\r\nabcd")
         }
@@ -32,6 +34,18 @@ import Testing
         let isUnreached = if case .cannotConnect = error.kind { moment == .atOnce } else { false }
         #expect((error.kind.isBroken || isUnreached) && error.isRetryable)
         #expect(error.mayHaveReachedServer || moment == .atOnce)
+    }
+
+    @Test(arguments: ["HTTP/1.1 204 No Content\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", "HTTP/1.1 308 Resume\r\nRan"])
+    func `A head without its end is no response`(head: String) async throws {
+        let server = try FixtureServer { peer in
+            _ = try peer.readHead()
+            try peer.write(head)
+        }
+        for method in ["GET", "HEAD", "DELETE", "POST"] {
+            let error = try await failure(of: HTTPRequest(method, server.url))
+            #expect(error.kind.isBroken && error.isRetryable && error.mayHaveReachedServer, "\(method)")
+        }
     }
 
     @Test(arguments: [true, false])

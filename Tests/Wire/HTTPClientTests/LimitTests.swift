@@ -118,6 +118,25 @@ import Testing
         #expect(error.kind == .deadlineExceeded && !error.isRetryable && error.mayHaveReachedServer)
     }
 
+    @Test func `A response in memory that comes byte by byte ends at the limit of responses`() async throws {
+        let server = try FixtureServer { peer in
+            _ = try peer.readHead()
+            try peer.write("HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while true { try peer.write("1\r\nx\r\n") }
+        }
+        var request = request(server.url) {
+            $0.answer = .milliseconds(300)
+            $0.answerBytes = .max
+        }
+        request.sink = NoSink()
+        #expect(try await failure(of: request).kind == .deadlineExceeded)
+    }
+
+    /// Takes the bytes of a success only.
+    private struct NoSink: HTTPBodySink {
+        func write(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite { .taken }
+    }
+
     @Test func `The total limit includes the wait for a free connection`() async throws {
         let asked = Signal()
         let release = Signal()
