@@ -1,6 +1,7 @@
 import Checksums
 import HTTPClient
 import HTTPText
+import Platform
 import Storage
 
 /// The protocol of one service, as pairs of pure functions: one prepares a request, the other reads its response.
@@ -159,14 +160,16 @@ struct RemoteRequest {
 struct RemoteSession: Equatable, Sendable, CustomStringConvertible {
     /// The dialect's own, and a secret. It is stored with the task.
     var text: String
-    /// In bytes: the size of every chunk but the last is a multiple of it.
+    /// In bytes: every chunk but the last ends at a multiple of it.
     var granularity = ChunkSizes.granularity
 
-    /// The start of the range, cut to the granularity. A task from an earlier process may not know it.
+    /// The start of the range up to the last multiple of the granularity in it, or the next one. The server may have kept
+    /// any part of a chunk: what follows it ends at a multiple again. A task from an earlier process may not know the
+    /// granularity.
     func chunk(_ range: Range<Int64>, of size: Int64) -> Range<Int64> {
         guard range.upperBound < size, granularity > 0 else { return range }
-        let count = max((range.upperBound - range.lowerBound) / granularity * granularity, granularity)
-        return range.lowerBound..<range.lowerBound + min(count, size - range.lowerBound)
+        let next = range.lowerBound.addingSaturated(granularity - range.lowerBound % granularity)
+        return range.lowerBound..<min(max(range.upperBound / granularity * granularity, next), size)
     }
 
     var description: String { "session(…)" }

@@ -46,7 +46,7 @@ import Storage
     private let memory: StreamMemory
     private weak var task: UploadTask?
     private let source: IncomingBytes
-    /// Pieces but the last are multiples of it.
+    /// Pieces but the last end at multiples of it.
     private let granularity: Int64
     private let pieceSize: Int64
     /// Nil until a task of an earlier process continues.
@@ -220,9 +220,10 @@ import Storage
     private var nextPiece: (range: Range<Int64>, isLast: Bool)? {
         let count = end - start
         if isFinishing, count <= pieceSize { return (start..<end, true) }
-        let whole = min(count, pieceSize) / granularity * granularity
-        guard whole > 0, isFinishing || count >= mayHold else { return nil }
-        return (start..<start + whole, false)
+        // The engine may have kept a part of a piece: the next one ends where the pieces of the stream end.
+        let last = min(end, start.addingSaturated(pieceSize)) / granularity * granularity
+        guard last > start, isFinishing || count >= mayHold else { return nil }
+        return (start..<last, false)
     }
 
     /// Passes a piece on where the task waits for one: what is not passed on yet can be taken back.

@@ -102,7 +102,7 @@ extension Exchange {
         return try core.change { state throws(Answer) in try state.answer(call, body, corruptByte: corruptByte) }
     }
 
-    /// Persists granule by granule, so that those stay if the connection breaks.
+    /// Persists granule by granule, or byte by byte, so that those stay if the connection breaks.
     private mutating func receiveChunk() throws -> Answer {
         let receipt = try core.change { state throws(Answer) in
             call.dialect == .firebase ? try state.admitFirebase(call) : try state.admitGCS(call)
@@ -112,7 +112,8 @@ extension Exchange {
         try read { [core] piece in
             rest.append(contentsOf: UnsafeRawBufferPointer(rebasing: piece.dropFirst(skip)))
             skip -= min(skip, piece.count)
-            let whole = rest.count - rest.count % Int(ResumableSession.granule)
+            let keepsAnyPart = core.change { $0.keepsAnyPart }
+            let whole = keepsAnyPart ? rest.count : rest.count - rest.count % Int(ResumableSession.granule)
             guard whole > 0 else { return }
             guard core.change({ $0.append(rest[..<whole], receipt) }) else { throw FixturePeer.Gone() }
             rest.removeFirst(whole)

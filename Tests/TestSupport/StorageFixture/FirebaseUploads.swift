@@ -67,7 +67,7 @@ extension FixtureState {
         guard completes ? end == session.total ?? end : end <= session.total ?? end else {
             throw call.dialect.refusal(400)
         }
-        guard completes || end == session.total || Int64(call.length) % ResumableSession.granule == 0 else {
+        guard completes || end == session.total || end % ResumableSession.granule == 0 else {
             throw call.dialect.refusal(400)
         }
         return Receipt(session: session.id, turn: session.turn, skip: 0, completes: completes)

@@ -7,6 +7,7 @@ struct FixtureState: Sendable {
     var buckets: Set<String>?
     var credentials: StorageFixture.Credentials?
     var cancelledStatus = 410
+    var keepsAnyPart = false
     /// What a call of a copy moves.
     var bytesPerRewrite = Int.max / 2
     var stored = StoredObjects()

@@ -172,8 +172,8 @@ extension FixtureState {
         let completes = call.kind == .finalize
         let range = call.range ?? session.persisted..<session.persisted
         guard range.upperBound <= session.total ?? call.total ?? .max,
-            completes || range.count % Int(ResumableSession.granule) == 0
-        else { throw call.dialect.refusal(400, "Chunks but the last have to be multiples of 262144 bytes.") }
+            completes || range.upperBound % ResumableSession.granule == 0
+        else { throw call.dialect.refusal(400, "Chunks but the last have to end at multiples of 262144 bytes.") }
         guard range.lowerBound <= session.persisted else { throw call.dialect.refusal(503) }
         guard completes || range.upperBound > session.persisted else { throw progressGCS(of: session, call) }
         sessions[session.id]?.total = session.total ?? call.total

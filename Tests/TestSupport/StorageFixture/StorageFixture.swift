@@ -46,6 +46,12 @@ package final class StorageFixture: Sendable {
         set { core.change { $0.cancelledStatus = newValue } }
     }
 
+    /// Whether a session keeps all that has come of a chunk whose connection breaks, instead of whole granules.
+    package var keepsAnyPart: Bool {
+        get { core.change { $0.keepsAnyPart } }
+        set { core.change { $0.keepsAnyPart = newValue } }
+    }
+
     /// What one call of a copy at GCS moves.
     package var bytesPerRewrite: Int {
         get { core.change { $0.bytesPerRewrite } }
