@@ -31,6 +31,8 @@ protocol Dialect: Sendable {
     func delete(_ reference: Reference, if conditions: Preconditions) -> RemoteRequest
     /// Deletes this generation and no other; nil where the service cannot do that.
     func delete(_ reference: Reference, generation: Int64) -> RemoteRequest?
+    /// Reads a success as the response to one of these two. Throws for what another server may have sent instead.
+    func checkDeleted(in response: HTTPResponse) throws(GarbledAnswer)
     func list(_ query: ListQuery) -> RemoteRequest
     func listing(in response: HTTPResponse, for query: ListQuery) throws(GarbledAnswer) -> Listing
     /// Requests the bytes from an offset on, of this generation where the service can.
@@ -65,6 +67,8 @@ protocol Dialect: Sendable {
         -> RemoteRequest
     func query(_ session: RemoteSession, total: Int64) -> RemoteRequest
     func cancel(_ session: RemoteSession) -> RemoteRequest
+    /// Whether the response to that says that the session takes no bytes any more.
+    func isCancelled(in response: HTTPResponse) -> Bool
     /// The response to sent bytes or a query; nil where it is an error. May add to the session what later requests need.
     func status(in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession)
         -> UploadStatus?

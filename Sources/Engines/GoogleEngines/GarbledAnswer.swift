@@ -40,8 +40,10 @@ extension Reference {
 extension HTTPResponse {
     /// Throws the error for a response that the dialect cannot understand.
     func understood<Value>(
-        about reference: Reference, _ read: (HTTPResponse) throws(GarbledAnswer) -> Value
+        about reference: Reference, retryable: Bool = false, _ read: (HTTPResponse) throws(GarbledAnswer) -> Value
     ) throws(StorageError) -> Value {
-        do throws(GarbledAnswer) { return try read(self) } catch { throw .garbled(error.what, self, reference) }
+        do throws(GarbledAnswer) { return try read(self) } catch {
+            throw .garbled(error.what, self, reference, retryable: retryable)
+        }
     }
 }

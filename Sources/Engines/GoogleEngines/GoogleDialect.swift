@@ -23,6 +23,13 @@ extension GoogleDialect {
         try ObjectMetadata(wire: response.body, reference)
     }
 
+    /// The service answers 204, and emulators 200 with JSON that has nothing in it.
+    func checkDeleted(in response: HTTPResponse) throws(GarbledAnswer) {
+        guard [200, 204].contains(response.status), response.hasNothing else {
+            throw GarbledAnswer("a text about something else than a deletion")
+        }
+    }
+
     func isNewer(_ object: ObjectMetadata, than other: ObjectMetadata) -> Bool { object.generation > other.generation }
 
     func listing(in response: HTTPResponse, for query: ListQuery) throws(GarbledAnswer) -> Listing {
@@ -42,6 +49,17 @@ extension GoogleDialect {
             message: JSON(wire: response.body)?["error"]?["message"]?.string,
             isMissingBucket: String(decoding: response.body, as: UTF8.self).has("bucket does not exist"))
     }
+}
+
+extension HTTPResponse {
+    /// The body is empty, or JSON without a value or a member.
+    var hasNothing: Bool {
+        guard !body.isEmpty, let json = JSON(wire: body) else { return body.isEmpty }
+        return json.isNull || json.object?.isEmpty == true
+    }
+
+    /// The server does not know the session, or has ended it.
+    var isAboutEndedSession: Bool { [404, 410, 499].contains(status) }
 }
 
 extension HTTPHeaders {

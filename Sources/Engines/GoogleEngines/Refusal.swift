@@ -45,7 +45,7 @@ extension StorageError {
         return adding("A good token comes from \(dialect.signIn).")
     }
 
-    /// A response that cannot be understood. Retryable only if the request changes nothing.
+    /// A response that cannot be understood. Retryable only if the request changes nothing, or the next try looks first.
     static func garbled(
         _ what: String, _ response: HTTPResponse, _ reference: Reference, retryable: Bool = false
     ) -> StorageError {

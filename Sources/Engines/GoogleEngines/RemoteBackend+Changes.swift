@@ -61,7 +61,13 @@ extension RemoteBackend {
         try await once(
             ObjectChange(
                 reference: reference, caller: caller, conditions: conditions,
-                request: { [dialect] in dialect.delete(reference, if: $0) }, accept: { _ in },
+                request: { [dialect] in dialect.delete(reference, if: $0) },
+                accept: { [dialect] response throws(StorageError) in
+                    // The next try looks at the object first.
+                    try response.understood(about: reference, retryable: true) { response throws(GarbledAnswer) in
+                        try dialect.checkDeleted(in: response)
+                    }
+                },
                 effect: { before, now in
                     // Whatever else is there by now was not what was to be deleted.
                     guard let now, now.generation == before.generation else { return .done(()) }
@@ -114,7 +120,12 @@ extension RemoteBackend {
             mayBeDone = mayBeDone || isLost
             throw error
         }
-        if response.isSuccess { return try change.accept(response) }
+        if response.isSuccess {
+            do throws(StorageError) { return try change.accept(response) } catch {
+                mayBeDone = true
+                throw error
+            }
+        }
         var refusal = StorageError.refusal(response, of: request, to: change.reference, by: dialect)
         if refusal.code == .objectNotFound {
             if mayBeDone, let value = change.whenGone { return value }

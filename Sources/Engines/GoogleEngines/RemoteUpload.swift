@@ -245,7 +245,8 @@ final class RemoteUpload: TransferSession {
     private func endSession() async throws(StorageError) {
         let request = backend.dialect.cancel(try opened())
         let response = try await ask(request)
-        guard response.isSuccess || [404, 410, 499].contains(response.status) else {
+        guard backend.dialect.isCancelled(in: response) else {
+            if response.isSuccess { throw .garbled("no end of the session", response, upload.reference) }
             throw try await destination.refusal(response, of: request)
         }
         session = nil

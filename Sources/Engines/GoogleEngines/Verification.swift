@@ -75,7 +75,9 @@ extension Upload {
 extension RemoteBackend {
     /// Cancels a session at the server, in the background.
     @Loop func cancel(_ session: RemoteSession, _ upload: Upload) {
-        background.run { [self] in _ = await sendDetached(dialect.cancel(session), upload) }
+        background.run { [self] in
+            _ = await sendDetached(dialect.cancel(session), upload) { [dialect] in dialect.isCancelled(in: $0) }
+        }
     }
 
     /// Deletes what this upload stored, unless the service cannot delete one generation alone. Returns a sentence that
@@ -84,11 +86,16 @@ extension RemoteBackend {
         guard let request = dialect.delete(stored.reference, generation: stored.generation) else {
             return UploadDestination.isKept
         }
-        return await sendDetached(request, upload) ? "It was deleted" : "It could not be deleted"
+        let isDeleted = await sendDetached(request, upload) { [dialect] response in
+            response.status == 404 || response.isSuccess && (try? dialect.checkDeleted(in: response)) != nil
+        }
+        return isDeleted ? "It was deleted" : "It could not be deleted"
     }
 
     /// Makes up to three attempts, even when the calling task is cancelled.
-    @Loop private func sendDetached(_ request: RemoteRequest, _ upload: Upload) async -> Bool {
+    @Loop private func sendDetached(
+        _ request: RemoteRequest, _ upload: Upload, _ isDone: @escaping @Sendable (HTTPResponse) -> Bool
+    ) async -> Bool {
         let caller = upload.caller.with(retryTime: .seconds(4))
         let tries = Loop.task { [self] in
             for attempt in 0..<3 {
@@ -97,8 +104,9 @@ extension RemoteBackend {
                     let response = try await LastStatus.attached { () async throws(StorageError) in
                         try await self.ask(request, for: caller, about: upload.reference)
                     }
+                    if isDone(response) { return true }
                     let refusal = StorageError.refusal(response, of: request, to: upload.reference, by: self.dialect)
-                    if response.isSuccess || !refusal.retryable { return response.isSuccess || response.status == 404 }
+                    if !response.isSuccess, !refusal.retryable { return false }
                 } catch {
                     continue
                 }

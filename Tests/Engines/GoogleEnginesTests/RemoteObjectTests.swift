@@ -37,6 +37,39 @@ import Testing
         }
     }
 
+    @Test(arguments: [(200, "<html>Log in</html>"), (200, #"{"name": "a"}"#), (202, ""), (204, "")])
+    func `Only an empty answer says that an object is deleted`(status: Int, body: String) async throws {
+        for place in try places() {
+            for isMove in [false, true] {
+                try place.fixture.put([1], "b", "a", by: type(of: place).dialect)
+                place.fixture.faults = [.init(.first(.delete), .answer(status, body: body))]
+                if isMove {
+                    let move = CopyRequest(of: ref("a"), isMove: true)
+                    let upload = Upload(reference: ref("m"), source: .object(CopySource(move)), metadata: .init())
+                    _ = try await place.backend.run(upload)
+                } else {
+                    try await place.backend.delete("a")
+                }
+                let isBelieved = status == 204
+                #expect((place.fixture.bytes("b", "a") == nil) == !isBelieved)
+                #expect(place.fixture.log.requests(.delete).count == (isBelieved ? 1 : 2))
+                place.fixture.remove("b", "m")
+            }
+        }
+    }
+
+    @Test func `A session is cancelled only if the answer says so`() async throws {
+        for place in try places() {
+            place.fixture.faults = [
+                .init(.first(.chunk), .answer(403)), .init(.first(.cancel), .answer(200, body: "<html>Log in</html>")),
+            ]
+            _ = try await failure {
+                _ = try await place.backend.run(.data(noise(1 << 20), to: ref("a")), chunks: .fixed(256 << 10))
+            }
+            try await place.fixture.until { !$0.cancelledSessions.isEmpty }
+        }
+    }
+
     @Test func `A missing object is not found although the first deletion was throttled`() async throws {
         for place in try places() {
             place.fixture.faults = [.init(.first(.delete), .answer(429))]

@@ -111,6 +111,13 @@ extension FirebaseDialect {
 
     func cancel(_ session: RemoteSession) -> RemoteRequest { command("cancel", session) }
 
+    /// The emulator answers with the text of the status alone.
+    func isCancelled(in response: HTTPResponse) -> Bool {
+        if response.isAboutEndedSession { return true }
+        guard response.isSuccess else { return false }
+        return response.uploadStatus.map { $0 == "cancelled" } ?? (response.hasNothing || response.body == Array("OK".utf8))
+    }
+
     private func command(_ word: String, _ session: RemoteSession) -> RemoteRequest {
         RemoteRequest(
             method: "POST", target: session.text,

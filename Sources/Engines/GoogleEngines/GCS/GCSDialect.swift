@@ -122,6 +122,10 @@ extension GCSDialect {
         RemoteRequest(method: "DELETE", target: session.text, subject: .session)
     }
 
+    func isCancelled(in response: HTTPResponse) -> Bool {
+        response.isAboutEndedSession || response.isSuccess && response.hasNothing
+    }
+
     private func put(_ session: RemoteSession, _ range: String, _ body: HTTPBody = .none) -> RemoteRequest {
         RemoteRequest(
             method: "PUT", target: session.text, headers: ["Content-Range": range], body: body, subject: .session)
