@@ -62,6 +62,36 @@ import Testing
             try #require(try service.waitForExit() == 0)
         }
     }
+
+    @Test func `A stream to a full disk keeps what is durable, and continues once there is room`() async throws {
+        try await onThread {
+            let (service, client) = try services()
+            for name in ["a", "b"] {
+                let text = repeated("x", 700_000)
+                try client.call("reference/putData", #"{"reference":"gs://b/\#(name)","text":"\#(text)","wait":true}"#)
+            }
+            let task = try client.call("reference/putStream", #"{"reference":"gs://b/s"}"#)["task"]?.string ?? ""
+            var (offset, durable, error): (Int64, Int64, JSON) = (0, 0, .null)
+            func append() throws -> JSON {
+                let params =
+                    #"{"task":"\#(task)","offset":\#(durable),"text":"\#(repeated("y", 300_000))"}"#
+                let refusal = try client.refusal("uploadTask/append", params)
+                if refusal == .null { durable += 300_000 }
+                return refusal
+            }
+            while error == .null { error = try append() }
+            #expect(error["code"]?.number?.int64 == -13013 && error["data"]?["retryable"] == true, "\(error)")
+            let found = try client.call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)
+            offset = found["offset"]?.number?.int64 ?? -1
+            #expect(found["state"] == "running" && offset == durable && durable > 0, "\(found)")
+            for name in ["a", "b"] { try client.call("reference/delete", #"{"reference":"gs://b/\#(name)"}"#) }
+            for _ in 0..<3 { #expect(try append() == .null) }
+            let end = try client.call("uploadTask/finish", #"{"task":"\#(task)"}"#)
+            #expect(end["state"] == "success" && end["progress"]?["totalUnitCount"]?.number?.int64 == durable)
+            client.wire.endInput()
+            try #require(try service.waitForExit() == 0)
+        }
+    }
 }
 
 /// File systems that are mounted only for one process and its children.

@@ -67,6 +67,12 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         isLocal ? self : with(\.httpStatus, self.httpStatus ?? httpStatus)
     }
 
+    /// For the log: without names and texts of a server.
+    public var logText: String { "\(code.rawValue)" + (httpStatus.map { " (status \($0))" } ?? "") }
+
+    /// The engine has no room for bytes. What it has stays, and the same bytes may come again.
+    var isWithoutRoom: Bool { code == .quotaExceeded && httpStatus == nil }
+
     public init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
 
     public func about(_ reference: Reference) -> StorageError {

@@ -316,6 +316,30 @@ import Testing
         #expect(try await append.value.offset == 4)
     }
 
+    @Test func `An append that finds no room fails alone, and can be repeated`() async throws {
+        let scene = try await StreamScene(having: "abcd")
+        let append = scene.append("efgh")
+        #expect(try await scene.session.nextStep() == .send(4..<8))
+        scene.session.answer(.failed(StorageError(.quotaExceeded, "No room.")))
+        let error = try await failure { _ = try await append.value }
+        #expect(error.code == .quotaExceeded && error.retryable)
+        #expect(scene.task.state == .running && scene.stream.offset == 4)
+        #expect(try await failure { _ = try await scene.stream.append([1], at: nil) }.message.contains("that at 4"))
+        let again = scene.append("efgh", at: 4)
+        #expect(try await scene.session.nextStep() == .query)
+        // A part has found room.
+        scene.session.answer(.received(upTo: 6))
+        #expect(try await scene.session.nextStep() == .send(6..<8))
+        #expect(try scene.sent(6..<8) == "gh")
+        scene.session.answer(.received(upTo: 8))
+        #expect(try await again.value == .init(offset: 8, durable: 8))
+        let end = Task { try await scene.stream.finish(.init()) }
+        #expect(try await scene.session.nextStep() == .send(8..<8))
+        scene.session.answer(.failed(StorageError(.quotaExceeded, "No room.")))
+        #expect(try await failure { _ = try await end.value }.code == .quotaExceeded)
+        #expect(scene.task.state == .running)
+    }
+
     @Test func `An append to a paused task waits until it is resumed`() async throws {
         let scene = try await StreamScene(having: "ab")
         #expect(try await scene.task.pause())

@@ -6,7 +6,7 @@
 /// wait. A request without an answer stays for the next step; with the end of the task it is answered with that end.
 ///
 /// The client of a stream repeats nothing: there every failure of the engine is the task's, which retries, and the request
-/// stays.
+/// stays. Only where the engine has no room the failure is the client's, who can repeat the request once there is some.
 ///
 ///     idle ──▶ passing ──▶ idle       a step that sends nothing
 ///     idle ──▶ waiting ──▶ idle       stopped, or refused
@@ -199,6 +199,10 @@ public struct IncomingUploadMachine: Equatable, Sendable {
             state = .ended
             return [.endStep(answer)] + close(with: .answer(.completed(metadata)))
         case .opened, .aborted: return endStep(answer)
+        case .failed(let error) where isStream && error.isWithoutRoom:
+            offset = nil
+            let effects = close(with: .answer(.failed(error.with(\.retryable, true))))
+            return goOn(from: start, isStopping: isStopping) + effects
         case _ where isStream:
             offset = nil
             return endStep(answer)
