@@ -191,10 +191,8 @@ private final class ObjectFaults: Sendable {
     func report(_ fault: ServedFile.Fault, of object: ObjectMetadata) {
         let url = "gs://\(object.reference.bucket)/\(object.reference.object.escaped)"
         switch fault {
-        case .unreadable(let code):
-            complain("The bytes of object \(url) cannot be read: \(SystemError(code: code).reason).")
-        case .wrongBytes:
-            if add(object.generation) { complain("Object \(url) is damaged: its bytes do not have its CRC32C.") }
+        case .unreadable: complain("Object \(url) is not sent: \(fault).")
+        case .wrongBytes: if add(object.generation) { complain("Object \(url) is damaged: \(fault).") }
         }
     }
 

@@ -1,4 +1,5 @@
 import HTTPText
+import Platform
 
 /// The answer of a handler. The server adds Content-Length, Date and Connection.
 package struct HTTPServerResponse: Sendable {
@@ -54,9 +55,17 @@ package struct ServedFile: Sendable {
     }
 
     /// The reason why a file was not sent completely.
-    package enum Fault: Sendable, Equatable {
+    package enum Fault: Sendable, Equatable, CustomStringConvertible {
         case wrongBytes
         case unreadable(errno: Int32)
+
+        /// Follows the name of the file.
+        package var description: String {
+            switch self {
+            case .wrongBytes: "its bytes do not have its CRC32C"
+            case .unreadable(let code): "its bytes cannot be read: \(SystemError(code: code).reason)"
+            }
+        }
     }
 
     package init(
