@@ -19,7 +19,7 @@ public protocol Backend: Sendable {
     var chunkSizes: ChunkSizes { get }
     /// An object of any size is copied in one request.
     var copiesAtOnce: Bool { get }
-    /// Every piece of an upload may have any size. Otherwise all but the last are multiples of `ChunkSizes.granularity`.
+    /// Every piece of an upload may have any size. Otherwise all but the last end at multiples of `ChunkSizes.granularity`.
     var takesAnyPiece: Bool { get }
 
     /// Inspects a local file before its upload. Throws `unknown` that names path and reason.
@@ -34,6 +34,8 @@ public protocol Backend: Sendable {
 
     /// Throws `objectNotFound`, or the reason why the engine could not look.
     func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
+    /// The same, for the service, which fetches the bytes of the object next.
+    func metadataForBytes(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
     /// What `metadata(of:for:)` would answer now. Nil where that is not known without a wait.
     func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>?
     func updateMetadata(
@@ -91,6 +93,11 @@ extension Backend {
     public var changes: ChangeFeed? { nil }
     public func read(file path: String) async throws(StorageError) -> (FileIdentity, [UInt8]?) {
         (try await inspect(file: path, below: nil), nil)
+    }
+    public func metadataForBytes(
+        of reference: Reference, for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        try await metadata(of: reference, for: caller)
     }
     public func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>? { nil }
     public func knownList(_ query: ListQuery) -> Listing? { nil }

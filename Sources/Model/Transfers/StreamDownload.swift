@@ -165,7 +165,7 @@ extension StreamDownload {
     private func found() async throws -> ObjectMetadata {
         if let object { return object }
         guard let transfers else { throw CancellationError() }
-        let found = try await transfers.backend.metadata(of: reference, for: caller)
+        let found = try await transfers.backend.metadataForBytes(of: reference, for: caller)
         _ = try BytePart(offset: first).range(in: found.size)
         object = found
         return found

@@ -182,7 +182,7 @@ extension Transfers {
         }
         let caller = orDefault(client).caller(\.maxDownloadRetryTime)
         let most = min(maxSize, usable, part?.length ?? .max)
-        let known = most <= 1 << 20 ? nil : try await backend.metadata(of: reference, for: caller)
+        let known = most <= 1 << 20 ? nil : try await backend.metadataForBytes(of: reference, for: caller)
         let expected = min(most, known?.size ?? most)
         repeat {
             while bytesInMemory > Self.memoryLimit { try await room.wait() }

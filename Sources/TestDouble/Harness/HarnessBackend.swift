@@ -84,6 +84,14 @@ package final class HarnessBackend: Backend {
         }
     }
 
+    /// No client has asked for it: rules about `getMetadata` do not strike it.
+    package func metadataForBytes(
+        of reference: Reference, for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        try ledger.check(reference)
+        return try await engine.metadataForBytes(of: reference, for: caller)
+    }
+
     package func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {

@@ -81,6 +81,16 @@ import Transfers
         #expect(error.code == .retryLimitExceeded && error.attempts.count > 3)
     }
 
+    @Test func `A rule about metadata does not strike the look before bytes are fetched`() async throws {
+        let stage = try await HarnessFixture()
+        let task = try await stage.upload(2 * Self.mebibyte)
+        await stage.settle()
+        #expect(task.state == .success)
+        stage.arm("gate", [.getMetadata], .hold)
+        let count = try await stage.transfers.data(of: ref("a"), maxSize: 4 << 20) { $0.count }
+        #expect(count == 2 * Self.mebibyte && stage.harness.holds.isEmpty)
+    }
+
     @Test func `Cancelling a request ends its held operation`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("gate", [.getMetadata], .hold)
