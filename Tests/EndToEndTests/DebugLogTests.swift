@@ -72,7 +72,7 @@ import Testing
             try service.waitForLog("debug: task \(try #require(task)) tries upload again in ")
             caller.say("reference/getMetadata", #"{"reference":"gs://b/private"}"#)
             try service.waitForLog("debug: an operation is tried again in ")
-            #expect(service.logged.contains("attempt 1, after unknown") && !service.logged.contains("private"))
+            #expect(service.logged.contains("attempt 1, after -13000") && !service.logged.contains("private"))
             caller.say("exit")
             try caller.waitForEnd()
         }

@@ -232,6 +232,31 @@ import Testing
         }
     }
 
+    @Test func `With pausesTasks a stream pauses with the connection that was the last to append to it`() async throws {
+        try await onThread {
+            let service = try place.listeningService()
+            let other = try place.connect()
+            func state(_ task: String) throws -> String? {
+                try other.call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)["state"]?.string
+            }
+            var (own, others) = ("", "")
+            do {
+                let client = try place.connect()
+                try client.call("initialize", #"{"pausesTasks":true}"#)
+                own = try client.begin("reference/putStream", #"{"reference":"gs://b/a"}"#)
+                others = try client.begin("reference/putStream", #"{"reference":"gs://b/b"}"#)
+                for task in [own, others] {
+                    try client.call("uploadTask/append", #"{"task":"\#(task)","text":"abc"}"#)
+                }
+                try other.call("uploadTask/append", #"{"task":"\#(others)","text":"def"}"#)
+            }
+            while try state(own) != "paused" {}
+            #expect(try state(others) == "running")
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
     @Test func `With pausesTasks a task over a folder pauses, too`() async throws {
         try await onThread {
             let service = try place.listeningService(Place.unreachable)

@@ -151,7 +151,12 @@ package struct Client {
             case .interrupted(let interruption): throw interruption
             case .message(let message):
                 if let id = message["id"]?.number?.int64, isExpected(id) { return message }
-                unheard.append(message)
+                if message["method"] == "request/retry", let retry = message["params"] {
+                    if !isQuiet { Console.printError(ClientCommandRunner.line(about: retry)) }
+                    patience = Patience(hasNews: true)
+                } else {
+                    unheard.append(message)
+                }
             }
         }
     }

@@ -95,7 +95,7 @@ extension ClientCommand {
     /// What a command leaves is paused, but for a task that is begun by hand in a service of others.
     fileprivate func introduction(isPrivate: Bool) -> JSON {
         if case .call = self, !isPrivate { return [:] }
-        return ["pausesTasks": true]
+        return ["pausesTasks": true, "tellsRetries": true]
     }
 }
 

@@ -56,7 +56,7 @@ struct RunningTransfers {
     private var meter = RateMeter()
     /// Those that were paused because the command ends.
     private(set) var paused: [(id: String, done: String?)] = []
-    var isEnding = false
+    var isEnding = false { didSet { patience = Patience() } }
     /// The command was interrupted before it heard whether a task that goes on has been started.
     var mayHaveStarted = false
     /// The tasks that an earlier command has begun.
@@ -79,7 +79,8 @@ struct RunningTransfers {
         running[task]?.state = state
         if snapshot["retry"] == nil, state.completed > before.completed { running[task]?.waitsSince = nil }
         if snapshot["retry"] != nil, running[task]?.waitsSince == nil { running[task]?.waitsSince = .now }
-        patience = Patience()
+        let hasNews = state.completed > before.completed || snapshot["retry"] != nil
+        patience = Patience(hasNews: hasNews && !isEnding)
         meter.add(moved)
         return running[task]
     }
@@ -119,6 +120,12 @@ struct RunningTransfers {
             .prefix(4)
             .map { .init(name: $0.name.safe, completed: $0.state.completed, total: $0.state.total) }
         return report
+    }
+
+    /// A request waits before it is tried again.
+    mutating func noteRetry(_ retry: JSON) {
+        display.note(ClientCommandRunner.line(about: retry))
+        patience = Patience(hasNews: true)
     }
 
     /// Nil as long as there is nothing to say about the silence of the service.
@@ -206,6 +213,8 @@ extension ClientCommandRunner {
     func hearTransfers(orAnswerTo requests: [JSON] = []) throws -> JSON? {
         switch try client.hear(within: .seconds(1)) {
         case .message(let message) where message["id"].map(requests.contains) == true: return message
+        case .message(let message) where message["method"] == "request/retry":
+            if !options.isQuiet, let retry = message["params"] { transfers.noteRetry(retry) }
         case .message(let message):
             if let snapshot = message["params"]?["snapshot"], let task = snapshot["task"]?.string {
                 try take(task, snapshot)
@@ -290,12 +299,17 @@ extension ClientCommandRunner {
 
     /// Why a task waits, and until when.
     private static func line(_ transfer: RunningTransfers.Transfer, _ retry: JSON) -> String {
+        let waited = transfer.waitsSince.map { $0.duration(to: .now).components.seconds } ?? 0
+        return "\(transfer.name): \(line(about: retry))" + (waited > 0 ? " It has waited \(waited) s." : "")
+    }
+
+    /// Why a task or a request waits, and until when.
+    static func line(about retry: JSON) -> String {
         let reason = retry["error"]?["message"]?.string ?? "The last try failed."
         let attempt = retry["attempt"]?.number?.int64 ?? 1
         let due = retry["at"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? TimeSource.system.now()
         let seconds = max(0, due.microseconds - TimeSource.system.now().microseconds + 999_999) / 1_000_000
-        let waited = transfer.waitsSince.map { $0.duration(to: .now).components.seconds } ?? 0
-        return "\(transfer.name): \(reason) Attempt \(attempt) of \(retry["of"]?.string ?? "it"), next in \(seconds) s."
-            + (waited > 0 ? " It has waited \(waited) s." : "")
+        let step = retry["of"]?.string.map { " of \($0)" } ?? ""
+        return "\(reason) Attempt \(attempt)\(step), next in \(seconds) s."
     }
 }

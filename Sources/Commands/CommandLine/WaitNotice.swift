@@ -16,10 +16,13 @@ package final class WaitNotice: Sendable {
     package func end() { isOver.signal() }
 }
 
-/// Says what is waited for when that has taken a second, and every half a minute from then on.
+/// Says what is waited for when that has taken a second, or ten after news, and every half a minute from then on.
 struct Patience {
     private let began = ContinuousClock.now
-    private var next = Duration.seconds(1)
+    private var next: Duration
+
+    /// - Parameter hasNews: people have just been told, or bytes have moved.
+    init(hasNews: Bool = false) { next = hasNews ? .seconds(10) : .seconds(1) }
 
     /// Nil as long as there is nothing to say.
     mutating func line(_ what: String) -> String? {

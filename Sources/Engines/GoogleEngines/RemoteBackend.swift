@@ -118,7 +118,9 @@ package final class RemoteBackend: Backend {
                 guard error.retryable, !caller.isTriedOnce, !Task.isCancelled else { throw error.explained(dialect) }
                 let rest = try retryTime.delay(after: error, took: elapsed(), at: time.now())
                 ProcessMetrics.operationRetries.increment()
-                debug?("an operation is tried again in \(rest), after \(error.code)")
+                debug?("an operation is tried again in \(rest), after \(error.logText)")
+                caller.willRetry?(
+                    RequestRetry(attempt: retryTime.retries, at: time.now().advanced(by: rest), error: error))
                 do { try await time.clock.sleep(for: rest) } catch {}
                 retryTime.rested(rest)
             }

@@ -47,6 +47,8 @@ public struct Caller: Sendable {
     public var userProject: String?
     /// Whoever calls repeats what fails: the engine does not.
     public var isTriedOnce = false
+    /// Hears of each wait before an operation is tried again, on any thread.
+    public var willRetry: (@Sendable (RequestRetry) -> Void)?
 
     public init(tokens: (any TokenSource)? = nil, retryTime: Duration, userProject: String? = nil) {
         (self.tokens, self.retryTime, self.userProject) = (tokens, retryTime, userProject)

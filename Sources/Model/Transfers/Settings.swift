@@ -121,6 +121,8 @@ public struct TransferClient: Sendable {
     public var origin: TaskRequest.Origin?
     /// Its umask, which the files of its downloads follow. Nil for that of the service.
     public var newFilesMask: UInt32?
+    /// Hears of the waits of its requests before they are tried again, on any thread.
+    public var willRetry: (@Sendable (RequestRetry) -> Void)?
 
     public init(tokens: (any TokenSource)? = nil, settings: Settings, newFilesMask: UInt32? = nil) {
         (self.tokens, self.settings, self.newFilesMask) = (tokens, settings, newFilesMask)
@@ -135,6 +137,9 @@ public struct TransferClient: Sendable {
 
     /// The caller for the engine, with one of the retry times.
     func caller(_ retryTime: KeyPath<Settings, Double>) -> Caller {
-        Caller(tokens: tokens, retryTime: .seconds(settings[keyPath: retryTime]), userProject: settings.userProject)
+        var caller = Caller(
+            tokens: tokens, retryTime: .seconds(settings[keyPath: retryTime]), userProject: settings.userProject)
+        caller.willRetry = willRetry
+        return caller
     }
 }

@@ -69,10 +69,13 @@ extension TransferTask {
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {
-        if let debug = log.debug, let retry = machine.retry {
-            debug(
-                "task \(logName) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.code)"
+        if let retry = machine.retry {
+            log.debug?(
+                "task \(logName) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.logText)"
             )
+            if observers.isEmpty {
+                willRetry?(RequestRetry(attempt: attempt, at: retry.at, error: retry.error.orAbout(reference)))
+            }
         }
         list?.metrics.retries += 1
         timer?.cancel()
@@ -102,7 +105,7 @@ extension TransferTask {
             case .succeeded: "succeeded"
             case .cancelled: "was cancelled"
             case .cancelledInDoubt: "was cancelled, and its object may be stored"
-            case .failed(let error): "failed with \(error.code.rawValue)"
+            case .failed(let error): "failed with \(error.logText)"
             }
         info("\(Strategy.kind) \(logName) \(how) after \(elapsed()): \(machine.progress.completedUnitCount) bytes")
     }

@@ -52,6 +52,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     private(set) var wasRecorded = false
     /// The task was paused when it ended.
     var wasPaused = false
+    /// Hears of its waits before a retry while nobody observes it: a request waits for its end.
+    var willRetry: (@Sendable (RequestRetry) -> Void)?
     /// A client of this process started or resumed the task: it may replace an object that is newer than the task.
     private(set) var replacesNewer = true
     let time: TimeSource
@@ -101,7 +103,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         if case .ended(let outcome) = machine.state, let last = unfinishedRecord {
             recordForRetry = last.ended(outcome, at: began).forRetry
         }
-        (recordWriter, record, timer) = (nil, nil, nil)
+        (recordWriter, record, timer, willRetry) = (nil, nil, nil, nil)
         if Strategy.kind == .upload { stream = nil }
         switch (machine.state, metadata) {
         case (.ended(.succeeded), _): metadata = nil

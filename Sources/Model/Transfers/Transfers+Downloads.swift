@@ -51,7 +51,9 @@ extension Transfers {
         }
         let machine = DownloadMachine(
             DownloadStrategy(), retryTime: .seconds(retryTime), seed: random.next())
-        return list.make(record, machine, .open(session), arriving, recordWriter)
+        let task = list.make(record, machine, .open(session), arriving, recordWriter)
+        if isAwaited, folder == nil { task.willRetry = caller.willRetry }
+        return task
     }
 
     /// Makes a paused task of what an earlier process has left.

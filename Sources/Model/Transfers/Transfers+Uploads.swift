@@ -210,6 +210,7 @@ extension Transfers {
             new.record, new.machine, .open(session), limiter(of: upload, new.strategy), recordWriter,
             holding: heldBytes(of: upload))
         task.incoming?.task = task
+        if isAwaited, new.record.folder == nil { task.willRetry = upload.caller.willRetry }
         if let request = new.record.request { addStream(to: task, of: upload, request) }
         return task
     }

@@ -56,6 +56,7 @@ import Storage
         let made = UploadTask(
             new.record, machine, .open(session), transfers.small, transfers.recordWriter(of: new),
             holding: transfers.heldBytes(of: new.upload), in: transfers.uploads)
+        made.willRetry = new.upload.caller.willRetry
         task = made
         return made
     }

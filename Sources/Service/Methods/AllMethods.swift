@@ -101,5 +101,5 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
 
 /// The notifications of the service.
 let allNotifications = [
-    TaskKind.upload.event, TaskKind.download.event, FolderSnapshot.event, ObjectChange.event,
+    TaskKind.upload.event, TaskKind.download.event, FolderSnapshot.event, ObjectChange.event, RequestRetry.event,
 ]

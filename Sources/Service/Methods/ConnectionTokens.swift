@@ -172,7 +172,11 @@ private struct RequestTokens: TokenSource {
 extension Request<ConnectionContext> {
     /// For work before the reply. Work that outlives the request uses the tokens of the connection.
     var tokens: any TokenSource { RequestTokens(request: self) }
-    var client: TransferClient { TransferClient(tokens: tokens, settings: context.settings) }
+    var client: TransferClient {
+        var client = TransferClient(tokens: tokens, settings: context.settings)
+        client.willRetry = context.willRetry
+        return client
+    }
     var transfers: Transfers { context.transfers }
 }
 

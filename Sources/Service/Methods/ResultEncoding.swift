@@ -166,6 +166,16 @@ extension Retry: JSONObjectWritable {
     }
 }
 
+extension RequestRetry: JSONObjectWritable {
+    static let event = "request/retry"
+
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("attempt", Int64(attempt))
+        json.member("at", at.rfc3339)
+        json.member("error", error.rpcError.json)
+    }
+}
+
 extension Settings {
     func json(_ atOnce: TasksAtOnce) -> JSON {
         .object(

@@ -66,12 +66,15 @@ package final class ServiceContext {
         connections.values.reduce(space?.busyRequests ?? 0) { $0 + $1.requests.busy }
     }
 
-    /// The tasks that pause when the connection ends that has started or resumed them last, by their ids.
+    /// The tasks that pause when the connection ends that has started or resumed them last, or appended to them, by their
+    /// ids.
     private var pausing: [String: (owner: ObjectIdentifier, task: any ControllableTask)] = [:]
 
-    /// A client has started or resumed a task. It pauses with the connection if that wants it, and otherwise with none.
+    /// A client has started or resumed a task, or appends to it. It pauses with the connection if that wants it, and otherwise with none.
     fileprivate func began(_ task: any ControllableTask, _ context: ConnectionContext) {
-        pausing[task.id] = context.pausesTasks ? (ObjectIdentifier(context), task) : nil
+        let owner = context.pausesTasks ? ObjectIdentifier(context) : nil
+        guard owner != pausing[task.id]?.owner else { return }
+        pausing[task.id] = owner.map { ($0, task) }
         // Now and then those that have ended go.
         if pausing.count.nonzeroBitCount == 1 { pausing = pausing.filter { !$0.value.task.hasEnded } }
     }
@@ -128,8 +131,10 @@ package final class ConnectionContext: MethodContext {
     package internal(set) var clientName: String?
     var isShutDown = false
     var hasBegunTasks = false
-    /// The tasks that it has started or resumed pause when it ends.
+    /// The tasks that it has started or resumed, and the streams that it appends to, pause when it ends.
     var pausesTasks = false
+    /// It gets `request/retry`.
+    var tellsRetries = false
     /// The tasks that end with it.
     private var streams: [DownloadTask] = []
     /// The streams that it has begun, or appended to, by their ids.
@@ -198,7 +203,16 @@ package final class ConnectionContext: MethodContext {
 
     var transfers: Transfers { service.transfers }
     var client: TransferClient {
-        TransferClient(tokens: tokens, settings: settings, newFilesMask: newFilesMask)
+        var client = TransferClient(tokens: tokens, settings: settings, newFilesMask: newFilesMask)
+        client.willRetry = willRetry
+        return client
+    }
+    /// Tells the client that a request waits before it is tried again. Nil where it does not want to know.
+    var willRetry: (@Sendable (RequestRetry) -> Void)? {
+        guard tellsRetries else { return nil }
+        return { [weak self] retry in
+            Loop.task { self?.peer?.notify(RequestRetry.event, retry, .always) }
+        }
     }
     var requests: RequestCounts { peer?.requests ?? RequestCounts() }
 
@@ -211,8 +225,9 @@ package final class ConnectionContext: MethodContext {
         streams.append(stream)
     }
 
-    /// An unreadable message of this connection may be an append to this stream.
+    /// An unreadable message of this connection may be an append to this stream, which pauses with it.
     func appends(to task: UploadTask) {
+        began(task)
         guard uploads[task.id] == nil else { return }
         // Now and then those that have ended go.
         if uploads.count.nonzeroBitCount == 1 { uploads = uploads.filter { !$0.value.state.isFinished } }

@@ -180,7 +180,9 @@ package final class HarnessBackend: Backend {
             guard case .failure(let error) = answer, harnessed.wasStruck, error.retryable, !caller.isTriedOnce else {
                 return try answer.get()
             }
-            let delay = try budget.delay(after: error, took: .zero, at: harness.clock.timeOfDay)
+            let now = harness.clock.timeOfDay
+            let delay = try budget.delay(after: error, took: .zero, at: now)
+            caller.willRetry?(RequestRetry(attempt: budget.retries, at: now.advanced(by: delay), error: error))
             switch await harnessed.rest(for: delay) {
             case .proceed: break
             case .fail(let error), .lose(let error): throw error.about(reference)

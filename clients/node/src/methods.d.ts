@@ -522,6 +522,7 @@ export interface Methods {
         version?: string;
       };
       pausesTasks?: boolean;
+      tellsRetries?: boolean;
     };
     result: {
       /** The version that the service speaks: 1. */

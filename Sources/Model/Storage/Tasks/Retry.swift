@@ -16,3 +16,16 @@ public struct Retry: Equatable, Sendable {
         self.error = error
     }
 }
+
+/// The wait of a request before it is tried again.
+public struct RequestRetry: Sendable {
+    /// 1 for the first retry.
+    public var attempt: Int
+    /// When it is due.
+    public var at: Timestamp
+    public var error: StorageError
+
+    public init(attempt: Int, at time: Timestamp, error: StorageError) {
+        (self.attempt, at, self.error) = (attempt, time, error)
+    }
+}

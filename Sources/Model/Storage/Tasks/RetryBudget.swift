@@ -6,7 +6,7 @@ public struct RetryBudget: Equatable, Sendable {
     private var backoff: Backoff
     private var spent = Duration.zero
     /// Retries since the last progress.
-    private(set) var retries = 0
+    public private(set) var retries = 0
     /// The newest failures since the last progress.
     public private(set) var attempts: [StorageError.Attempt] = []
 

@@ -10,15 +10,18 @@ struct Initialize: PromptMethod {
     /// Accepts any other params, because clients of other protocols send more than this service uses.
     init(_ params: inout Params) throws(RPCError) {
         pausesTasks = try params.optionalBool("pausesTasks") ?? false
+        tellsRetries = try params.optionalBool("tellsRetries") ?? false
         let client = params.takeRest().first { $0.key == "client" }?.value
         name = [client?["name"]?.string, client?["version"]?.string].compactMap { $0 }.joined(separator: " ")
     }
 
     private let name: String
     private let pausesTasks: Bool
+    private let tellsRetries: Bool
 
     func run(in request: Request<ConnectionContext>) throws -> JSON {
         if pausesTasks { request.context.pausesTasks = true }
+        if tellsRetries { request.context.tellsRetries = true }
         if !name.isEmpty { request.context.clientName = String(name.prefix(100)) }
         let service = request.context.service
         let description: [JSON.Member] = .init(present: [

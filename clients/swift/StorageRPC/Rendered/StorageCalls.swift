@@ -19,9 +19,11 @@ public enum StorageCalls {
         /// The client program.
         public var client: Client?
         /// When the connection ends, the tasks pause that it has started or resumed, unless another client has resumed
-        /// them since. Tasks whose requests have `wait` go on, and streams are what they are without it. Default:
-        /// `false`.
+        /// them since. So do the streams that it was the last to append to. Tasks whose requests have `wait` go on.
+        /// Default: `false`.
         public var pausesTasks: Bool?
+        /// The connection gets `request/retry`. Default: `false`.
+        public var tellsRetries: Bool?
         /// Answer
         public struct Answer: Decodable, Sendable {
             /// Server
@@ -96,10 +98,11 @@ public enum StorageCalls {
         public static var method: String { "initialize" }
 
         /// Makes one. What is nil is not said.
-        public init(protocolVersion: Int64? = nil, client: Client? = nil, pausesTasks: Bool? = nil) {
+        public init(protocolVersion: Int64? = nil, client: Client? = nil, pausesTasks: Bool? = nil, tellsRetries: Bool? = nil) {
             self.protocolVersion = protocolVersion
             self.client = client
             self.pausesTasks = pausesTasks
+            self.tellsRetries = tellsRetries
         }
     }
 
@@ -1317,8 +1320,10 @@ public enum StorageCalls {
     /// the first append to a task of an earlier process. A message whose method or task cannot be read, or that is too
     /// long, counts as such an append to each stream that its connection has begun or appended to. `$/cancelRequest`,
     /// and the end of the connection, take back the bytes that the engine neither has nor is getting: the message of
-    /// the next -13050 names the position. To a paused task an append waits until the task is resumed. To one that has
-    /// ended it is the error of the task, or -13050 after success.
+    /// the next -13050 names the position. To a paused task an append waits until the task is resumed. Where the disk
+    /// of the service is full, the answer is -13013 with `retryable`: the task stays, with all that is durable, and the
+    /// append can be repeated with its `offset`. To one that has ended it is the error of the task, or -13050 after
+    /// success.
     public struct UploadTaskAppend: StorageCall {
         /// The task.
         public var task: String
