@@ -207,6 +207,21 @@ class SourceTests(StorageTestCase):
             session.reference("film").put_stream(FILM[at : at + MIB] for at in range(0, len(FILM), MIB))
         self.assertEqual(self.start(socket=path).reference("film").get_metadata().md5_hash, md5(FILM))
 
+    def test_closing_the_session_does_not_wait_for_one_whose_task_is_over(self) -> None:
+        session, go = self.start(), threading.Event()
+
+        def stuck() -> Iterator[bytes]:
+            go.wait(PATIENCE * 2)
+            yield b"late"
+
+        stream = session.reference("x").put_stream(stuck())
+        self.assertTrue(stream.task.cancel())
+        closing = threading.Thread(target=session.close)
+        closing.start()
+        closing.join(PATIENCE)
+        self.assertFalse(closing.is_alive())
+        go.set()
+
     def test_closing_the_session_does_not_wait_for_one_that_is_paused(self) -> None:
         path = self.serve()
         go = threading.Event()
