@@ -272,6 +272,8 @@ final class EmbeddedUpload: TransferSession {
                 rest(staging)
                 attempt.answer(.received(upTo: staging.offset))
             } catch {
+                // A stream whose disk is full waits for its client.
+                rest(staging)
                 attempt.answer(.failed(error))
             }
         }

@@ -36,7 +36,9 @@ import Testing
         #expect(error.mayHaveReachedServer || moment == .atOnce)
     }
 
-    @Test(arguments: ["HTTP/1.1 204 No Content\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", "HTTP/1.1 308 Resume\r\nRan"])
+    @Test(arguments: [
+        "HTTP/1.1 204 No Content\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", "HTTP/1.1 308 Resume\r\nRan",
+    ])
     func `A head without its end is no response`(head: String) async throws {
         let server = try FixtureServer { peer in
             _ = try peer.readHead()

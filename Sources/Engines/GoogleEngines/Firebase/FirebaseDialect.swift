@@ -115,7 +115,8 @@ extension FirebaseDialect {
     func isCancelled(in response: HTTPResponse) -> Bool {
         if response.isAboutEndedSession { return true }
         guard response.isSuccess else { return false }
-        return response.uploadStatus.map { $0 == "cancelled" } ?? (response.hasNothing || response.body == Array("OK".utf8))
+        return response.uploadStatus.map { $0 == "cancelled" }
+            ?? (response.hasNothing || response.body == Array("OK".utf8))
     }
 
     private func command(_ word: String, _ session: RemoteSession) -> RemoteRequest {

@@ -19,7 +19,7 @@ public struct UploadStrategy: TransferStrategy {
     }
 
     public enum Answer: TransferAnswer {
-        /// Every chunk but the last has to be a multiple of so many bytes. `size` is that of the object that is copied.
+        /// Every chunk but the last has to end at a multiple of so many bytes. `size` is that of the object that is copied.
         case opened(granularity: Int64 = 1, size: Int64? = nil)
         /// The engine has all bytes before this offset.
         case received(upTo: Int64)
