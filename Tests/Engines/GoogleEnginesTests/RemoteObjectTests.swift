@@ -42,17 +42,17 @@ import Testing
         for place in try places() {
             for isMove in [false, true] {
                 try place.fixture.put([1], "b", "a", by: type(of: place).dialect)
+                let before = place.fixture.log.requests(.delete).count
                 place.fixture.faults = [.init(.first(.delete), .answer(status, body: body))]
                 if isMove {
-                    let move = CopyRequest(of: ref("a"), isMove: true)
-                    let upload = Upload(reference: ref("m"), source: .object(CopySource(move)), metadata: .init())
-                    _ = try await place.backend.run(upload)
+                    _ = try await place.backend.run(
+                        .copy(of: ref("a"), to: ref("m"), isMove: true), retryTime: .seconds(600))
                 } else {
                     try await place.backend.delete("a")
                 }
                 let isBelieved = status == 204
                 #expect((place.fixture.bytes("b", "a") == nil) == !isBelieved)
-                #expect(place.fixture.log.requests(.delete).count == (isBelieved ? 1 : 2))
+                #expect(place.fixture.log.requests(.delete).count - before == (isBelieved ? 1 : 2))
                 place.fixture.remove("b", "m")
             }
         }

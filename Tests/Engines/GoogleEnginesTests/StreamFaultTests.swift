@@ -9,10 +9,10 @@ import Transfers
 
 /// Streams to servers that keep any part of a chunk whose connection breaks.
 @Loop @Suite(.watchdog(minutes: 10)) struct StreamFaultTests {
-    private static let granule = Int(ChunkSizes.granularity)
+    private nonisolated static let granule = Int(ChunkSizes.granularity)
 
     /// Where connections break: within the first chunk, twice within one, behind a granule, within the last bytes.
-    private static let breaks: [[Int]] = [
+    private nonisolated static let breaks: [[Int]] = [
         [100_001], [300_000, 300_002, 500_000], [granule + 1], [3 * granule - 1, 3 * granule + 1],
         [11 * granule + 77, 11 * granule + 78],
     ]
