@@ -54,6 +54,32 @@ import Testing
         }
     }
 
+    @Test func `An error that a lack of descriptors causes names it`() async throws {
+        try await onThread {
+            let files = place.directory + "/files"
+            try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
+            let file = "\(files)/a"
+            try Data(count: 1 << 20).write(to: URL(filePath: file))
+            let reference = #""reference":"gs://b/a","wait":true"#
+            let calls = [
+                ("reference/putFile", #","file":"\#(file)""#), ("reference/writeToFile", #","file":"\#(file)""#),
+                ("reference/putData", #","text":"\#(String(repeating: "x", count: 200 << 10))""#),
+                ("reference/putDirectory", #","directory":"\#(files)""#),
+            ]
+            for flags in [[], ["--allow-read", files, "--allow-write", files]] {
+                let (service, client) = try place.service(flags)
+                try client.call(calls[0].0, "{\(reference)\(calls[0].1)}")
+                try service.limitDescriptors(to: 3)
+                for (method, params) in calls {
+                    let message = try client.refusal(method, "{\(reference)\(params)}")["message"]?.string ?? ""
+                    #expect(message.contains("Too many open files"), "\(flags) \(method): \(message)")
+                }
+                service.signal(SIGTERM)
+                try #require(try service.waitForExit() == 0)
+            }
+        }
+    }
+
     /// The download URL of a new object that was uploaded from a file in more than one step.
     private func url(ofNew name: String, _ client: Caller) throws -> String {
         let file = "\(place.directory)/\(name)"

@@ -58,8 +58,13 @@ package final class ServiceProcess {
     }
 
     /// From now on none of its files may grow beyond so many bytes, as on a disk that is full.
-    package func limitFiles(to bytes: Int) throws {
-        let prlimit = try Self.spawn("/usr/bin/prlimit", ["--pid", "\(id)", "--fsize=\(bytes)"], 0, 1, 2)
+    package func limitFiles(to bytes: Int) throws { try limit("fsize=\(bytes)") }
+
+    /// From now on the process opens no descriptor with this number or a larger one. It keeps those that are open.
+    package func limitDescriptors(to number: Int) throws { try limit("nofile=\(number):") }
+
+    private func limit(_ resource: String) throws {
+        let prlimit = try Self.spawn("/usr/bin/prlimit", ["--pid", "\(id)", "--\(resource)"], 0, 1, 2)
         var status: Int32 = 0
         waitpid(prlimit, &status, 0)
         guard status == 0 else { throw Failure(description: "prlimit failed") }

@@ -192,7 +192,7 @@ final class EmbeddedUpload: TransferSession {
     ) throws(StorageError) {
         guard !attempt.isAborted, !state.isDiscarded else { return backend.remove(file) }
         try backend.objectFiles.root.check()
-        guard let target = backend.objectFiles.empty(file) else {
+        guard let target = try backend.objectFiles.empty(file) else {
             // Somebody else has removed or replaced it.
             backend.reserved.forget()
             return stage(attempt, body)

@@ -102,7 +102,10 @@ package struct Multiparts: Sendable {
             let number = try await withCheckedContinuation { waiter in
                 backend.reserved.take { waiter.resume(returning: $0) }
             }.get()
-            if let file = await backend.files.run({ [backend] in backend.objectFiles.empty(number) }) {
+            let opened = await backend.files.run { [backend] in
+                Result { () throws(StorageError) in try backend.objectFiles.empty(number) }
+            }
+            if let file = try opened.get() {
                 return PartFile(number, file, backend)
             }
             // Somebody else has removed or replaced it.

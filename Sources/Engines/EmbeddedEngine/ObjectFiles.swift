@@ -48,18 +48,20 @@ struct ObjectFiles: Sendable {
     }
 
     /// Opens an empty file, or returns nil where it is gone or not as it was made.
-    func empty(_ file: Int64) -> OpenFile? {
-        guard let opened = existing(file), (try? opened.status().size) == 0 else { return nil }
+    func empty(_ file: Int64) throws(StorageError) -> OpenFile? {
+        guard let opened = try existing(file), (try? opened.status().size) == 0 else { return nil }
         return opened
     }
 
-    /// Opens a regular file, or returns nil.
-    func existing(_ file: Int64) -> OpenFile? {
-        do throws(SystemError) {
-            let opened = try open(file, .readingAndWriting)
-            return try opened.status().kind == .regular ? opened : nil
-        } catch {
-            return nil
+    /// Opens a regular file, or returns nil where it is gone or no such file. Throws where a shortage tells nothing about it.
+    func existing(_ file: Int64) throws(StorageError) -> OpenFile? {
+        try storing(path(of: file)) { () throws(SystemError) in
+            do throws(SystemError) {
+                let opened = try open(file, .readingAndWriting)
+                return try opened.status().kind == .regular ? opened : nil
+            } catch  where !error.isShortage {
+                return nil
+            }
         }
     }
 

@@ -86,7 +86,7 @@ final class Staging {
         from allowed: AllowedDirectories?, hashing: MD5Threads, blocks: BlockCache, while mayGoOn: () -> Bool
     ) throws(StorageError) {
         guard let checksum = Checksum(md5State: checkpoint.md5, crc32c: checkpoint.crc32c, after: checkpoint.offset),
-            let target = files.existing(checkpoint.file),
+            let target = try files.existing(checkpoint.file),
             try Self.crc32c(of: target, checkpoint.offset, files.path(of: checkpoint.file), mayGoOn)
                 == checkpoint.crc32c
         else { return nil }

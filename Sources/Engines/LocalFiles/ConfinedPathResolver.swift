@@ -92,12 +92,14 @@ struct ConfinedPathResolver {
         }
     }
 
-    /// Refuses a directory that was moved.
+    /// Refuses a directory that was moved. A shortage of descriptors tells nothing about it.
     private static func open(_ location: Names) throws(Failure) -> OpenFile {
         do throws(SystemError) {
             let path = "/" + location.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
             let directory = try OpenFile(placeAt: path, isDirectory: true, noMagicLinks: true)
             if directory.names == location { return directory }
+        } catch  where error.isShortage {
+            throw .inside(error)
         } catch {}
         throw .outside
     }

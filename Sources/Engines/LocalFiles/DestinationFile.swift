@@ -65,7 +65,12 @@ struct DestinationFile {
             throw unwritable(error)
         }
         do throws(ClientPath.Failure) { _ = try ClientPath.find(name, in: directory) } catch {
-            if case .refused(let why) = error { throw .file(path, why) }
+            switch error {
+            case .refused(let why): throw .file(path, why)
+            // Then it is not known what the link leads to.
+            case .system(let error) where error.isShortage: throw unwritable(error)
+            case .system: break
+            }
         }
     }
 

@@ -237,7 +237,13 @@ extension OpenFile {
         guard let found = names else { return }
         let root: OpenFile
         do throws(ClientPath.Failure) { root = try ClientPath.find(tree, isDirectory: true) } catch {
-            throw .file(file, "is no longer below \(tree), which cannot be opened")
+            switch error {
+            case .system(let error) where error.isShortage:
+                throw .file(file, "cannot be used: \(tree) cannot be opened: \(error.reason)")
+            case .system(let error):
+                throw .file(file, "is no longer below \(tree), which cannot be opened: \(error.reason)")
+            case .refused(let why): throw .file(file, "is no longer below \(tree), which \(why)")
+            }
         }
         let rest = Array(path.utf8.dropFirst(tree.utf8.count)).names
         guard let start = root.names, found != start + rest else { return }

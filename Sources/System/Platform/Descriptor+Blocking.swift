@@ -58,6 +58,12 @@ extension Descriptor {
         return poll(&request, 1, Int32(clamping: Int64(timeout / .milliseconds(1)))) > 0
     }
 
+    /// Why no descriptor can be opened at this moment; nil where one can.
+    package static var shortage: SystemError? {
+        do throws(SystemError) { _ = try Descriptor(duplicating: STDERR_FILENO) } catch { return error }
+        return nil
+    }
+
     /// Both ends of a pipe.
     package static func pipe() throws(SystemError) -> (reader: Descriptor, writer: Descriptor) {
         try pair(csystem_pipe)

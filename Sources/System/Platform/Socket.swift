@@ -31,6 +31,12 @@ extension Descriptor {
     /// Sends small segments without delay.
     package func sendAtOnce() { setOption(raw, Int32(IPPROTO_TCP), TCP_NODELAY) }
 
+    /// How long a connection or a sending may block; nil stands for no limit. After that it fails with `wouldBlock`.
+    func limitBlocking(toSeconds seconds: Int?) {
+        var time = timeval(tv_sec: seconds ?? 0, tv_usec: 0)
+        setsockopt(raw, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    }
+
     /// Closes the sending direction.
     package func endWriting() { shutdown(raw, Int32(SHUT_WR)) }
 

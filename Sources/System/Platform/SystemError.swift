@@ -14,6 +14,9 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     /// The disk, the user's quota or the limit of a file's size is exhausted.
     package var isFull: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 
+    /// The process or the system is out of descriptors or memory: the error says nothing about what was to be opened.
+    package var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
+
     /// Nobody reads what is written.
     package static let brokenPipe = SystemError(code: EPIPE)
     package var isBrokenPipe: Bool { code == EPIPE }
@@ -34,4 +37,6 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     package static let unsupported = SystemError(code: ENOSYS)
     package static let interrupted = SystemError(code: EINTR)
     package static let inputOutput = SystemError(code: EIO)
+    package static let reset = SystemError(code: ECONNRESET)
+    package static let wouldBlock = SystemError(code: EAGAIN)
 }

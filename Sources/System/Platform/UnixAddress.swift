@@ -39,16 +39,20 @@ package final class UnixAddress {
 /// The reason why there is no connection to a service.
 public struct ConnectFailure: Error {
     public let reason: String
+    /// A service listens there, and accepts no connection.
+    package var isUnanswered = false
 }
 
-/// Connects to a service of the same user. May block while its backlog is full.
+/// Connects to a service of the same user. Blocks for at most ten seconds while its backlog is full.
 package func connectUnixSocket(_ path: String) throws(ConnectFailure) -> Descriptor {
     let socket: Descriptor
     do throws(SystemError) {
         socket = try Descriptor(socketOf: AF_UNIX, blocks: true)
+        socket.limitBlocking(toSeconds: 10)
         try UnixAddress(path).connect(socket)
+        socket.limitBlocking(toSeconds: nil)
     } catch {
-        throw ConnectFailure(reason: error.reason)
+        throw ConnectFailure(reason: error.reason, isUnanswered: error == .wouldBlock)
     }
     // Clients send tokens to the service.
     guard csystem_peer_is_same_user(socket.raw) else { throw ConnectFailure(reason: "it belongs to another user") }

@@ -14,6 +14,15 @@ extension Transfer {
 
     private func kind(of code: ccurl_code) -> HTTPError.Kind {
         switch code {
+        // libcurl does not say that it could not open a socket or a file.
+        case CCURL_COULDNT_RESOLVE_HOST, CCURL_COULDNT_RESOLVE_PROXY, CCURL_COULDNT_CONNECT, CCURL_SSL_CACERT_BADFILE:
+            Descriptor.shortage.map { .cannotConnect($0.reason) } ?? kind(ofDescribed: code)
+        default: kind(ofDescribed: code)
+        }
+    }
+
+    private func kind(ofDescribed code: ccurl_code) -> HTTPError.Kind {
+        switch code {
         case CCURL_URL_MALFORMAT, CCURL_LOGIN_DENIED: .badURL
         case CCURL_UNSUPPORTED_PROTOCOL where !hasSentHead: .tls("this libcurl does not know https")
         case CCURL_UNSUPPORTED_PROTOCOL, CCURL_WEIRD_SERVER_REPLY: .connectionBroken("the answer is not HTTP")
