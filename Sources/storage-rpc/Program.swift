@@ -28,6 +28,9 @@ enum Program {
         } catch let error as StorageRoot.OpenError where error.isInUse {
             Console.report(error, asJSON: asJSON)
             CurrentProcess.exit(ExitStatus.rootInUse)
+        } catch let error as Client.Unanswered {
+            Console.report(error, status: Int64(ExitStatus.rootInUse), asJSON: asJSON)
+            CurrentProcess.exit(ExitStatus.rootInUse)
         } catch let error as Client.Interruption {
             CurrentProcess.end(bySignal: error.signal)
         } catch let error as OutputError where error.isClosed {

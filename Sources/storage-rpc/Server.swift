@@ -148,6 +148,9 @@ final class Server {
             if ownership == .own, let error = connection.writeError, !error.isBrokenPipe {
                 self.end(1, "answers were lost, since stdout cannot be written to: \(error.reason)", .error)
             }
+            if ownership == .own, let error = connection.readError, error != .reset {
+                self.end(1, "stdin cannot be read: \(error.reason)", .error)
+            }
             if ownership == .own || self.isWithoutStdio && self.options.harness { self.stdioEnded() }
             self.exitIfAllAreGone()
             self.watchIdleness()

@@ -94,11 +94,13 @@ extension Server {
                             log.write(.info, "serves through the service at \(path)")
                             try StreamProxy.run(through: service, stdio)
                         }
-                    } catch let other as ConnectCommand.OtherDurabilityError {
-                        error.message += " Another one is needed: \(other.message)."
+                    } catch let reason as any UserFacingError
+                        where reason is ConnectCommand.OtherDurabilityError || reason is Client.Unanswered
+                    {
+                        error.message += " It cannot serve this client: \(reason.message)."
                         throw error
                     }
-                } else if (try? connectUnixSocket(path)) != nil {
+                } else if listens(path) {
                     guard exchange(&mayLeave, with: false) else { throw error }
                     blockThread(milliseconds: timeToLeave)
                 }
@@ -106,6 +108,11 @@ extension Server {
             }
         }
         return try makeEngine(options, log, keepsTasks: true)
+    }
+
+    private nonisolated static func listens(_ path: String) -> Bool {
+        do throws(ConnectFailure) { _ = try connectUnixSocket(path) } catch { return error.isUnanswered }
+        return true
     }
 
     /// Without it a person who starts a service sees nothing. Nil where the log says the same, or a program starts it.

@@ -19,6 +19,17 @@ import Testing
         }
     }
 
+    @Test func `A stdin that cannot be read ends the service with status 1, and it says so`() async throws {
+        let line = """
+            $S < . 2>&1 | grep -o 'stdin cannot be read: .*'; echo ${PIPESTATUS[0]}
+            $S serve --shared --log-level info 2> log & P=$!; await 'grep -q listens log'
+            $S < . 2>&1; echo $?; $S connect < . 2>&1; echo $?; kill $P; wait $P
+            """
+        let said = await place.sh(line).text
+        let reason = "stdin cannot be read: Is a directory\n"
+        #expect(said == "\(reason)1\nstorage-rpc: \(reason)1\nstorage-rpc: \(reason)1\n")
+    }
+
     @Test func `SIGHUP that was ignored at the start stays ignored`() async throws {
         try await onThread {
             let service = try place.listeningService(setUp: "trap '' HUP")

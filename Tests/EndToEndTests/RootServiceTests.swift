@@ -151,6 +151,27 @@ import Testing
         #expect(refused.text.contains("is in use by process") && refused.text.hasSuffix("\n75\n"), "\(refused.text)")
     }
 
+    @Test func `A service that does not answer is named by those who find it, and waited for with an end`() async throws
+    {
+        let line = """
+            $S serve --shared --log-level info 2> log & P=$!; await 'grep -q listens log'; kill -STOP $P
+            ping() { echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}'; }
+            { $S ls > a 2>&1; echo $? >> a; } & A=$!
+            { $S ls --socket $R/socket > b 2>&1; echo $? >> b; } & B=$!
+            { ping | $S connect > c 2>&1; echo $? >> c; } & C=$!
+            { ping | $S > d 2>&1; echo $? >> d; } & D=$!
+            { $S ls --json -q > e 2> /dev/null; echo $? >> e; } & E=$!
+            wait $A $B $C $D $E
+            for F in a b c d e; do grep -c "waits for the service at $R/socket (process $P)" $F; done
+            for F in a b c d e; do grep -o "the service at $R/socket (process $P) does not answer" $F; tail -n 1 $F; done
+            kill -CONT $P; $S ls; echo $?; kill $P; wait $P
+            """
+        let told = "the service at \(place.root)/storage-rpc/socket (process N) does not answer\n75\n"
+        let said = await sh(line)
+        let text = said.text.replacing(/\(process [0-9]+\)/, with: "(process N)")
+        #expect(text == "1\n1\n0\n0\n0\n" + String(repeating: told, count: 5) + "0\n", "\(said.text)")
+    }
+
     @Test func `An error of the start is that of the command`() async throws {
         let link = await sh("mkdir other; mkdir -p $R; ln -s $PWD/other $R/objects; $S ls")
         #expect(link.status == 1 && link.text.hasPrefix("storage-rpc: The root "), "\(link.text)")

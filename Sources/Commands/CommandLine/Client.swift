@@ -32,6 +32,20 @@ package struct Client {
         init(message: String, isAnswer: Bool = false) { (sentence, self.isAnswer) = (message, isAnswer) }
     }
 
+    /// A service listens and does not answer: it is stopped, or it hangs.
+    package struct Unanswered: UserFacingError {
+        package let message: String
+
+        init(_ path: String, _ process: Int32? = nil) {
+            let remedy = process.map { ": kill -CONT \($0) continues it, if it is stopped" } ?? ""
+            message = "\(Self.name(path, process)) does not answer\(remedy)"
+        }
+
+        static func name(_ path: String, _ process: Int32?) -> String {
+            "the service at \(path)" + (process.map { " (process \($0))" } ?? "")
+        }
+    }
+
     private let socket: Descriptor
     private let signals: Descriptor?
     private let trace: Bool
@@ -102,6 +116,21 @@ package struct Client {
         try answer(to: say(method, params), method).get()
     }
 
+    /// How long a service may take for its first answer.
+    private static let longestSilence = Duration.seconds(10)
+
+    /// The answer to `initialize`, the first request of a client. Throws `Unanswered` where none comes.
+    mutating func initialize(_ params: JSON, at path: String) throws -> JSON {
+        let id = try say("initialize", params).number?.int64
+        let (began, process) = (ContinuousClock.now, socket.peerProcess)
+        let message = try answer(Unanswered.name(path, process)) {
+            if began.duration(to: .now) >= Self.longestSilence { throw Unanswered(path, process) }
+        } isExpected: {
+            $0 == id
+        }
+        return try Self.result(message).get()
+    }
+
     /// The answers to many requests, in their order.
     ///
     /// - Parameter atOnce: the most that are under way.
@@ -116,7 +145,7 @@ package struct Client {
                 places[lastID] = sent
                 sent += 1
             }
-            let message = try answer(method) { places[$0] != nil }
+            let message = try answer("the answer to \(method)") { places[$0] != nil }
             guard let id = message["id"]?.number?.int64, let place = places.removeValue(forKey: id) else { continue }
             answers[place] = Self.result(message)
         }
@@ -140,14 +169,21 @@ package struct Client {
 
     private mutating func answer(to id: JSON, _ method: String) throws -> Result<JSON, Failure> {
         let id = id.number?.int64
-        return try Self.result(answer(method) { $0 == id })
+        return try Self.result(answer("the answer to \(method)") { $0 == id })
     }
 
-    private mutating func answer(_ method: String, isExpected: (_ id: Int64) -> Bool) throws -> JSON {
+    /// - Parameters:
+    ///   - what: is waited for.
+    ///   - checkTime: throws where the wait has taken too long; called each second.
+    private mutating func answer(
+        _ what: String, checkTime: () throws -> Void = {}, isExpected: (_ id: Int64) -> Bool
+    ) throws -> JSON {
         var patience = Patience()
         while true {
             switch try receive(within: .seconds(1)) {
-            case nil: if !isQuiet, let line = patience.line("the answer to \(method)") { Console.printError(line) }
+            case nil:
+                try checkTime()
+                if !isQuiet, let line = patience.line(what) { Console.printError(line) }
             case .interrupted(let interruption): throw interruption
             case .message(let message):
                 if let id = message["id"]?.number?.int64, isExpected(id) { return message }

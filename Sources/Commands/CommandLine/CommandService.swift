@@ -45,7 +45,7 @@ package struct CommandService {
     ) throws {
         var client = Client(socket: socket, signals: signals, options)
         do {
-            let answer = try client.call("initialize", kind.introduction(isPrivate: isPrivate))
+            let answer = try client.initialize(kind.introduction(isPrivate: isPrivate), at: path)
             if !isPrivate { Self.tellOtherVersion(answer, at: path, options) }
         } catch let failure as Client.Failure {
             throw client.complaint ?? failure

@@ -17,7 +17,8 @@ package enum ConnectCommand {
     ) throws -> Never {
         var service = RootService(
             path: path, root: root, timeout: options.rootTimeout ?? timeout,
-            isQuiet: !Descriptor.standardError.isTerminal, signals: nil, client: { Client(socket: $0, signals: nil) },
+            isQuiet: !Descriptor.standardError.isTerminal, signals: nil,
+            client: { Client(socket: $0, signals: nil, isQuiet: !Descriptor.standardError.isTerminal) },
             introduction: { _ in [:] }
         ) {
             let idle = options.idleTimeout == nil ? ["--idle-timeout", "60"] : []
@@ -36,14 +37,15 @@ package enum ConnectCommand {
         try StreamProxy.run(through: socket)
     }
 
-    /// Connects through a service that listens there already. Nil where none does.
+    /// Connects through a service that listens there already. Nil where none does. Throws `Client.Unanswered`, and
+    /// `OtherDurabilityError`.
     package static func connect(toRunning path: String, _ options: ServiceOptions) throws -> Descriptor? {
         guard let socket = try? connectUnixSocket(path) else { return nil }
         var client = Client(socket: socket, signals: nil)
-        guard let answer = try? client.call("initialize", [:]) else { return nil }
         do {
+            let answer = try client.initialize([:], at: path)
             return try connect(.init(client: client, answer: answer, started: nil), path, options)
-        } catch is ConnectFailure {
+        } catch  where error is ConnectFailure || error is Client.Failure {
             return nil
         }
     }

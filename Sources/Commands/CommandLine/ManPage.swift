@@ -94,7 +94,7 @@ extension Help {
 
     private static let exitStatus = [
         ("0", "All is done."), ("1", "It failed, or a part of it."), ("64", "The command line is invalid."),
-        ("75", "The service cannot have its root: another process has it."),
+        ("75", "The service cannot have its root, or does not answer: another process has it."),
         ("130", "It was interrupted by SIGINT; other signals give 128 and their number, too."),
     ]
 }

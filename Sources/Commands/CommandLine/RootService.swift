@@ -48,7 +48,8 @@ struct RootService {
         (self.client, self.introduction, self.start) = (client, introduction, start)
     }
 
-    /// Throws the reason why no service can be started, and `Client.Interruption` after a signal.
+    /// Throws the reason why no service can be started, `Client.Unanswered` where one listens and does not answer, and
+    /// `Client.Interruption` after a signal.
     mutating func find() throws -> Found {
         defer { started?.abandon() }
         let began = ContinuousClock.now
@@ -63,7 +64,8 @@ struct RootService {
                 let mayWait = unanswered.map { $0.duration(to: .now) < Self.patience } ?? true
                 if let found = try reach(mayWait: mayWait) { return found }
                 unanswered = unanswered ?? .now
-            } catch is ConnectFailure {
+            } catch let failure as ConnectFailure {
+                if failure.isUnanswered { throw Client.Unanswered(path) }
                 unanswered = nil
                 if let end {
                     guard end.hasServed || end.isBusy && began.duration(to: .now) < .seconds(timeout) else {
@@ -89,7 +91,7 @@ struct RootService {
         let own = started.flatMap { $0.isPeer(of: socket) ? $0 : nil }
         var client = client(socket)
         do {
-            let answer = try client.call("initialize", introduction(own != nil))
+            let answer = try client.initialize(introduction(own != nil), at: path)
             if own != nil { started = nil }
             own?.isFound()
             return Found(client: client, answer: answer, started: own)

@@ -1,4 +1,5 @@
 import Platform
+import Synchronization
 
 /// Copies bytes between this process's stdin and stdout and a service's socket.
 package enum StreamProxy {
@@ -11,30 +12,46 @@ package enum StreamProxy {
         try run(through: socket, streams.input, streams.output)
     }
 
-    /// Ends the process when the service ends the connection, or nobody reads the output any more. At the end of the input
-    /// the service still answers pending requests.
+    /// Ends the process when the service ends the connection, or nothing reads the output any more. At the end of the input
+    /// the service still answers pending requests. Throws where the input cannot be read, or the output not be written.
     private static func run(through socket: Descriptor, _ input: Descriptor, _ output: Descriptor) throws -> Never {
         CurrentProcess.ignoreChildren()
+        let unread = Mutex<SystemError?>(nil)
         try startThread("relay") {
-            if copy(from: input, to: socket) == nil { socket.endWriting() }
+            guard case .ended(let error) = copy(from: input, to: socket) else { return }
+            unread.withLock { $0 = error }
+            socket.endWriting()
         }
-        if let error = copy(from: socket, to: output), !error.isBrokenPipe {
+        if case .unwritable(let error) = copy(from: socket, to: output), !error.isBrokenPipe {
             throw OutputError(error: error)
         }
+        if let error = unread.withLock(\.self), error != .reset { throw InputError(error: error) }
         CurrentProcess.exit(0)
     }
 
-    /// Returns nil at the end of `source`, and why `target` takes no more bytes.
-    private static func copy(from source: Descriptor, to target: Descriptor) -> SystemError? {
+    struct InputError: UserFacingError {
+        let error: SystemError
+        var message: String { "stdin cannot be read: \(error.reason)" }
+    }
+
+    private enum Outcome {
+        /// The source has no more bytes, or cannot be read.
+        case ended(SystemError?)
+        case unwritable(SystemError)
+    }
+
+    private static func copy(from source: Descriptor, to target: Descriptor) -> Outcome {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)
         defer { buffer.deallocate() }
-        while let count = try? source.readBlocking(into: buffer), count > 0 {
+        while true {
+            let count: Int
+            do throws(SystemError) { count = try source.readBlocking(into: buffer) } catch { return .ended(error) }
+            guard count > 0 else { return .ended(nil) }
             do throws(SystemError) {
                 try target.writeBlocking(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             } catch {
-                return error
+                return .unwritable(error)
             }
         }
-        return nil
     }
 }

@@ -76,6 +76,8 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     public private(set) var endReason: String?
     /// Why answers were lost, though the client may still be there.
     package internal(set) var writeError: SystemError?
+    /// Why requests could not be read, though there may be some.
+    package internal(set) var readError: SystemError?
     /// Woken when a request ends.
     let answered = Waiters()
     /// The error of a cancelled request.

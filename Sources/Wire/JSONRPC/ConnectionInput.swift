@@ -15,8 +15,9 @@ extension Connection {
             intake.framing.finish()
             phase.advance(to: .inputEnded)
             receive()
-        case .broken:
-            close("it cannot be read from")
+        case .broken(let code):
+            readError = SystemError(code: code)
+            close("it cannot be read from: \(SystemError(code: code).reason)")
         }
     }
 
