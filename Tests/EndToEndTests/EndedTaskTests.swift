@@ -74,7 +74,7 @@ import Testing
             try program.hear(1)
             let held = try program.call("uploadTask/snapshot", ["task": .string(task.id)])
             #expect(held.state == "paused")
-            #expect(held["error"]?["message"]?.string?.contains("since this upload began") == true)
+            #expect(held["error"]?["message"]?.string?.contains("since this task began") == true)
             _ = try program.expectObject("a", Self.newer)
             try program.call("uploadTask/resume", ["task": .string(task.id)])
             let last = try program.call("uploadTask/wait", ["task": .string(task.id)])

@@ -35,6 +35,20 @@ import Testing
         return names
     }
 
+    @Test(arguments: [60_000, 500_000])
+    func `All objects on a full disk can be deleted with one request`(largest: Int) async throws {
+        try await onThread {
+            let (service, client) = try services()
+            try #require(try fill(client, largest: largest).count > 2)
+            let end = try client.call("reference/deleteAll", #"{"reference":"gs://b","everything":true,"wait":true}"#)
+            #expect(end["state"]?.string == "success", "\(end)")
+            try #require(try count(client) == 0)
+            try #require(try fill(client, largest: largest).count > 2)
+            client.wire.endInput()
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
     private func count(_ client: Caller) throws -> Int {
         try client.call("reference/listAll", #"{"reference":"gs://b"}"#)["items"]?.array?.count ?? -1
     }

@@ -45,7 +45,7 @@ extension Backend {
         let session = try download(path, to: file, in: bucket)
         switch await session.fetch({ _ in }) {
         case .completed(let metadata): return metadata
-        case .failed(let error):
+        case .failed(let error), .superseded(let error):
             session.discard()
             throw error
         case .received, .aborted: throw Aborted()

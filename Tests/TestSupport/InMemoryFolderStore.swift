@@ -6,6 +6,8 @@ import Synchronization
 package final class InMemoryFolderStore: FolderStore {
     private let plans = Mutex<[InMemoryFolderPlan]>([])
     private let failing = Mutex<StorageError?>(nil)
+    private let full = Mutex(false)
+    private let held = Mutex<Signal?>(nil)
     private let unreadable: [StorageError]
 
     package init(unreadable: [StorageError] = []) { self.unreadable = unreadable }
@@ -14,6 +16,18 @@ package final class InMemoryFolderStore: FolderStore {
     package var failure: StorageError? {
         get { failing.withLock { $0 } }
         set { failing.withLock { $0 = newValue } }
+    }
+
+    /// Its plans take no items.
+    package var isFull: Bool {
+        get { full.withLock { $0 } }
+        set { full.withLock { $0 = newValue } }
+    }
+
+    /// Writes of the states of items wait for this signal.
+    package var writesHeld: Signal? {
+        get { held.withLock { $0 } }
+        set { held.withLock { $0 = newValue } }
     }
 
     package var all: [InMemoryFolderPlan] { plans.withLock { $0 } }
@@ -29,7 +43,7 @@ package final class InMemoryFolderStore: FolderStore {
     }
 
     package func begin(
-        _ id: String, _ request: FolderRequest, number: Int64, began: Timestamp
+        _ id: String, _ request: FolderRequest, number: Int64, began: Beginning
     ) async throws(StorageError) -> any FolderPlan {
         if let failure { throw failure }
         let plan = InMemoryFolderPlan(id, request, number, began, in: self)
@@ -60,12 +74,12 @@ package final class InMemoryFolderPlan: FolderPlan {
 
     package let id: String
     package let request: FolderRequest
-    private let (number, began): (Int64, Timestamp)
+    private let (number, began): (Int64, Beginning)
     private let store: InMemoryFolderStore
     private let state = Mutex(State())
 
     fileprivate init(
-        _ id: String, _ request: FolderRequest, _ number: Int64, _ began: Timestamp, in store: InMemoryFolderStore
+        _ id: String, _ request: FolderRequest, _ number: Int64, _ began: Beginning, in store: InMemoryFolderStore
     ) {
         (self.id, self.request, self.number, self.began, self.store) = (id, request, number, began, store)
     }
@@ -107,6 +121,7 @@ package final class InMemoryFolderPlan: FolderPlan {
     }
 
     package func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) {
+        if store.isFull, !items.isEmpty { throw StorageError(.quotaExceeded, "There is no room left.") }
         try use { state in
             for var item in items where !state.has(item.path) {
                 item.number = (state.items.last?.number ?? 0) + 1
@@ -171,6 +186,7 @@ package final class InMemoryFolderPlan: FolderPlan {
     }
 
     package func update(_ items: [FolderItem]) async throws(StorageError) {
+        await store.writesHeld?.wait()
         try use { state in
             for item in items {
                 guard let index = state.items.firstIndex(where: { $0.number == item.number }) else { continue }

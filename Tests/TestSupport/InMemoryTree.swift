@@ -37,10 +37,13 @@ package final class InMemoryTree: Sendable {
         set {
             state.withLock { state in
                 state.files[path] = newValue
-                state.writes[path, default: 0] += 1
+                state.writes[path, default: 0] &+= 1
             }
         }
     }
+
+    /// A file is as if it was changed in the far future.
+    package func makeNewest(_ path: String) { state.withLock { $0.writes[path] = .max } }
 
     /// The files whose directories were made.
     package var made: Set<String> { state.withLock { $0.made } }
@@ -67,6 +70,8 @@ private struct NamedTree: LocalTree {
     let tree: InMemoryTree
 
     func absolute(_ path: String) -> String { path.isEmpty ? directory : "\(directory)/\(path)" }
+
+    func longestName() async -> Int { 255 }
 
     func read(_ directory: String) async throws(StorageError) -> any LocalDirectoryReader {
         InMemoryReader(try tree.entries(of: directory))

@@ -261,10 +261,15 @@ package final class ScriptedDownload: TransferSession {
     package var aborts: Int { state.withLock { $0.aborts } }
     package var discards: Int { state.withLock { $0.discards } }
 
+    /// What was said with the last try.
+    package var replacesNewer: Bool { mayReplaceNewer.withLock { $0 } }
+    private let mayReplaceNewer = Mutex(true)
+
     package func perform(
         _ step: DownloadMachine.Step, replacesNewer: Bool, _ report: @escaping Report
     ) async -> DownloadAnswer {
-        await withCheckedContinuation { waiter in
+        mayReplaceNewer.withLock { $0 = replacesNewer }
+        return await withCheckedContinuation { waiter in
             state.withLock { state in
                 precondition(state.waiter == nil, "two tries at once")
                 state.waiter = waiter

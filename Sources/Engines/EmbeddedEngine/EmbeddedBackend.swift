@@ -141,6 +141,10 @@ package final class EmbeddedBackend: Backend {
 
     package func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }
 
+    package func lastGeneration() async throws(StorageError) -> Int64? {
+        try await store.read { [generations] database in try generations.last(in: database) }
+    }
+
     package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         let edition = store.edition
         return try await withCheckedContinuation { waiter in

@@ -42,7 +42,12 @@ final class EmbeddedDownload: TransferSession {
             current.withLock { $0 = FetchInProgress(attempt: attempt, reports: reports) }
             backend.open(download.reference) { [self] object in
                 switch object {
-                case .success(let object): queue.submit { self.land(object, step, in: $0, attempt, reports) }
+                case .success(let object):
+                    let keepsNewer = replacesNewer ? nil : download.began
+                    queue.submit { partial in
+                        partial.keepsNewer = keepsNewer
+                        self.land(object, step, in: partial, attempt, reports)
+                    }
                 case .failure(let error): attempt.answer(.failed(error))
                 }
             }
@@ -88,7 +93,8 @@ final class EmbeddedDownload: TransferSession {
             if isComplete { attempt.answer(.completed(object.metadata)) }
         } catch {
             reports.end()
-            attempt.answer(.failed(error.about(download.reference)))
+            let error = error.about(download.reference)
+            attempt.answer(partial.isSuperseded ? .superseded(error) : .failed(error))
         }
     }
 

@@ -337,7 +337,9 @@ final class EmbeddedUpload: TransferSession {
     }
 
     private func isSuperseded(_ database: Database) throws -> Bool {
-        guard let task = upload.record?.id, !replacesNewer.withLock({ $0 }) else { return false }
+        guard !replacesNewer.withLock({ $0 }) else { return false }
+        if let began = upload.began { return try database.hasObject(at: upload.reference, newerThan: began) }
+        guard let task = upload.record?.id else { return false }
         return try database.hasObject(at: upload.reference, newerThan: task)
     }
 

@@ -33,6 +33,12 @@ final class Generations: Sendable {
         }
     }
 
+    /// None that a later transaction gives is as small as this one.
+    func last(in database: Database) throws -> Int64 {
+        let ceiling = try database.generationCeiling
+        return state.withLock { $0.ceiling == ceiling ? $0.last : ceiling }
+    }
+
     /// Writes the last one, for what compares later ones with it, and for copies of the database. Within a transaction.
     func settle(in database: Database) throws {
         let ceiling = try database.generationCeiling

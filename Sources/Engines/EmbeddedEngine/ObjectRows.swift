@@ -179,6 +179,17 @@ extension Database {
         return isNewer == 1
     }
 
+    func hasObject(at reference: Reference, newerThan began: Beginning) throws -> Bool {
+        let isNewer = try first(
+            """
+            SELECT generation > :generation OR timeCreated > :time AS isNewer FROM objects WHERE \(Self.isObject)
+            """,
+            ["generation": .integer(began.lastGeneration ?? .max), "time": .integer(began.time.microseconds)]
+                + reference.key
+        ) { try $0.integer("isNewer") }
+        return isNewer == 1
+    }
+
     /// Returns the files of a task that has not become an object.
     func files(for task: String) throws -> [Int64] {
         var files: [Int64] = []

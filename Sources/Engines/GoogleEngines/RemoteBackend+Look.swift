@@ -31,6 +31,18 @@ extension RemoteBackend {
         }
     }
 
+    /// By the clock of the server.
+    package func isNewer(
+        _ reference: Reference, than began: Beginning, for caller: Caller
+    ) async throws(StorageError) -> Bool {
+        switch try await look(at: reference, for: caller) {
+        case .nothing: return false
+        case .object(let object, let clockLead): return began.isBefore(object, clockLead: clockLead)
+        case .hidden(let refusal):
+            throw refusal.code == .unauthorized ? .unknownWhetherNewer(refusal) : refusal
+        }
+    }
+
     /// The error for a write whose preconditions failed at the server.
     func preconditionFailed(_ reference: Reference, for caller: Caller) async throws(StorageError) -> StorageError {
         let version: ObjectVersion? =

@@ -40,7 +40,7 @@ final class RemoteDownload: TransferSession {
                 let before = latest?.task
                 let task = Loop.task { [self] in
                     await before?.value
-                    await run(part, step, reports)
+                    await run(part, keepsNewer: replacesNewer ? nil : download.began, step, reports)
                 }
                 latest = Fetch(step: step, reports: reports, task: task)
             }
@@ -70,9 +70,11 @@ final class RemoteDownload: TransferSession {
 
 @Loop extension RemoteDownload {
     private func run(
-        _ part: DownloadMachine.Step, _ step: PendingAnswer, _ reports: DownloadProgressReporter
+        _ part: DownloadMachine.Step, keepsNewer: Beginning?, _ step: PendingAnswer,
+        _ reports: DownloadProgressReporter
     ) async {
         guard !step.isAborted else { return }
+        await queue.run { partial in partial.keepsNewer = keepsNewer }
         let answer: DownloadAnswer
         do throws(StorageError) {
             answer = .completed(
@@ -82,7 +84,8 @@ final class RemoteDownload: TransferSession {
                     }
                 })
         } catch {
-            answer = .failed(error.about(download.reference))
+            let error = error.about(download.reference)
+            answer = await queue.run { partial in partial.isSuperseded } ? .superseded(error) : .failed(error)
         }
         await queue.run { partial in partial.park() }
         reports.end()

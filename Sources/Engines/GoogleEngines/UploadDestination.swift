@@ -134,14 +134,14 @@ import Storage
 
     /// The answer to any step where an object was stored since the task was created, and it may not be replaced.
     func answerIfSuperseded() async throws(StorageError) -> UploadStrategy.Answer? {
-        guard !replacesNewer, let began = upload.record?.began else { return nil }
+        guard !replacesNewer, let began = upload.began ?? upload.record.map({ Beginning($0.began) }) else { return nil }
         switch try await look() {
         case .nothing: return nil
         case .hidden(let refusal):
             guard refusal.code == .unauthorized else { throw refusal }
             return .superseded(.unknownWhetherNewer(refusal))
         case .object(let object, let clockLead):
-            guard object.timeCreated > began.advanced(by: clockLead) else { return nil }
+            guard began.isBefore(object, clockLead: clockLead) else { return nil }
             return try await isOwn(object) ? .completed(object) : .superseded(.newerObject(at: upload.reference))
         }
     }

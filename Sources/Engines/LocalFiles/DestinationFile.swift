@@ -9,6 +9,10 @@ struct DestinationFile {
     private let allowed: AllowedDirectories?
     private let newFilesMask: UInt32?
     private var directory: OpenFile?
+    /// A file that was changed since then is kept; nil where every file may be replaced.
+    var keepsNewer: Beginning?
+    /// The last check has met such a file.
+    private(set) var isNewer = false
 
     /// - Parameters:
     ///   - tree: no link is followed between that directory, an absolute path, and the file.
@@ -38,9 +42,11 @@ struct DestinationFile {
 
     mutating func close() { directory = nil }
 
-    /// Returns whether there is a file. Throws `unknown` with path and reason unless the path is a regular file or free.
+    /// Returns whether there is a file. Throws `unknown` with path and reason unless the path is a regular file or free,
+    /// and for a file that is kept.
     @discardableResult
-    func check() throws(StorageError) -> Bool {
+    mutating func check() throws(StorageError) -> Bool {
+        isNewer = false
         // With allowed directories links are not followed, as their targets may be outside.
         let status: FileStatus
         do throws(SystemError) {
@@ -53,7 +59,15 @@ struct DestinationFile {
             throw .file(path, "is not a regular file but \(status.kind.name)")
         }
         try checkLink()
+        try checkAge()
         return true
+    }
+
+    private mutating func checkAge() throws(StorageError) {
+        guard let keepsNewer else { return }
+        let status = try writing { () throws(SystemError) in try opened().status(of: name) }
+        isNewer = keepsNewer.isBefore(fileChangedAt: status.changed.sinceEpoch)
+        if isNewer { throw .newerFile(at: path) }
     }
 
     /// A link is replaced itself, but not one to a descriptor or a device: a user who names it means its target.
@@ -72,6 +86,16 @@ struct DestinationFile {
             case .system: break
             }
         }
+    }
+
+    /// Whether a name is one that `temporaryName` gives a file.
+    static func isTemporary(_ name: String) -> Bool {
+        guard name.utf8.first == UInt8(ascii: "."), name.hasSuffix(".part") else { return false }
+        var parts = name.split(separator: ".", omittingEmptySubsequences: false).dropLast()
+        if let number = parts.last, number.utf8.count < 8, UInt32(number) != nil { parts.removeLast() }
+        guard let task = parts.popLast(), parts.count > 1 else { return false }
+        let lengths = task.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false).map(\.count)
+        return lengths == [8, 4, 4, 4, 12] && task.utf8.allSatisfy { "0123456789abcdef-".utf8.contains($0) }
     }
 
     /// A hidden name in the same directory. It contains the unguessable task id, and a number that tells attempts

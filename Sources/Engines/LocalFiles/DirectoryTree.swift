@@ -19,6 +19,14 @@ package final class DirectoryTree: LocalTree {
 
     package func absolute(_ path: String) -> String { directories.absolute(path) }
 
+    /// 255 where there is no such directory yet.
+    package func longestName() async throws(StorageError) -> Int {
+        try await run { [directories] () throws(StorageError) in
+            guard case .directory(let directory) = try directories.open("") else { return 255 }
+            return directory.longestName ?? 255
+        }
+    }
+
     package func read(_ directory: String) async throws(StorageError) -> any LocalDirectoryReader {
         try await run { [directories, threads] () throws(StorageError) in
             let path = directories.absolute(directory)
@@ -221,7 +229,7 @@ extension FileStamp {
 
 extension FileStatus.Time {
     /// In nanoseconds.
-    fileprivate var sinceEpoch: Int64 { seconds &* 1_000_000_000 &+ nanoseconds }
+    var sinceEpoch: Int64 { seconds &* 1_000_000_000 &+ nanoseconds }
 }
 
 extension TreeDirectories {
@@ -344,9 +352,10 @@ extension DirectoryReader.Source {
         return found
     }
 
-    /// Nil for what is gone by now.
+    /// Nil for what is gone by now, and for the partial file of a download.
     private func describe(_ entry: DirectoryEntries.Entry) -> LocalEntry? {
         let path = path.isEmpty ? entry.name : "\(path)/\(entry.name)"
+        if DestinationFile.isTemporary(entry.name) { return nil }
         guard entry.isUTF8 else { return LocalEntry(path, .other("has a name that is not UTF-8")) }
         if let kind = entry.kind, kind != .regular, kind != .directory {
             return LocalEntry(path, .other("is \(kind.name)"))

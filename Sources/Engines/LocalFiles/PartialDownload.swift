@@ -66,6 +66,15 @@ package final class PartialDownload {
         checkpoint.set(restored)
     }
 
+    /// A file at the destination that was changed since then is kept; nil where every file may be replaced.
+    package var keepsNewer: Beginning? {
+        get { target.keepsNewer }
+        set { target.keepsNewer = newValue }
+    }
+
+    /// The last error was about such a file.
+    package var isSuperseded: Bool { target.isNewer }
+
     /// Continues where it was parked, or starts over where it has no bytes of this generation. Returns early once
     /// `mayGoOn` is false. Throws the errors of `DestinationFile`.
     ///
@@ -121,6 +130,8 @@ package final class PartialDownload {
         if temporary == nil { isLinked = try target.link(file) }
         if !isLinked {
             try giveName(to: file)
+            // Another program may have written a file meanwhile.
+            if keepsNewer != nil { try target.check() }
             if let temporary { try target.take(temporary.name, file) }
         }
         temporary = nil

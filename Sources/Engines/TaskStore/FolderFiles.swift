@@ -51,10 +51,15 @@ package final class FolderFiles: FolderStore {
     }
 
     package func begin(
-        _ id: String, _ request: FolderRequest, number: Int64, began: Timestamp
+        _ id: String, _ request: FolderRequest, number: Int64, began: Beginning
     ) async throws(StorageError) -> any FolderPlan {
         let plan = FolderPlanFile(id, self)
-        try await plan.create(request, place: place, number: number, began: began)
+        do throws(StorageError) {
+            try await plan.create(request, place: place, number: number, began: began)
+        } catch {
+            guard error.code == .quotaExceeded, request.kind == .delete else { throw error }
+            return UnkeptPlan(id: id)
+        }
         return plan
     }
 
@@ -89,7 +94,7 @@ package final class FolderFiles: FolderStore {
             await threads.run { try? ends.reserveTombstone(for: row.id) }
             return row.stage
         }
-        let stage = end.stage(began: row.began)
+        let stage = end.stage(began: row.began.time)
         try? await plan.keep(stage)
         return stage
     }

@@ -32,7 +32,7 @@ final class FolderPlanFile: FolderPlan {
 
     /// Creates the file with the row of the task.
     func create(
-        _ request: FolderRequest, place: String, number: Int64, began: Timestamp
+        _ request: FolderRequest, place: String, number: Int64, began: Beginning
     ) async throws(StorageError) {
         try await use { state in
             guard Self.isName(self.id) else { throw StorageError(.internalError, "\(self.id) names no file.") }

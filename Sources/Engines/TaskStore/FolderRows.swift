@@ -5,16 +5,17 @@ import Storage
 // A task over a folder as a row. The caller opens the transaction.
 extension Database {
     func insertFolder(
-        _ id: String, _ request: FolderRequest, place: String, number: Int64, began: Timestamp
+        _ id: String, _ request: FolderRequest, place: String, number: Int64, began: Beginning
     ) throws {
         let values: Values = [
-            "id": .text(id), "place": .text(place), "number": .integer(number), "began": .integer(began.microseconds),
+            "id": .text(id), "place": .text(place), "number": .integer(number),
+            "began": .integer(began.time.microseconds), "lastGeneration": .integer(began.lastGeneration),
             "request": .text(try request.text),
         ]
         try run(
             """
-            INSERT INTO folder (id, place, number, began, request, stage)
-            VALUES (:id, :place, :number, :began, :request, 'planning')
+            INSERT INTO folder (id, place, number, began, lastGeneration, request, stage)
+            VALUES (:id, :place, :number, :began, :lastGeneration, :request, 'planning')
             """, values)
     }
 
@@ -57,7 +58,7 @@ struct FolderRow {
     var id: String
     var place: String
     var number: Int64
-    var began: Timestamp
+    var began: Beginning
     var request: FolderRequest
     var stage: FolderStage
 
@@ -66,7 +67,8 @@ struct FolderRow {
         number = try row.integer("number")
         // The next tasks get larger ones.
         guard (0..<Int64.max / 2).contains(number) else { throw Unreadable(description: "its number is \(number)") }
-        began = Timestamp(microseconds: try row.integer("began"))
+        began = Beginning(
+            Timestamp(microseconds: try row.integer("began")), lastGeneration: try row.integerOrNil("lastGeneration"))
         request = try FolderRequest(text: try row.text("request"))
         if let flaw = request.flaw { throw Unreadable(description: flaw) }
         stage = try FolderStage(row)

@@ -18,6 +18,8 @@ extension Schema {
                         crc32c INTEGER, inode INTEGER, changed INTEGER, error TEXT);
                     CREATE INDEX byState ON items (state, action, number, size);
                     CREATE TABLE directories (number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE);
-                    """)
+                    """),
+            // The newest generation of the engine when the task began.
+            Migration(version: 2, sql: "ALTER TABLE folder ADD COLUMN lastGeneration INTEGER;"),
         ])
 }

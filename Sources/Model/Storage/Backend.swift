@@ -78,6 +78,11 @@ public protocol Backend: Sendable {
     /// Revokes the earlier URLs, and returns a new one.
     func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
 
+    /// The newest generation that it has given. Nil where it does not say, or where generations are in no order.
+    func lastGeneration() async throws(StorageError) -> Int64?
+    /// Whether an object is there that was stored since a task began. Throws the reason why the engine could not look.
+    func isNewer(_ reference: Reference, than began: Beginning, for caller: Caller) async throws(StorageError) -> Bool
+
     /// Nil where the engine does not hear of changes.
     var changes: ChangeFeed? { get }
 
@@ -99,6 +104,15 @@ extension Backend {
     ) async throws(StorageError) -> ObjectMetadata {
         try await metadata(of: reference, for: caller)
     }
+    public func lastGeneration() async throws(StorageError) -> Int64? { nil }
+    public func isNewer(
+        _ reference: Reference, than began: Beginning, for caller: Caller
+    ) async throws(StorageError) -> Bool {
+        do throws(StorageError) { return began.isBefore(try await metadata(of: reference, for: caller)) } catch {
+            guard error.code == .objectNotFound else { throw error }
+            return false
+        }
+    }
     public func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>? { nil }
     public func knownList(_ query: ListQuery) -> Listing? { nil }
 }
@@ -111,8 +125,8 @@ public protocol TransferSession<Strategy>: Sendable {
     /// the object is unchanged, else from the first.
     ///
     /// - Parameters:
-    ///   - replacesNewer: false where only an earlier process was asked for an upload: an object that was stored since
-    ///     the task began then stays, and the answer is `superseded`.
+    ///   - replacesNewer: false where only an earlier process was asked for the transfer: an object, or a local file, that
+    ///     was written since the task began then stays, and the answer is `superseded`.
     ///   - report: takes the progress of a download, on any thread.
     func perform(_ step: Strategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void) async
         -> Strategy.Answer
@@ -150,6 +164,8 @@ public struct Upload: Sendable {
     public var task: String?
     /// That of the task over a folder that it belongs to.
     public var folder: String?
+    /// Where the task over a folder began, which its uploads did later. Nil for any other upload.
+    public var began: Beginning?
     /// The bytes of the file, as it was when it was inspected: for the first attempt. Nil where they are not at hand.
     public var bytesOfFile: [UInt8]?
     /// The record of its task, if it has one. An engine with its own task store writes the task's success in the

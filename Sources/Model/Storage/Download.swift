@@ -10,6 +10,8 @@ public struct Download: Sendable {
     public var task: String
     /// The task over a folder that it belongs to.
     public var folder: String?
+    /// When its task began, or the one over a folder that it belongs to.
+    public var began: Beginning?
     /// No link is followed between that directory, an absolute path, and the file.
     public var tree: String?
     /// An earlier process began the download, and may have left a partial file.
@@ -29,6 +31,8 @@ public enum DownloadAnswer: TransferAnswer {
     case completed(ObjectMetadata)
     /// The bytes before the end of the part have arrived.
     case received(Progress)
+    /// The file that is there was changed since the task began, and stays.
+    case superseded(StorageError)
     case failed(StorageError)
     case aborted
 }

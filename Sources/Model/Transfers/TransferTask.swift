@@ -157,7 +157,13 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
 
     // MARK: - Controls
 
-    public func start() { post(.requested(.start)) }
+    public func start() { start(replacesNewer: true) }
+
+    /// `replacesNewer` is false where a task over a folder that no client has resumed begins it.
+    func start(replacesNewer: Bool) {
+        self.replacesNewer = replacesNewer
+        post(.requested(.start))
+    }
 
     /// Returns once no bytes move; false where the state does not allow a pause, or the task ends first.
     public func pause() async throws -> Bool {

@@ -37,6 +37,7 @@ extension Transfers {
         let recordWriter = ends.map { TaskRecordWriter($0, record) }
         var download = Download(reference: reference, file: file, task: record.id, caller: caller)
         (download.folder, download.tree) = (folder?.id, request.tree)
+        download.began = folder?.began ?? Beginning(record.began)
         download.newFilesMask = request.newFilesMask
         let session: any DownloadSession
         do throws(StorageError) {
@@ -66,6 +67,7 @@ extension Transfers {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))
         (download.folder, download.tree) = (record.folder, request.tree)
+        download.began = record.folder.flatMap { folders.tasks[$0] }?.began ?? Beginning(record.began)
         download.isRestored = isRestored
         download.newFilesMask = request.newFilesMask
         download.bookmark = bookmark

@@ -16,8 +16,10 @@ extension Transfers {
 
     /// Restores the recorded tasks, once, before any task is made. `tokens` are for `.resume`.
     public func restore(_ unfinished: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
+        // Their transfers need to know when these began.
+        try await restoreFolders()
         let transfers = try await restoreTransfers(unfinished, tokens)
-        try await restoreFolders(unfinished, transfers, tokens)
+        await continueFolders(unfinished, transfers, tokens)
         noteRefusedAppends()
         isReady = true
         readiness.wakeAll()

@@ -103,7 +103,7 @@ extension Transfers {
         guard folder == nil else {
             return try await make(
                 source, reference, change, conditions, client, contentTypeFrom: names, isAwaited: isAwaited,
-                folder: folder?.id, failing: failure)
+                folder: folder, failing: failure)
         }
         return try await create(
             source, reference, change, conditions, client, contentTypeFrom: names, isAwaited: isAwaited, key: key,
@@ -150,7 +150,7 @@ extension Transfers {
     /// The same, whatever the number of tasks is.
     func make(
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
-        _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, folder: String? = nil,
+        _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, folder: FolderTask? = nil,
         key: String? = nil, failing error: StorageError? = nil
     ) async throws(StorageError) -> UploadTask {
         let new = try await plan(
@@ -161,7 +161,7 @@ extension Transfers {
 
     private func plan(
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
-        _ client: TransferClient, contentTypeFrom names: [String], folder: String? = nil, key: String? = nil,
+        _ client: TransferClient, contentTypeFrom names: [String], folder: FolderTask? = nil, key: String? = nil,
         failing error: StorageError? = nil
     ) async throws(StorageError) -> NewUpload {
         let list = folder == nil ? uploads : folderUploads
@@ -189,8 +189,8 @@ extension Transfers {
         var record = TaskRecord(
             id: newTaskID(), kind: .upload, number: list.newNumber(), began: time.now(), reference: reference,
             progress: strategy.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
-        (record.copy, record.folder, record.key) = (source.copy?.request, folder, key)
-        (upload.task, upload.folder) = (record.id, folder)
+        (record.copy, record.folder, record.key) = (source.copy?.request, folder?.id, key)
+        (upload.task, upload.folder, upload.began) = (record.id, folder?.id, folder?.began)
         // Small files of a folder are in its plan.
         if ends != nil, folder == nil || !strategy.isWhole { upload.record = record }
         let machine = UploadMachine(strategy, retryTime: .seconds(request.retryTime), seed: random.next())
@@ -299,6 +299,7 @@ extension Transfers {
             reference: record.reference, source: source, metadata: record.metadata,
             expectedMD5: record.md5Hash, if: request.preconditions ?? Preconditions(), caller: caller(request))
         (upload.task, upload.record, upload.folder) = (record.id, ends == nil ? nil : record, record.folder)
+        upload.began = record.folder.flatMap { folders.tasks[$0] }?.began
         upload.expectedCRC32C = request.crc32c
         upload.isRestored = true
         upload.isSpooled = request.isSpooled

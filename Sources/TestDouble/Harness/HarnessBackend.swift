@@ -111,6 +111,14 @@ package final class HarnessBackend: Backend {
         }
     }
 
+    /// No rule strikes these: they belong to the request that they prepare.
+    package func lastGeneration() async throws(StorageError) -> Int64? { try await engine.lastGeneration() }
+    package func isNewer(
+        _ reference: Reference, than began: Beginning, for caller: Caller
+    ) async throws(StorageError) -> Bool {
+        try await engine.isNewer(reference, than: began, for: caller)
+    }
+
     package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         try await pass(.list, query.reference, caller) { [engine, ledger] () async throws(StorageError) in
             try ledger.check(query.reference)

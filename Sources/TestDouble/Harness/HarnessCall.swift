@@ -174,7 +174,7 @@ extension DownloadAnswer: HarnessedAnswer {
     var outcome: String {
         switch self {
         case .completed, .received: "ok"
-        case .failed(let error): "\(error.code)"
+        case .failed(let error), .superseded(let error): "\(error.code)"
         case .aborted: "aborted"
         }
     }
@@ -185,7 +185,7 @@ extension DownloadAnswer: HarnessedAnswer {
         switch self {
         case .completed(let metadata): metadata.size
         case .received(let progress): progress.completedUnitCount
-        case .failed, .aborted: nil
+        case .failed, .superseded, .aborted: nil
         }
     }
 }

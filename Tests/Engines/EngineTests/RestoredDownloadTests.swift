@@ -2,6 +2,7 @@ import Checksums
 import Glibc
 import HTTPClient
 import HTTPText
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -54,6 +55,33 @@ import Testing
         await place.backend.settle()
         #expect(try names(in: scratch.path) == ["file"])
         return reports.counts
+    }
+
+    @Test func `A download does not replace a file that is newer than its task until a client resumes it`() async throws
+    {
+        let newer = noise(1000, seed: 2), now = TimeSource.system.now()
+        for type in Self.places {
+            let place = try await type.init()
+            try await place.backend.put(bytes, at: "a")
+            _ = try scratch.file("file", newer)
+            var download = try download()
+            download.began = Beginning(now.advanced(by: .seconds(-3600)))
+            let session = place.backend.beginDownload(download)
+            guard case .superseded(let error) = await session.perform(.fetch, replacesNewer: false, { _ in }) else {
+                return #expect(Bool(false), "\(type)")
+            }
+            #expect(error.message == StorageError.newerFile(at: target).message && error.file == target)
+            #expect(try contentsOf(target) == newer)
+            #expect(try await fetch(download, place).last == Int64(bytes.count))
+            // One that is older than the task is replaced.
+            _ = try scratch.file("file", newer)
+            download.began = Beginning(now.advanced(by: .seconds(3600)))
+            let other = place.backend.beginDownload(download)
+            guard case .completed = await other.perform(.fetch, replacesNewer: false, { _ in }) else {
+                return #expect(Bool(false), "\(type)")
+            }
+            #expect(try contentsOf(target) == bytes)
+        }
     }
 
     @Test func `A restored download does not fetch received bytes again`() async throws {

@@ -72,6 +72,39 @@ import Testing
         }
     }
 
+    @Test func `An upload of a folder does not replace an object that is newer than the folder's task`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            var upload = try await place.backend.interrupted(file: path, to: "a", at: 0)
+            (upload.record, upload.bookmark, upload.isRestored) = (nil, nil, false)
+            let last = try await place.backend.lastGeneration()
+            let now = TimeSource.system.now()
+            try await place.backend.put(newer, at: "a")
+            let caller = upload.caller
+            // The embedded engine tells it even where the clock was set back.
+            for hours in last == nil ? [-1] : [-1, 1] {
+                upload.began = Beginning(now.advanced(by: .seconds(3600 * hours)), lastGeneration: last)
+                for step in [UploadMachine.Step.open, .sendWhole] {
+                    let session = place.backend.beginUpload(upload)
+                    try expectSuperseded(await session.perform(step, replacesNewer: false))
+                }
+                let began = try #require(upload.began)
+                #expect(try await place.backend.isNewer(ref("a"), than: began, for: caller))
+                #expect(try await !place.backend.isNewer(ref("none"), than: began, for: caller))
+            }
+            #expect(try await place.bytes(of: ref("a")) == newer)
+            upload.began = Beginning(
+                now.advanced(by: .seconds(3600)), lastGeneration: try await place.backend.lastGeneration())
+            let began = try #require(upload.began)
+            #expect(try await !place.backend.isNewer(ref("a"), than: began, for: caller))
+            let session = place.backend.beginUpload(upload)
+            guard case .completed = await session.perform(.sendWhole, replacesNewer: false) else {
+                return #expect(Bool(false), "\(type)")
+            }
+            #expect(try await place.bytes(of: ref("a")) == bytes)
+        }
+    }
+
     @Test func `A restored upload replaces an object that is older than its task`() async throws {
         for type in Self.places {
             let place = try await type.init()

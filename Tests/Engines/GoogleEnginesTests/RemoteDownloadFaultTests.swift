@@ -33,7 +33,7 @@ import Testing
             case .failed(let error):
                 #expect(isStruck && error.code == mishap.code && error.object == "a", what)
                 #expect(try contentsOf(stage.file) == [1, 2, 3], what)
-            case .received, .aborted: Issue.record(what)
+            case .received, .superseded, .aborted: Issue.record(what)
             }
             #expect(try names(in: stage.scratch.path) == ["file"], what)
         }

@@ -27,7 +27,7 @@ import Testing
             switch await session.fetch({ _ in }) {
             case .completed: #expect(try !isCorrupt && contentsOf(scratch.path + "/file") == noise(size))
             case .failed(let error): #expect(isCorrupt && error.code == .nonMatchingChecksum)
-            case .received, .aborted: Issue.record("it was not aborted")
+            case .received, .superseded, .aborted: Issue.record("it was not aborted")
             }
             #expect(try names(in: scratch.path) == (isCorrupt ? [] : ["file"]))
             guard !isCorrupt else { continue }

@@ -79,6 +79,15 @@ import Testing
         #expect(try await tree().entry("link") == LocalEntry("link", .other("is a link")))
     }
 
+    @Test func `Partial files of downloads are no files of a directory`() async throws {
+        let task = "01234567-89ab-4def-8123-456789abcdef"
+        for name in [".a.\(task).part", ".a.b.\(task).12.part"] { _ = try scratch.file("tree/sub/deep/" + name, [1]) }
+        #expect(try await all(tree(), in: "sub/deep").isEmpty)
+        let others = ["a.\(task).part", ".\(task).part", ".a.\(task).x.part", ".a.\(task).part2", ".a.part", ".part"]
+        for name in others { _ = try scratch.file("tree/sub/deep/" + name, [1]) }
+        #expect(try await all(tree(), in: "sub/deep").map(\.path) == others.map { "sub/deep/" + $0 }.sorted())
+    }
+
     @Test func `A link on the way is not followed`() async throws {
         try #require(symlink(scratch.path + "/out", path + "/link") == 0)
         try #require(symlink("..", path + "/sub/up") == 0)

@@ -14,6 +14,7 @@ import Testing
 @Suite(.watchdog(minutes: 10)) struct FolderFilesTests {
     private let scratch: Scratch
     private let began = Timestamp(microseconds: 1_700_000_000_123_456)
+    private var beginning: Beginning { Beginning(began, lastGeneration: 42) }
     private var folder: String { scratch.path + "/root/folders" }
 
     init() throws { scratch = try Scratch() }
@@ -36,7 +37,7 @@ import Testing
     {
         var request = try request()
         request.isDryRun = dryRun
-        let plan = try await files.begin(id, request, number: 5, began: began)
+        let plan = try await files.begin(id, request, number: 5, began: beginning)
         return try #require(plan as? FolderPlanFile)
     }
 
@@ -63,14 +64,14 @@ import Testing
         do {
             let files = FolderFiles(root, place: "p")
             for (number, stage) in stages.enumerated() {
-                let plan = try await files.begin("task \(number)", request(), number: Int64(number), began: began)
+                let plan = try await files.begin("task \(number)", request(), number: Int64(number), began: beginning)
                 try await plan.keep(stage)
             }
         }
         let found = try await stored(FolderFiles(root, place: "p")).sorted { $0.number < $1.number }
         #expect(found.map(\.stage) == stages && found.map(\.number) == [0, 1, 2, 3, 4])
         for stored in found {
-            #expect(try stored.request == request() && stored.began == began && stored.endpoint == nil)
+            #expect(try stored.request == request() && stored.began == beginning && stored.endpoint == nil)
             #expect(stored.plan.id == "task \(stored.number)")
         }
     }
@@ -487,7 +488,7 @@ import Testing
         do {
             let backend = try EmbeddedBackend(root, time: .system)
             try await backend.open()
-            try await (backend.folders.begin("task", request(), number: 1, began: began)).close()
+            try await (backend.folders.begin("task", request(), number: 1, began: beginning)).close()
             _ = try await backend.save(into: scratch.path + "/copy")
             await backend.close()
             #expect(try names(in: folder) == ["task.sqlite"])

@@ -1,3 +1,4 @@
+import Checksums
 import Platform
 import Storage
 import Synchronization
@@ -14,6 +15,21 @@ import Testing
     /// The objects of the engine, with their sizes.
     private final class Objects: Sendable {
         private let all = Mutex<[String: Int64]>([:])
+        private let new = Mutex<[String: [UInt8]]>([:])
+
+        /// Objects that were stored after every task had begun, with their bytes.
+        var newer: [String: [UInt8]] {
+            get { new.withLock { $0 } }
+            set { new.withLock { $0 = newValue } }
+        }
+
+        func metadata(of reference: Reference) throws(StorageError) -> ObjectMetadata {
+            guard let size = self[reference.object] else { throw .objectNotFound(reference) }
+            var metadata = ObjectMetadata.stored(reference, size: size)
+            guard let bytes = newer[reference.object] else { return metadata }
+            (metadata.timeCreated, metadata.md5) = (.init(microseconds: .max), Checksum(of: bytes).md5)
+            return metadata
+        }
 
         subscript(name: String) -> Int64? {
             get { all.withLock { $0[name] } }
@@ -38,12 +54,18 @@ import Testing
     init() {
         let backend = ScriptedBackend(
             oneRequestLimit: 100,
+            describe: { [objects] reference, _ throws(StorageError) in try objects.metadata(of: reference) },
             page: { [objects] _, _, _, _ throws(StorageError) in try objects.listing },
             remove: { [objects] reference, _ in objects[reference.object] = nil })
         stage = TransfersFixture(backend, folders: InMemoryFolderStore())
         Loop.task { [objects] in
             while let session = try? await backend.nextSession() {
                 guard (try? await session.nextStep()) != nil else { return }
+                let reference = session.upload.reference
+                guard session.replacesNewer || objects.newer[reference.object] == nil else {
+                    session.answer(.superseded(.newerObject(at: reference)))
+                    continue
+                }
                 objects[session.upload.reference.object] = session.upload.source.size
                 session.complete()
             }
@@ -166,6 +188,142 @@ import Testing
         let end = await ended(try await begin(.write) { $0.deletesOthers = true })
         #expect(end.state == .failed && end.counts.deleted == 2 && end.counts.failed == 1)
         #expect(tree.files == ["written": [2]])
+    }
+
+    // MARK: - What is newer than the task
+
+    /// A task that was killed before its plan was made, and continues by itself.
+    private func resumed(
+        _ kind: FolderRequest.Kind = .put, _ change: (inout FolderRequest) -> Void = { _ in }
+    ) async throws -> (TransfersFixture, FolderTask) {
+        var request = FolderRequest(
+            kind, try Reference(bucket: "b", path: "m"), directory: kind == .delete ? nil : "/local")
+        change(&request)
+        let task = try await stage.transfers.folder(request)
+        let next = try await stage.afterCrash(.resume, stage.backend)
+        return (next, try next.transfers.folders.task(task.id))
+    }
+
+    private func retry(_ task: FolderTask, _ stage: TransfersFixture) async throws -> FolderSnapshot {
+        #expect(try await FolderTask.retry(task, tokens: nil, of: stage.transfers) === task)
+        return await ended(task)
+    }
+
+    @Test func `Uploads that continue by themselves replace no newer object, and those of a retry do`() async throws {
+        tree.files = ["a": [1], "b": [1]]
+        objects["m/b"] = 3
+        objects.newer["m/b"] = [1, 2, 3]
+        let (next, task) = try await resumed()
+        let end = await ended(task)
+        #expect(end.state == .failed && end.counts.failed == 1 && end.counts.completed == 1)
+        #expect(end.failures.map(\.path) == ["b"])
+        #expect(end.failures.first?.error?.message.contains("since this task began") == true)
+        #expect(objects["m/a"] == 20 && objects["m/b"] == 3)
+        #expect(try await retry(task, next).state == .success && objects["m/b"] == 20)
+    }
+
+    @Test func `An object that an earlier process has uploaded is no newer one`() async throws {
+        tree.files = ["a": [1]]
+        objects["m/a"] = 1
+        objects.newer["m/a"] = [1]
+        let (next, task) = try await resumed()
+        let end = await ended(task)
+        #expect(end.state == .success && end.counts.unchanged == 1 && objects["m/a"] == 1)
+        #expect(!next.transfers.areRunning)
+    }
+
+    @Test func `Deletions that continue by themselves remove no newer object, and those of a retry do`() async throws {
+        for name in ["m/new", "m/old"] { objects[name] = 3 }
+        objects.newer["m/new"] = [1, 2, 3]
+        let (next, task) = try await resumed(.delete)
+        let end = await ended(task)
+        #expect(end.state == .failed && end.counts.failed == 1 && end.counts.deleted == 1)
+        #expect(objects.names == ["m/new"])
+        #expect(try await retry(task, next).state == .success && objects.names.isEmpty)
+    }
+
+    @Test func `A mirror that continues by itself removes no newer file, and a retried one does`() async throws {
+        tree.files = ["new": [1], "old": [1]]
+        tree.makeNewest("new")
+        let (next, task) = try await resumed(.write) { $0.deletesOthers = true }
+        let end = await ended(task)
+        #expect(end.state == .failed && end.counts.failed == 1 && end.counts.deleted == 1)
+        #expect(end.failures.first?.error?.message.contains("since this task began") == true)
+        #expect(tree.files == ["new": [1]])
+        #expect(try await retry(task, next).state == .success && tree.files.isEmpty)
+    }
+
+    // MARK: - Room
+
+    @Test func `A task that fails for an error of all keeps nothing of what it had begun`() async throws {
+        let store = InMemoryTaskStore()
+        let stage = TransfersFixture(ScriptedBackend(), store, folders: InMemoryFolderStore())
+        stage.backend.tree.files = ["a": [1], "b": [1]]
+        let request = FolderRequest(.put, try Reference(bucket: "b", path: "m"), directory: "/local")
+        let task = try await stage.transfers.folder(request)
+        task.start()
+        let begun = try await stage.backend.nextSession(), full = try await stage.backend.nextSession()
+        for session in [begun, full] { #expect(try await session.nextStep() == .open) }
+        begun.mark = "begun"
+        begun.answer(.opened())
+        _ = try await begun.nextStep()
+        full.answer(.failed(StorageError(.quotaExceeded, "There is no room left.")))
+        try await until { begun.aborts > 0 }
+        begun.answer(.aborted)
+        let end = await ended(task)
+        #expect(end.state == .failed && end.error?.code == .quotaExceeded)
+        #expect(begun.discards == 1 && full.discards == 1)
+        #expect(store.kept.isEmpty && stage.transfers.folderUploads.all.allSatisfy { $0.state.isFinished })
+    }
+
+    @Test func `All objects of a folder are deleted without room for a plan`() async throws {
+        for number in 0..<50 { objects["m/\(number)"] = 3 }
+        objects["other"] = 3
+        stage.folders?.isFull = true
+        let end = await ended(try await begin(.delete))
+        #expect(end.state == .success && end.counts.deleted == 50 && end.counts.toDelete == 50)
+        #expect(objects.names == ["other"])
+        objects["m/x"] = 3
+        let dry = await ended(try await begin(.delete) { $0.isDryRun = true })
+        #expect(dry.state == .failed && dry.error?.code == .quotaExceeded && objects["m/x"] == 3)
+    }
+
+    @Test func `A name that no file can have is refused, and a mirror deletes all the same`() async throws {
+        for name in [repeated("x", 256), "a/" + repeated("x", 256) + "/b"] { objects["m/" + name] = 3 }
+        tree.files = ["old": [1]]
+        let end = await ended(try await begin(.write) { $0.deletesOthers = true })
+        #expect(end.state == .success && end.counts.refused == 2 && end.counts.deleted == 1 && tree.files.isEmpty)
+        #expect(end.failures.allSatisfy { $0.error?.message.contains("too long") == true })
+    }
+
+    // MARK: - What a kill lets be transferred again
+
+    @Test func `No more than 64 files are ahead of the plan`() async throws {
+        for number in 0..<200 { tree["\(number)"] = [1] }
+        let held = Signal()
+        stage.folders?.writesHeld = held
+        let task = try await begin()
+        try await until { objects.names.count >= 64 }
+        try await TransfersFixture.succeedElsewhere()
+        #expect(objects.names.count == 64)
+        held.fire()
+        #expect(await ended(task).counts.completed == 200)
+    }
+
+    @Test func `The plan knows the last end without another one`() async throws {
+        let stage = TransfersFixture(ScriptedBackend(oneRequestLimit: 100), folders: InMemoryFolderStore())
+        stage.backend.tree.files = ["a": [1], "b": [1]]
+        let request = FolderRequest(.put, try Reference(bucket: "b", path: "m"), directory: "/local")
+        let task = try await stage.transfers.folder(request)
+        task.start()
+        let first = try await stage.backend.nextSession(), last = try await stage.backend.nextSession()
+        for session in [first, last] { _ = try await session.nextStep() }
+        first.complete()
+        let plan = try #require(stage.folders?[task.id])
+        try await until { plan.items.map(\.state).contains(.done) }
+        #expect(task.state == .running)
+        last.complete()
+        #expect(await ended(task).state == .success)
     }
 
     @Test func `Of many tasks over folders a few run at once, and all end`() async throws {

@@ -39,6 +39,23 @@ import Transfers
         #expect(try await task.result().state == .success && next.transfers.count(of: .success) == 1)
     }
 
+    @Test func `A restored download pauses with an error at a newer file until a client resumes it`() async throws {
+        let (made, _) = try await stage.fetching()
+        let next = try await stage.afterCrash(.resume)
+        let task = try next.transfers.downloads.task(made.id)
+        let session = try await next.backend.nextDownload()
+        _ = try await session.nextTry()
+        #expect(!session.replacesNewer && session.download.began == Beginning(TransfersFixture.start))
+        session.answer(.superseded(newer))
+        try await until { task.state == .paused }
+        #expect(task.snapshot().error == newer.about(try TransfersFixture.reference()))
+        #expect(task.resume() && task.snapshot().error == nil)
+        _ = try await session.nextTry()
+        #expect(session.replacesNewer)
+        session.complete()
+        #expect(try await task.result().state == .success)
+    }
+
     @Test func `A superseded upload can be cancelled`() async throws {
         let (next, task, session) = try await superseded()
         #expect(try await task.cancel())

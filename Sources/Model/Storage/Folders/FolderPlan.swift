@@ -82,12 +82,12 @@ public struct StoredFolder: Sendable {
     public var stage: FolderStage
     /// Orders tasks by their creation.
     public var number: Int64
-    public var began: Timestamp
+    public var began: Beginning
     /// The endpoint that the task belongs to, where it is not the service's own.
     public var endpoint: String?
 
     public init(
-        plan: any FolderPlan, request: FolderRequest, stage: FolderStage, number: Int64, began: Timestamp,
+        plan: any FolderPlan, request: FolderRequest, stage: FolderStage, number: Int64, began: Beginning,
         endpoint: String? = nil
     ) {
         (self.plan, self.request, self.stage) = (plan, request, stage)
@@ -99,7 +99,7 @@ public struct StoredFolder: Sendable {
 public protocol FolderStore: Sendable {
     /// Returns when the plan survives the process.
     func begin(
-        _ id: String, _ request: FolderRequest, number: Int64, began: Timestamp
+        _ id: String, _ request: FolderRequest, number: Int64, began: Beginning
     ) async throws(StorageError) -> any FolderPlan
     /// All plans of earlier processes, those of other endpoints too; an unreadable one is the reason why, and is kept.
     func stored() async throws(StorageError) -> [Result<StoredFolder, StorageError>]

@@ -1,6 +1,8 @@
 /// A local directory with all that is below it, as tasks over folders read and change it. No link below the directory is
 /// followed. Paths are relative to it, with slashes between their segments. Errors name the file.
 public protocol LocalTree: Sendable {
+    /// How many bytes the name of a file may have.
+    func longestName() async throws(StorageError) -> Int
     /// Reads a directory; an empty path is the tree's own. Throws where it cannot be read.
     func read(_ directory: String) async throws(StorageError) -> any LocalDirectoryReader
     /// The status of a file; nil where there is nothing. A link is not followed.

@@ -39,6 +39,7 @@ public struct DownloadStrategy: TransferStrategy {
         switch answer {
         case .completed(let metadata): .completed(metadata)
         case .received: .advanced
+        case .superseded(let error): .paused(error)
         case .failed(let error): .failed(error)
         case .aborted: wasStopped ? .advanced : .failed(.unrequestedStop)
         }

@@ -10,20 +10,27 @@ extension StorageError {
         StorageError(.unknown, "The engine stopped without a request to stop.").with(\.retryable, true)
     }
 
-    /// Holds an upload of an earlier process until a client resumes it.
+    /// Keeps an object from a task of an earlier process, until a client resumes or retries that.
     public static func newerObject(at reference: Reference) -> StorageError {
         StorageError(
             .unknown,
             """
-            Another object was stored as \(reference.url) since this upload began. It is not replaced, unless a \
-            client resumes the task.
+            Another object was stored as \(reference.url) since this task began. It stays as it is, unless a client \
+            resumes or retries the task.
             """
         ).about(reference)
     }
 
+    /// Keeps a local file from a task of an earlier process, until a client resumes or retries that.
+    public static func newerFile(at path: String) -> StorageError {
+        .file(
+            path,
+            "was changed since this task began. It stays as it is, unless a client resumes or retries the task")
+    }
+
     public static func unknownWhetherNewer(_ refusal: StorageError) -> StorageError {
         refusal.adding(
-            "So nobody knows whether an object was stored since this upload began: a client has to resume it.")
+            "So it is not known whether an object was stored since this task began: a client has to resume it.")
     }
 
     /// Refuses a task of another endpoint.

@@ -13,6 +13,7 @@ import Storage
     public let number: Int64
     let request: FolderRequest
     let plan: any FolderPlan
+    let began: Beginning
     /// The endpoint of the task where it is not the service's own: the task cannot be resumed here.
     let endpoint: String?
     private unowned let transfers: Transfers
@@ -39,6 +40,7 @@ import Storage
     /// A new task, or one of an earlier process, which is paused or has ended.
     init(_ stored: StoredFolder, isNew: Bool, tokens: (any TokenSource)? = nil, of transfers: Transfers) {
         (id, number, request, plan) = (stored.plan.id, stored.number, stored.request, stored.plan)
+        began = stored.began
         (endpoint, stage, self.tokens, self.transfers) = (stored.endpoint, stored.stage, tokens, transfers)
         switch stored.stage {
         case .ended(let outcome, _): machine = FolderMachine(.ended(outcome))
@@ -157,7 +159,9 @@ import Storage
     private func end() {
         guard case .ended(let outcome) = machine.state else { return }
         Loop.task { [self] in
-            if outcome == .cancelled { await dropTransfers() }
+            await dropTransfers()
+            // A retry of the task needs them.
+            if outcome == .succeeded || outcome == .cancelled { await forgetEnded() }
             let end = FolderStage.ended(outcome, at: transfers.time.now())
             if let ends = transfers.ends {
                 await ends.end(plan, end, titled: title)
@@ -186,14 +190,20 @@ import Storage
     func remove() async {
         transfers.ends?.drop(id)
         await dropTransfers()
+        await forgetEnded()
         await plan.remove()
     }
 
-    /// Cancels the transfers that have stopped before their ends.
-    func dropTransfers() async {
-        for transfer in transfersBefore.values { await transfer.drop() }
-        await transfers.forgetFolderTransfers(transfersBefore.values.map(\.id) + endedBefore.values.map(\.task))
-        (transfersBefore, endedBefore) = ([:], [:])
+    /// Cancels the transfers that have stopped before their ends: they hold files, and sessions at servers.
+    private func dropTransfers() async {
+        let dropped = exchange(&transfersBefore, with: [:]).values
+        for transfer in dropped { await transfer.drop(tokens) }
+        await transfers.forgetFolderTransfers(dropped.map(\.id))
+    }
+
+    /// Forgets the ends of transfers that the plan does not know.
+    private func forgetEnded() async {
+        await transfers.forgetFolderTransfers(exchange(&endedBefore, with: [:]).values.map(\.task))
     }
 }
 
@@ -239,6 +249,7 @@ extension FolderTask: ControllableTask, Observed {
 
     public func cancel(tokens: (any TokenSource)?) async throws -> Bool {
         guard machine.allows(.cancel) else { return try await refusal() }
+        if self.tokens == nil { self.tokens = tokens }
         post(.requested(.cancel))
         try await settle()
         return state == .cancelled

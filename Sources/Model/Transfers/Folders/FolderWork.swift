@@ -9,10 +9,14 @@ import Storage
     /// Files in flight. The limits of the engine decide how many of them move.
     private static let window = 48
     private static let deletionsAtOnce = 16
-    /// Items that are read from the plan at once, and states that are written to it at once.
+    /// Items that are read from the plan at once.
     private static let batch = 64
+    /// Items that are under way, or whose ends the plan does not have yet. A kill lets so many be transferred again.
+    private static let mostUnwritten = 64
     /// Files that one thread compares with their objects.
     private static let comparedAtOnce = 16
+    /// Of a file on this machine, in bytes.
+    private static let longestPath = 4095
     /// Entries of a directory, and objects of a list.
     private static let page = 500
 
@@ -32,7 +36,9 @@ import Storage
     /// The error that concerns all files.
     private var fatal: StorageError?
     private var inFlight: [Int64: any FolderTransfer] = [:]
+    /// The states of items that the plan does not have yet.
     private var changed: [FolderItem] = []
+    private var isWriting = false
     /// Recorded transfers whose ends the plan does not know yet.
     private var recorded: [String] = []
     private var active = 0
@@ -53,7 +59,7 @@ import Storage
     }
 
     var id: String { task.id }
-    var isWaiting: Bool { waits == active + 1 }
+    var isWaiting: Bool { waits == active + 1 && !isWriting }
     var bytesInFlight: Int64 { inFlight.values.reduce(0) { $0.addingSaturated($1.completed) } }
 
     func admit() {
@@ -176,7 +182,11 @@ import Storage
         case .write:
             try await planDownloads()
             try await planLocalDeletions()
-        case .delete: try await planDeletions()
+        case .delete:
+            do throws(StorageError) { try await planDeletions() } catch {
+                guard error.code == .quotaExceeded, !isStopping, !request.isDryRun else { throw error }
+                return try await deleteUnplanned()
+            }
         }
         try await keepPlan()
     }
@@ -216,6 +226,7 @@ import Storage
     }
 
     private func planDownloads() async throws(StorageError) {
+        let longest = try await tree?.longestName()
         try await forEachPage { [self] page async throws(StorageError) in
             try await add(
                 page.compactMap { metadata in
@@ -223,9 +234,17 @@ import Storage
                         !(metadata.size == 0 && path.isFolderMarker)
                     else { return nil }
                     let item = FolderItem(path, size: metadata.size, object: FolderObject(metadata))
-                    return path.isFilePath ? item : item.refused("is no path of a file")
+                    guard path.isFilePath else { return item.refused("is no path of a file") }
+                    return fits(path, longest) ? item : item.refused("is too long for the path of a file")
                 })
         }
+    }
+
+    /// - Parameter longest: of the names in its directory, in bytes.
+    private func fits(_ path: String, _ longest: Int?) -> Bool {
+        guard let tree, let longest else { return true }
+        return tree.absolute(path).utf8.count <= Self.longestPath
+            && path.utf8.split(separator: UInt8(ascii: "/")).allSatisfy { $0.count <= longest }
     }
 
     private func planLocalDeletions() async throws(StorageError) {
@@ -243,13 +262,43 @@ import Storage
     }
 
     private func planDeletions() async throws(StorageError) {
-        try await forEachPage { [self] page async throws(StorageError) in
-            try await add(
-                page.compactMap { metadata in
-                    guard let path = request.path(of: metadata.reference), filter.takes(path) else { return nil }
-                    return FolderItem(path, .delete, size: metadata.size, object: FolderObject(metadata))
-                })
+        try await forEachPage { [self] page async throws(StorageError) in try await add(deletions(of: page)) }
+    }
+
+    private func deletions(of page: [ObjectMetadata]) -> [FolderItem] {
+        page.compactMap { metadata in
+            guard let path = request.path(of: metadata.reference), filter.takes(path) else { return nil }
+            return FolderItem(path, .delete, size: metadata.size, object: FolderObject(metadata))
         }
+    }
+
+    /// Deletes page by page of the list, where the disk has no room for a plan: a deletion needs none. The totals are not
+    /// known before the end, and after a stop all that is left is planned anew.
+    private func deleteUnplanned() async throws(StorageError) {
+        await forgetPlan()
+        let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
+        try await forEachPage { [self] page async throws(StorageError) in
+            let items = deletions(of: page)
+            task.count { counts in for item in items { counts.add(item) } }
+            for start in stride(from: 0, to: items.count, by: atOnce) where !isEnded {
+                await deleteUnplanned(items[start..<min(start + atOnce, items.count)])
+            }
+            if let fatal { throw fatal }
+        }
+        // Of what fitted.
+        try? await plan.clear()
+    }
+
+    private func deleteUnplanned(_ items: ArraySlice<FolderItem>) async {
+        for item in items {
+            active += 1
+            Loop.immediateTask { [self] in
+                if let end = await deleted(item), end.state == .failed { task.note(end) }
+                active -= 1
+                progressed.wakeAll()
+            }
+        }
+        while active > 0 { await somethingEnds() }
     }
 
     /// Reads the directories of the local tree that are still to be read. Adds an item for each entry that `item` has one
@@ -326,20 +375,22 @@ import Storage
                 guard let end = items.last else { break }
                 last = end.number
                 for item in action == .transfer ? try await changedOnes(of: items) : items {
-                    while active >= atOnce { await somethingEnds() }
+                    while !isEnded, active >= atOnce || active + changed.count >= Self.mostUnwritten {
+                        await somethingEnds()
+                    }
                     if isEnded { break }
                     begin(item, body)
                 }
-                if changed.count >= Self.batch { try await writeChanges() }
             }
         } catch {
             fail(with: error)
         }
-        while active > 0 { await somethingEnds() }
+        while active > 0 || isWriting { await somethingEnds() }
+        // What ended files have freed may be the room that a write had not.
         try await writeChanges()
     }
 
-    /// Returns when an item has ended, or the work is admitted or stopped.
+    /// Returns when an item has ended, its end is written, or the work is admitted or stopped.
     private func somethingEnds() async {
         waits += 1
         defer { waits -= 1 }
@@ -357,17 +408,28 @@ import Storage
         }
     }
 
-    /// Takes the state of an item, which the plan gets with the next ones.
+    /// Takes the state of an item. The plan gets it at once, or with all others that come while a write is in progress.
     private func settle(_ item: FolderItem) {
         changed.append(item)
         if item.state == .failed || item.state == .refused { task.note(item) }
+        guard !isWriting, fatal == nil else { return }
+        isWriting = true
+        Loop.task { [self] in
+            do throws(StorageError) { try await writeChanges() } catch { fail(with: error) }
+            isWriting = false
+            progressed.wakeAll()
+        }
     }
 
     private func writeChanges() async throws(StorageError) {
-        guard !changed.isEmpty else { return }
-        let (items, tasks) = (exchange(&changed, with: []), exchange(&recorded, with: []))
-        try await plan.update(items)
-        await transfers.forgetFolderTransfers(tasks)
+        while !changed.isEmpty || !recorded.isEmpty {
+            let (items, tasks) = (changed, recorded)
+            if !items.isEmpty { try await plan.update(items) }
+            changed.removeFirst(items.count)
+            recorded.removeFirst(tasks.count)
+            progressed.wakeAll()
+            await transfers.forgetFolderTransfers(tasks)
+        }
     }
 
     /// Stops the other files, too.
@@ -455,7 +517,7 @@ import Storage
         inFlight[item.number] = transfer
         defer { inFlight[item.number] = nil }
         transfer.didProgress = { [weak task] in task?.didProgress() }
-        if before == nil { transfer.start() } else { transfer.goOn(tokens, replacesNewer: replacesNewer) }
+        transfer.begin(tokens, replacesNewer: replacesNewer)
         if isEnded { transfer.stop() }
         waits += 1
         await transfer.rested()
@@ -470,8 +532,14 @@ import Storage
         case .transferred(let size):
             if transfer.isRecorded { recorded.append(transfer.id) }
             return done(item, size: size)
+        case .superseded(let error):
+            let isSame = await isTransferred(item)
+            await transfer.drop(tokens)
+            if transfer.isRecorded { recorded.append(transfer.id) }
+            guard isSame else { throw error }
+            return unchanged(item)
         case .failed(let error):
-            await transfer.drop()
+            await transfer.drop(tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
             // The file is another one than an earlier process has begun with.
             if again, !isEnded { return try await self.transfer(item, again: true) }
@@ -481,6 +549,30 @@ import Storage
             task.transfersBefore[item.path] = transfer
             return nil
         case .stopped: return nil
+        }
+    }
+
+    /// Whether what is newer than this task at the target of an item is what the task itself has put there: an earlier
+    /// process was killed before the plan knew it.
+    private func isTransferred(_ item: FolderItem) async -> Bool {
+        guard let tree, !isEnded else { return false }
+        do throws(StorageError) {
+            var object = item.object
+            if request.kind == .put {
+                let reference = try request.object(item.path)
+                object = FolderObject(
+                    try await requesting { [transfers] caller async throws(StorageError) in
+                        try await transfers.backend.metadata(of: reference, for: caller)
+                    })
+            }
+            guard let object else { return false }
+            let compared = cancellable { () async throws(StorageError) in
+                try await tree.haveBytes([(item.path, object)], knownTo: nil)
+            }
+            return try await compared() == [true]
+        } catch {
+            // What cannot be compared is not the task's own.
+            return false
         }
     }
 
@@ -556,13 +648,19 @@ import Storage
 
     private func delete(_ item: FolderItem) async throws(StorageError) {
         if request.kind == .write, let tree {
+            if !replacesNewer, let version = item.version, task.began.isBefore(fileChangedAt: version.changed) {
+                throw .newerFile(at: tree.absolute(item.path))
+            }
             _ = try await tree.remove(item.path, item.version)
             return
         }
         let object = try request.object(item.path)
         let conditions = Preconditions(generation: item.object?.generation)
         do throws(StorageError) {
-            try await requesting { [transfers] caller async throws(StorageError) in
+            try await requesting { [transfers, began = task.began, replacesNewer] caller async throws(StorageError) in
+                if !replacesNewer, try await transfers.backend.isNewer(object, than: began, for: caller) {
+                    throw .newerObject(at: object)
+                }
                 try await transfers.backend.delete(object, if: conditions, for: caller)
             }
         } catch  where error.isAboutNothing {

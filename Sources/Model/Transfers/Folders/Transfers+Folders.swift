@@ -17,7 +17,8 @@ extension Transfers {
         let client = orDefault(client)
         var request = request
         request.client = await FolderClient(client, of: request.kind)
-        let (id, number, began) = (newTaskID(), folders.newNumber(), time.now())
+        let began = Beginning(time.now(), lastGeneration: try await backend.lastGeneration())
+        let (id, number) = (newTaskID(), folders.newNumber())
         let plan = try await folderStore.begin(id, request, number: number, began: began)
         let stored = StoredFolder(plan: plan, request: request, stage: .planning, number: number, began: began)
         let task = FolderTask(stored, isNew: true, tokens: client.tokens, of: self)
@@ -53,10 +54,8 @@ extension Transfers {
 
     // MARK: - Tasks of earlier processes
 
-    /// Restores the tasks over folders. Their transfers were restored before.
-    func restoreFolders(
-        _ unfinished: UnfinishedTasks, _ transfersBefore: [TaskRecord], _ tokens: (any TokenSource)?
-    ) async throws(StorageError) {
+    /// Restores the tasks over folders, paused and without their transfers.
+    func restoreFolders() async throws(StorageError) {
         guard let folderStore else { return }
         for result in try await folderStore.stored() {
             switch result {
@@ -64,6 +63,12 @@ extension Transfers {
             case .failure(let error): folderComplaint("A task over a folder is left as it is", error)
             }
         }
+    }
+
+    /// Gives the tasks over folders their transfers, which are restored, and continues them.
+    func continueFolders(
+        _ unfinished: UnfinishedTasks, _ transfersBefore: [TaskRecord], _ tokens: (any TokenSource)?
+    ) async {
         var lost: [String] = []
         for record in transfersBefore where record.endpoint == nil {
             guard let folder = record.folder.flatMap({ folders.tasks[$0] }), folder.adopt(record, of: self) else {
@@ -72,8 +77,8 @@ extension Transfers {
             }
         }
         for id in lost {
-            await folderUploads.tasks[id]?.drop()
-            await folderDownloads.tasks[id]?.drop()
+            await folderUploads.tasks[id]?.drop(tokens)
+            await folderDownloads.tasks[id]?.drop(tokens)
         }
         await forgetFolderTransfers(lost)
         for task in folders.all where task.endpoint == nil { await settle(task, unfinished, tokens) }
@@ -104,13 +109,14 @@ extension Transfers {
 extension FolderTask {
     /// Takes a transfer of an earlier process. False where that is none of its files.
     fileprivate func adopt(_ record: TaskRecord, of transfers: Transfers) -> Bool {
-        guard let path = request.path(of: record.reference), !state.isFinished || state == .failed else { return false }
+        guard let path = request.path(of: record.reference) else { return false }
         switch record.stage {
-        case .ended(.succeeded(let metadata), _):
+        case .ended(.succeeded(let metadata), _) where !state.isFinished || state == .failed:
             endedBefore[path] = (record.id, metadata.size)
             return true
         case .ended: return false
         case .unfinished:
+            guard !state.isFinished else { return false }
             let transfer: (any FolderTransfer)? =
                 record.kind == .upload
                 ? transfers.folderUploads.tasks[record.id] : transfers.folderDownloads.tasks[record.id]

@@ -1,0 +1,31 @@
+import Storage
+
+/// The plan of a deletion that the disk has no room for. It takes no item, and ends with the process.
+final class UnkeptPlan: FolderPlan {
+    let id: String
+
+    init(id: String) { self.id = id }
+
+    func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) {
+        guard items.isEmpty, directories.isEmpty else {
+            throw StorageError(.quotaExceeded, "There is no room left for the plan of task \(id).")
+        }
+    }
+
+    func nextDirectory() async -> String? { nil }
+    func didRead(_ directory: String) async {}
+    func note(_ objects: [(path: String, object: FolderObject)]) async -> Set<String> { [] }
+    func hasItems(below path: String) async -> Bool { false }
+    func isInTheWay(_ path: String) async -> Bool { false }
+    func clear() async {}
+
+    func pending(_ action: FolderItem.Action, after number: Int64, most: Int) async -> [FolderItem] { [] }
+    func update(_ items: [FolderItem]) async {}
+    func renew() async -> Bool { false }
+    func items(_ states: [FolderItem.State], after number: Int64, most: Int) async -> [FolderItem] { [] }
+    func counts() async -> FolderCounts { FolderCounts() }
+
+    func keep(_ stage: FolderStage) async {}
+    func remove() async {}
+    func close() async {}
+}
