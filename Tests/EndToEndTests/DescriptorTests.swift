@@ -121,9 +121,20 @@ final class Visitor {
         return try exchange("GET /\(parts[2]) HTTP/1.1\r\nHost: \(parts[1])\r\nConnection: close\r\n\r\n")
     }
 
+    func send(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(raw, $0.baseAddress, $0.count, 0) }
+            try #require(count > 0)
+            rest = rest.dropFirst(count)
+        }
+    }
+
     /// The whole answer to a request that closes the connection.
-    func exchange(_ request: String) throws -> String {
-        try #require(send(raw, request, request.utf8.count, 0) == request.utf8.count)
+    func exchange(_ request: String) throws -> String { try exchange(Array(request.utf8)) }
+
+    func exchange(_ request: [UInt8]) throws -> String {
+        try send(request)
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         while case let count = recv(raw, &buffer, buffer.count, 0), count > 0 { answer += buffer[..<count] }

@@ -69,9 +69,15 @@ struct GatewayClient: Sendable {
     }
 
     /// The whole answer to the bytes of a request that closes its connection.
-    func exchange(_ request: String) async throws -> String {
-        let port = try #require(base.split(separator: ":").last.flatMap { UInt16($0) })
-        return try await onThread { try Visitor(port).exchange(request) }
+    func exchange(_ request: String) async throws -> String { try await exchange(Array(request.utf8)) }
+
+    func exchange(_ request: [UInt8]) async throws -> String {
+        try await onThread { try visitor().exchange(request) }
+    }
+
+    /// A connection.
+    func visitor() throws -> Visitor {
+        try Visitor(#require(base.split(separator: ":").last.flatMap { UInt16($0) }))
     }
 
     func get(_ path: String, _ headers: HTTPHeaders = [:]) async throws -> Answer {

@@ -103,13 +103,16 @@ final class Staging {
 
     func saveCheckpoint() { progress.saveCheckpoint(file: file, offset: offset, crc32c: crc32c) }
 
-    /// Copies up to the end of the range, or until `mayGoOn` is false: see `offset`.
+    /// Copies up to the end of the range, or until `mayGoOn` is false: see `offset`, which is a multiple of the granularity
+    /// then. A client that sends the bytes continues at such offsets only.
     func copy(_ range: Range<Int64>, while mayGoOn: () -> Bool) throws(StorageError) {
         let target = try openTarget()
         try openInput()
-        while offset < range.upperBound, mayGoOn() {
+        let granularity = ChunkSizes.granularity
+        while offset < range.upperBound, offset % granularity != 0 && offset != range.lowerBound || mayGoOn() {
             let block = blocks.take()
-            let bytes = block.prefix(min(block.bytes.count, Int(range.upperBound - offset)))
+            let count = min(range.upperBound - offset, granularity - offset % granularity)
+            let bytes = block.prefix(min(block.bytes.count, Int(count)))
             do throws(StorageError) {
                 try read(into: bytes)
                 try storing(path) { () throws(SystemError) in

@@ -20,6 +20,11 @@ public final class IncomingBytes: Sendable {
 
         public init(_ range: Range<Int64>, read: @escaping Read) { (self.range, self.read) = (range, read) }
 
+        /// The bytes before an offset of the object.
+        package func prefix(upTo end: Int64) -> Piece {
+            Piece(range.lowerBound..<min(max(end, range.lowerBound), range.upperBound), read: read)
+        }
+
         /// So many bytes from `start` on. No object reaches as far as the last integer: a client may say so all the same.
         public init(_ count: Int64, from start: Int64, read: @escaping Read) {
             self.init(start..<start.addingSaturated(count), read: read)

@@ -32,6 +32,9 @@ struct SentRange {
     /// In bytes, as Google's servers demand of all chunks but the last.
     static let granularity: Int64 = 256 << 10
 
+    /// The last multiple of the granularity up to an offset.
+    static func wholeGranules(of offset: Int64) -> Int64 { offset - offset % granularity }
+
     /// Throws 400 for a chunk that is not the last, and no multiple of the granularity.
     func checkGranularity() throws(GatewayError) {
         guard !isLast, let start, let end, (end - start) % Self.granularity != 0 else { return }

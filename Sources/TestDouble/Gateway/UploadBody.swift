@@ -38,8 +38,9 @@ import Transfers
         return nil
     }
 
-    /// Passes all bytes on, from an offset of the object. Returns the last answer. What has arrived of a body that breaks
-    /// off is passed on, too. Of an upload that is complete, the bytes are compared with those of its object.
+    /// Passes all bytes on, from an offset of the object. Returns the last answer. Of a body that breaks off, the bytes up to
+    /// the last multiple of the granularity are passed on: a client continues at such offsets only. Of an upload that is
+    /// complete, the bytes are compared with those of its object.
     ///
     /// - Parameter end: where the bytes must end; nil for anywhere. Throws 400 before it passes on those that do not.
     func send(
@@ -56,10 +57,13 @@ import Transfers
                 if offset > start { _ = try? await upload.task?.cancel() }
                 throw HTTPRequestBody.Failure.refused(flaw)
             }
-            if failure == nil, let end { try check(piece.range.upperBound, isEnd: isEnd, upTo: end) }
-            let answer = try await upload.send(
-                piece, isLast: isLast && isEnd && failure == nil, isEnd ? expected : .init())
-            if let failure { throw failure }
+            if let failure {
+                let kept = piece.prefix(upTo: SentRange.wholeGranules(of: piece.range.upperBound))
+                if !kept.range.isEmpty { _ = try await upload.send(kept, isLast: false) }
+                throw failure
+            }
+            if let end { try check(piece.range.upperBound, isEnd: isEnd, upTo: end) }
+            let answer = try await upload.send(piece, isLast: isLast && isEnd, isEnd ? expected : .init())
             offset = piece.range.upperBound
             if case .ended(let stored) = answer {
                 try await compare(piece, with: stored, isLast: isLast && isEnd)
@@ -116,6 +120,8 @@ import Transfers
         }
         let window = if let window { window } else { try await engine.makeWindow() }
         self.window = window
+        // Each window but the last ends at a multiple of the granularity.
+        let size = IncomingWindow.size - (offset - SentRange.wholeGranules(of: offset))
         var count: Int64 = 0
         func flush() async throws {
             try await window.write(ahead, at: count)
@@ -124,7 +130,7 @@ import Transfers
         }
         do {
             while true {
-                let room = Int(IncomingWindow.size - count) - ahead.count
+                let room = Int(size - count) - ahead.count
                 // A source may give more than is asked for.
                 if room <= 0 || ahead.count >= Self.block { try await flush() }
                 // One more read shows whether the window has the end.
