@@ -34,6 +34,32 @@ import Testing
         #expect(try await gateway.send("PUT", url, "hello")["size"] == "5")
     }
 
+    @Test func `A header that is not UTF-8 is refused by name`() async throws {
+        let gateway = try GatewayClient.shared("latin")
+        let host = gateway.base.replacing("http://", with: "")
+        func answer(_ method: String, _ path: String, _ lines: [[UInt8]], _ body: String) async throws -> String {
+            var request = Array("\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n".utf8)
+            for line in lines { request += line + Array("\r\n".utf8) }
+            return try await gateway.exchange(request + Array("Content-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8))
+        }
+        let latin = Array("x-goog-meta-a: caf".utf8) + [0xE9]
+        let refused = try await answer("PUT", "/\(gateway.bucket)/x", [latin], "hello")
+        #expect(refused.contains(" 400 ") && refused.contains("The value of the header x-goog-meta-a is not UTF-8."))
+        let form = ["Content-Type: multipart/form-data; boundary=X".utf8].map(Array.init)
+        let parts = "--X\r\nContent-Disposition: form-data; name=\"key\"\r\n\r\nx\r\n--X\r\n"
+        var body = Array("POST /\(gateway.bucket) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n".utf8)
+        let file =
+            Array("\(parts)Content-Disposition: form-data; name=\"file\"; filename=\"".utf8) + [0xE9]
+            + Array("\"\r\n\r\nhello\r\n--X--\r\n".utf8)
+        body += form[0] + Array("\r\nContent-Length: \(file.count)\r\n\r\n".utf8) + file
+        let other = try await gateway.exchange(body)
+        #expect(other.contains(" 400 ") && other.contains("A header of a part is not UTF-8."))
+        #expect(try await gateway.names("").items == [])
+        let kept = Array("x-goog-meta-a: café \u{FFFD}".utf8)
+        #expect(try await answer("PUT", "/\(gateway.bucket)/x", [kept], "hello").contains(" 200 "))
+        #expect(try await gateway.get("\(gateway.gcs)/x")["metadata"]?["a"] == "café \u{FFFD}")
+    }
+
     // MARK: - Forms
 
     private func form(_ fields: [(String, String)]) -> String {

@@ -149,12 +149,15 @@ extension EmbeddedBackend {
     /// The buckets that were made or have had an object, in the order of their names.
     ///
     /// - Parameters:
-    ///   - last: the name before the first.
+    ///   - pageToken: that of the page before. Throws `invalidArgument` for one of another list.
     ///   - most: at least 1.
     package func buckets(
-        prefix: String, after last: String, most: Int
-    ) async throws(StorageError) -> (page: [StoredBucket], hasMore: Bool) {
-        try await store.read { database in
+        prefix: String, pageToken: String? = nil, most: Int
+    ) async throws(StorageError) -> (page: [StoredBucket], pageToken: String?) {
+        let last = try pageToken.map { text throws(StorageError) in
+            try PageToken(text, ofBucketsWith: prefix).entry
+        }
+        return try await store.read { database in
             var page: [StoredBucket] = []
             var hasMore = false
             let sql = """
@@ -162,12 +165,13 @@ extension EmbeddedBackend {
                 WHERE CAST(name AS BLOB) > :last AND substr(CAST(name AS BLOB), 1, length(:prefix)) = :prefix
                 ORDER BY CAST(name AS BLOB)
                 """
-            try database.scan(sql, ["last": .blob(Array(last.utf8)), "prefix": .blob(Array(prefix.utf8))]) { row in
+            try database.scan(sql, ["last": .blob(last ?? []), "prefix": .blob(Array(prefix.utf8))]) { row in
                 hasMore = page.count == most
                 if !hasMore { page.append(try StoredBucket(row)) }
                 return !hasMore
             }
-            return (page, hasMore)
+            guard hasMore, let last = page.last else { return (page, nil) }
+            return (page, PageToken(after: Array(last.name.utf8)).text(forBucketsWith: prefix))
         }
     }
 

@@ -101,6 +101,9 @@ import Platform
         for line in head {
             guard line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }), let field = HTTPHeaders.Field(line: line)
             else { return .failure(malformed) }
+            guard HTTPHeaders.Field.isText(line) else {
+                return .failure(.badRequest("The value of the header \(field.name) is not UTF-8."))
+            }
             headers.add(field.name, field.value)
         }
         headers["Host"] = self.request.header("Host")

@@ -58,14 +58,11 @@ import Transfers
         return .json(changed.cloud(request.base))
     }
 
-    /// The token of a page is the last name of the page before it.
     private func list() async throws -> HTTPServerResponse {
         let most = try request.integer("maxResults") ?? Self.longestPage
         guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
-        let (page, hasMore) = try await service.engine.buckets(
-            prefix: request["prefix"] ?? "", after: request["pageToken"] ?? "",
-            most: Int(min(most, Self.longestPage)))
-        let next = hasMore ? page.last?.name : nil
+        let (page, next) = try await service.engine.buckets(
+            prefix: request["prefix"] ?? "", pageToken: request["pageToken"], most: Int(min(most, Self.longestPage)))
         return .json(
             .object(
                 [JSON.Member](present: [

@@ -138,7 +138,7 @@ import Transfers
         let (status, text): (Int, String)
         do throws(StorageError) {
             // A root may be gone that was opened.
-            _ = try await service.engine.buckets(prefix: "", after: "", most: 1)
+            _ = try await service.engine.buckets(prefix: "", most: 1)
             (status, text) = (200, "ok")
         } catch { (status, text) = (503, error.message) }
         return HTTPServerResponse(

@@ -12,9 +12,10 @@ struct GatewayRequest {
     /// Of the query; nil without an equals sign.
     let params: [String: String?]
 
-    /// Throws 400 where the path or the query is not percent-encoded UTF-8, or a param has two values.
+    /// Throws 400 where a header is not UTF-8, the path or the query is not percent-encoded UTF-8, or a param has two values.
     init(_ http: HTTPServerRequest, _ body: HTTPRequestBody) throws(GatewayError) {
         (self.http, self.body) = (http, body)
+        if let name = http.unreadableHeader { throw .badRequest("The value of the header \(name) is not UTF-8.") }
         var path: [String] = []
         for segment in http.path.split(separator: "/", omittingEmptySubsequences: false) {
             guard let decoded = percentDecoded(segment) else { throw .badRequest("The path is not UTF-8: \(segment)") }

@@ -41,13 +41,12 @@ import Storage
             ).document())
     }
 
-    /// The token of a page is the last name of the page before it.
     private func buckets() async throws -> HTTPServerResponse {
         try request.allow(QueryParams.signature.union(["prefix", "max-buckets", "continuation-token"]))
         let most = try request.integer("max-buckets") ?? Self.mostBuckets
         guard most > 0 else { throw GatewayError.badRequest("max-buckets is at least 1.") }
-        let (page, hasMore) = try await service.engine.buckets(
-            prefix: request["prefix"] ?? "", after: request["continuation-token"] ?? "",
+        let (page, next) = try await service.engine.buckets(
+            prefix: request["prefix"] ?? "", pageToken: request["continuation-token"],
             most: Int(min(most, Self.mostBuckets)))
         let buckets = page.map { bucket in
             XMLElement(
@@ -57,7 +56,7 @@ import Storage
         var elements = [
             XMLElement("Owner", [XMLElement("ID", StoredBucket.projectNumber)]), XMLElement("Buckets", buckets),
         ]
-        if hasMore, let last = page.last { elements.append(XMLElement("ContinuationToken", last.name)) }
+        if let next { elements.append(XMLElement("ContinuationToken", next)) }
         return .xml(XMLElement("ListAllMyBucketsResult", elements).document())
     }
 

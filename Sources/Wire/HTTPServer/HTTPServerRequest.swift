@@ -19,6 +19,8 @@ package struct HTTPServerRequest: Sendable, Equatable {
     /// The percent-encoded query; nil where there is no question mark.
     package var query: String?
     package var headers: HTTPHeaders
+    /// The name of a header whose value is not UTF-8: U+FFFD replaces some of its bytes.
+    package internal(set) var unreadableHeader: String?
     /// The client's `address:port`.
     package var remoteAddress: String
     /// Empty for GET and HEAD.

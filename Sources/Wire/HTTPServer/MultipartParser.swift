@@ -153,6 +153,7 @@ extension HTTPHeaders {
         guard line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
             throw .init(message: "A header of a part has a control character.")
         }
+        guard Field.isText(line) else { throw .init(message: "A header of a part is not UTF-8.") }
         var headers = self
         if line.first == 0x20 || line.first == 0x09, !fields.isEmpty {
             headers.extendLast(String(trimmed(String(decoding: line, as: UTF8.self)[...])))

@@ -9,6 +9,8 @@ struct RequestHead {
     /// The host of a target in absolute form, as clients of proxies send it. It stands above that of the header.
     private var authority: String?
     var headers = HTTPHeaders()
+    /// The name of a field whose value is not UTF-8.
+    private var unreadable: String?
 
     init(requestLine line: ArraySlice<UInt8>) throws(Refusal) {
         let words = line.split(separator: 0x20, omittingEmptySubsequences: false)
@@ -33,6 +35,7 @@ struct RequestHead {
     mutating func add(_ line: ArraySlice<UInt8>) throws(Refusal) {
         guard let field = HTTPHeaders.Field(line: line) else { throw Refusal(400) }
         headers.add(field.name, field.value)
+        if !HTTPHeaders.Field.isText(line) { unreadable = field.name }
     }
 
     /// Returns the request after the last line. Checks the message's length first.
@@ -49,6 +52,7 @@ struct RequestHead {
         request.framing = try framing(method, length)
         request.expectsContinue = try expectsContinue(method, request.framing)
         request.isHTTP10 = isHTTP10
+        request.unreadableHeader = unreadable
         request.keepsAlive = keepsAlive
         return request
     }
@@ -80,6 +84,11 @@ struct RequestHead {
 }
 
 extension HTTPHeaders.Field {
+    /// Whether a line is UTF-8. In a value of other bytes U+FFFD replaces them.
+    package static func isText(_ line: ArraySlice<UInt8>) -> Bool {
+        line.allSatisfy { $0 < 0x80 } || String(validating: line, as: UTF8.self) != nil
+    }
+
     /// A line of a head or of trailers; nil where it is malformed. A folded line begins with a blank, which no name does.
     package init?(line: ArraySlice<UInt8>) {
         guard let colon = line.firstIndex(of: 0x3A), isToken(line[..<colon]) else { return nil }
