@@ -11,7 +11,8 @@ let wings: KeyValuePairs = [
     "Model": ["Transfers", "Storage"],
     "Wire": ["JSONRPC", "JSONText", "HTTPServer", "HTTPClient", "HTTPText", "Secrets"],
     "System": [
-        "Platform", "Database", "Metrics", "Checksums", "Resources", "CChecksums", "CCrypto", "CCurl", "CLibrary",
+        "ClientMemory", "Platform", "Database", "Metrics", "Checksums", "Resources", "CChecksums", "CCrypto", "CCurl",
+        "CLibrary",
         "CScan", "CSQLite", "CSystem", "CZlib",
     ],
 ]
@@ -30,7 +31,7 @@ let package = Package(
             name: "storage-rpc",
             dependencies: [
                 "CommandLine", "Methods", "Harness", "Gateway", "Tracing", "EmbeddedEngine", "GoogleEngines",
-                "TaskStore", "LocalFiles", "HTTPServer",
+                "TaskStore", "LocalFiles", "HTTPServer", "ClientMemory",
                 "Roots", "Credentials", "Transfers", "Storage", "HTTPClient", "JSONRPC", "JSONText", "Secrets",
                 "Platform",
             ],
@@ -68,7 +69,9 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "EmbeddedEngine", "Transfers", "Storage", "HTTPServer", "HTTPText", "JSONText", "Checksums", "Platform",
+                "EmbeddedEngine", "Transfers", "Storage", "HTTPServer", "HTTPText", "JSONText", "Checksums",
+                "ClientMemory",
+                "Platform",
             ]),
 
         .target(
@@ -99,13 +102,16 @@ let package = Package(
         .target(name: "Transfers", dependencies: ["Storage", "Metrics", "Checksums", "Platform"]),
         .target(name: "Storage", dependencies: ["JSONText", "Secrets", "HTTPText", "Platform", "Resources"]),
 
-        .target(name: "JSONRPC", dependencies: ["JSONText", "Metrics", "Secrets", "Platform"]),
+        .target(name: "JSONRPC", dependencies: ["JSONText", "Metrics", "Secrets", "ClientMemory", "Platform"]),
         .target(name: "JSONText", dependencies: ["CScan"]),
-        .target(name: "HTTPServer", dependencies: ["HTTPText", "Metrics", "CChecksums", "CZlib", "Platform"]),
+        .target(
+            name: "HTTPServer",
+            dependencies: ["HTTPText", "Metrics", "CChecksums", "CZlib", "ClientMemory", "Platform"]),
         .target(name: "HTTPClient", dependencies: ["HTTPText", "Platform", "CCurl"]),
         .target(name: "HTTPText", dependencies: ["CScan", "Platform"]),
         .target(name: "Secrets"),
 
+        .target(name: "ClientMemory", dependencies: ["Platform"]),
         .target(name: "Platform", dependencies: ["Metrics", "CSystem"]),
         .target(name: "Database", dependencies: ["Platform", "CSQLite"]),
         .target(name: "Metrics"),
@@ -209,11 +215,14 @@ let package = Package(
             name: "TransfersTests", dependencies: ["Transfers", "Storage", "Checksums", "Platform", "TestSupport"]),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "Resources", "TestSupport"]),
 
-        .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "Platform", "TestSupport"]),
+        .testTarget(
+            name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "ClientMemory", "Platform", "TestSupport"]),
         .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
         .testTarget(
             name: "HTTPServerTests",
-            dependencies: ["HTTPServer", "HTTPText", "CChecksums", "Platform", "CSystem", "TestSupport"]),
+            dependencies: [
+                "HTTPServer", "HTTPText", "CChecksums", "ClientMemory", "Platform", "CSystem", "TestSupport",
+            ]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPText", "Platform", "TestSupport"]),
         .testTarget(name: "HTTPTextTests", dependencies: ["HTTPText", "TestSupport"]),
         .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"]),

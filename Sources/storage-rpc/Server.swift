@@ -1,3 +1,4 @@
+import ClientMemory
 import CommandLine
 import Roots
 import Credentials
@@ -23,7 +24,8 @@ final class Server {
     private lazy var spaces = (engine as? HarnessEngine).map { engine in
         Spaces(options, engine, surroundings) { [weak self] in self?.welcome($0, in: $1) }
     }
-    private lazy var surroundings = Surroundings(log: log, metrics: metrics) { [weak self] status, cause in
+    private lazy var surroundings = Surroundings(log: log, metrics: metrics, memory: memory) {
+        [weak self] status, cause in
         // Other clients may be connected.
         self?.end(status, cause, self?.options.listens == true ? .warning : .info)
     }

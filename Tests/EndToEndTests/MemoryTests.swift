@@ -119,6 +119,81 @@ import Testing
         }
     }
 
+    /// Each client asks for all of an object, and reads nothing of it.
+    @Test(arguments: ["reference/getData", "downloadTask/read"])
+    func `Answers that many clients do not read take bounded memory together, and others go on`(
+        method: String
+    ) async throws {
+        try await onThread {
+            let service = try place.listeningService(["--max-total-unread-bytes", "\(2 * Self.bytes)"])
+            let observer = try place.connect()
+            let text = Data(noise(Self.bytes / 2)).base64EncodedString()
+            let put = #""reference":"gs://b/a","wait":true,"data":"\#(text)""#
+            try observer.call("reference/putData", "{\(put)}")
+            let before = try Memory(of: service)
+            var clients: [Caller] = []
+            for _ in 0..<30 {
+                let client = try place.connect()
+                var params = #""reference":"gs://b/a","maxSize":\#(Self.bytes)"#
+                if method == "downloadTask/read" {
+                    let stream = try client.call("reference/getStream", #"{"reference":"gs://b/a"}"#)
+                    params = #""task":"\#(try #require(stream["task"]?.string))","length":\#(Self.bytes)"#
+                }
+                client.wire.send(#"{"jsonrpc":"2.0","id":"large","method":"\#(method)","params":{\#(params)}}"#)
+                clients.append(client)
+            }
+            // A piece is shorter, and a small object needs no memory of others.
+            let stream = try observer.call("reference/getStream", #"{"reference":"gs://b/a"}"#)
+            let task = try #require(stream["task"]?.string)
+            let piece = try observer.call("downloadTask/read", #"{"task":"\#(task)"}"#)
+            #expect(piece["data"]?.string?.isEmpty == false)
+            let peak = try Memory(of: service).peak - before.resident
+            #expect(peak <= 6 * Self.bytes, "\(peak >> 20) MiB")
+            withExtendedLifetime(clients) {}
+            clients = []
+            try waitUntilReleased(service, before, observer)
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `Bodies that many clients do not complete take bounded memory together, and free it`() async throws {
+        try await onThread {
+            let service = try place.listeningService([
+                "--gateway", "127.0.0.1:0", "--max-total-message-bytes", "\(2 * Self.bytes)",
+                "--max-message-bytes", "\(2 * Self.bytes)",
+            ])
+            let observer = try place.connect()
+            try observer.call("service/ping")
+            try service.waitForLog("the gateway listens")
+            let address = try #require(service.logged.firstMatch(of: /STORAGE_EMULATOR_HOST=http:\/\/[^:]+:(\d+)/)?.1)
+            let port = try #require(UInt16(address))
+            let before = try Memory(of: service)
+            let count = 9 << 20
+            let part =
+                "--x\r\nContent-Type: application/http\r\n\r\n"
+                + "GET /storage/v1/b/b/o/a HTTP/1.1\r\nX-A: \(String(repeating: "a", count: 1_000_000))\r\n\r\n\r\n"
+            let body = String(repeating: part, count: 8)
+            let head =
+                "POST /batch/storage/v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: multipart/mixed; boundary=x\r\n"
+                + "Content-Length: \(count)\r\n\r\n"
+            let answered = Mail<Void>()
+            for _ in 0..<20 {
+                try startThread("client", stackSize: 2 << 20) {
+                    // Ends when the service closes the connection.
+                    if let visitor = try? Visitor(port) { try? visitor.send(Array((head + body).utf8)) }
+                    answered.deliver(())
+                }
+            }
+            try blockUntil { answered.waiting.count == 20 }
+            let peak = try Memory(of: service).peak - before.resident
+            #expect(peak <= 6 * Self.bytes, "\(peak >> 20) MiB")
+            try waitUntilReleased(service, before, observer)
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
     @Test func `A stream of small requests and batches uses at most 8 MiB of memory`() async throws {
         try await onThread {
             let service = try place.listeningService()

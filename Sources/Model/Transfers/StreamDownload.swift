@@ -20,10 +20,10 @@ import Storage
     /// A request that waits for its piece.
     private final class Read {
         let length: Int64
-        let mayBegin: @Loop () async throws -> Void
+        let mayBegin: @Loop (Int64) async throws -> Int64
         var outcome: Result<Piece, any Error>?
 
-        init(_ length: Int64, _ mayBegin: @escaping @Loop () async throws -> Void) {
+        init(_ length: Int64, _ mayBegin: @escaping @Loop (Int64) async throws -> Int64) {
             (self.length, self.mayBegin) = (length, mayBegin)
         }
     }
@@ -66,8 +66,10 @@ import Storage
 
     /// The next piece of at most so many bytes. Reads are answered in their order.
     ///
-    /// - Parameter mayBegin: waited for before the piece is fetched.
-    public func read(_ length: Int64, mayBegin: @escaping @Loop () async throws -> Void) async throws -> Piece {
+    /// - Parameter mayBegin: waited for before a piece of so many bytes is fetched. Returns how many it may have.
+    public func read(
+        _ length: Int64, mayBegin: @escaping @Loop (Int64) async throws -> Int64
+    ) async throws -> Piece {
         let read = Read(length, mayBegin)
         if let failure { throw failure }
         if let isVerified { return Piece(bytes: [], offset: offset, isVerified: isVerified) }
@@ -142,12 +144,13 @@ extension StreamDownload {
             report(progress(of: object))
             while isVerified == nil {
                 guard let read = try await nextRead() else { return .aborted }
-                do { try await read.mayBegin() } catch {
+                let length: Int64
+                do { length = try await read.mayBegin(min(read.length, object.size - offset)) } catch {
                     if Task.isCancelled { return .aborted }
                     answer(read, .failure(error))
                     continue
                 }
-                try await serve(read, of: object)
+                try await serve(read, length, of: object)
                 report(progress(of: object))
             }
             return .completed(object)
@@ -182,10 +185,10 @@ extension StreamDownload {
         return nil
     }
 
-    private func serve(_ read: Read, of object: ObjectMetadata) async throws {
+    private func serve(_ read: Read, _ length: Int64, of object: ObjectMetadata) async throws {
         guard let transfers else { throw CancellationError() }
         while transfers.bytesInMemory > Transfers.memoryLimit { try await transfers.room.wait() }
-        let range = offset..<min(object.size, offset.addingSaturated(read.length))
+        let range = offset..<min(object.size, offset.addingSaturated(length))
         try await transfers.settingAside(range.count) {
             let bytes = try await transfers.backend.piece(range, of: object, task: id, for: caller)
             // The next one gets them.

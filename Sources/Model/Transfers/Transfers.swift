@@ -169,11 +169,12 @@ import Storage
 
 extension Transfers {
     /// Fetches an object, or a part of it, and returns what `use` makes of its bytes. Waits while too much memory is in use, and for
-    /// `mayBegin`; reserves the memory until `use` returns. Throws `downloadSizeExceeded` for an object of more than
+    /// `mayBegin`, which gets the most bytes that there can be; reserves the memory until `use` returns. Throws `downloadSizeExceeded` for an object of more than
     /// `maxSize` bytes, or more than `use` can take.
     public func data<Answer>(
         of reference: Reference, part: BytePart? = nil, maxSize: Int64, usable: Int64 = .max,
-        for client: TransferClient? = nil, mayBegin: @Loop () async throws -> Void = {},
+        for client: TransferClient? = nil, fits: @Loop (Int) -> Bool = { _ in true },
+        mayBegin: @Loop (Int) async throws -> Void = { _ in },
         _ use: @Loop ([UInt8]) async -> Answer
     ) async throws -> Answer {
         let reference = try reference.checkedAsObject("has no bytes")
@@ -182,11 +183,13 @@ extension Transfers {
         }
         let caller = orDefault(client).caller(\.maxDownloadRetryTime)
         let most = min(maxSize, usable, part?.length ?? .max)
-        let known = most <= 1 << 20 ? nil : try await backend.metadataForBytes(of: reference, for: caller)
+        // What is asked for may be much more than there is.
+        let fitsAsAsked = most <= 1 << 20 && fits(Int(most))
+        let known = fitsAsAsked ? nil : try await backend.metadataForBytes(of: reference, for: caller)
         let expected = min(most, known?.size ?? most)
         repeat {
             while bytesInMemory > Self.memoryLimit { try await room.wait() }
-            try await mayBegin()
+            try await mayBegin(Int(clamping: expected))
         } while bytesInMemory > Self.memoryLimit
         return try await settingAside(Int(clamping: expected)) {
             let bytes: [UInt8]

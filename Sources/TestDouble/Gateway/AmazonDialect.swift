@@ -97,6 +97,8 @@ extension HTTPHeaders {
         sums = try RunningChecksums(algorithms)
     }
 
+    func mayKeep(_ bytes: Int) -> Bool { body.mayKeep(bytes) }
+
     func read(atMost limit: Int) async throws -> [UInt8] {
         while !isAtEnd {
             guard let left = bytesLeft else {

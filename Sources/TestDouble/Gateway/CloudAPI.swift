@@ -153,6 +153,7 @@ import Transfers
         query.includesTrailingDelimiter = ["true", "True"].contains(request["includeTrailingDelimiter"])
         let root = try Reference(bucket: bucket, path: "")
         try await service.admit(.list, root)
+        try await request.expectList(of: query.maxResults)
         let page = try await service.engine.list(query)
         let items = page.objects.map { $0.cloud(request.base) }
         return .json(

@@ -38,7 +38,10 @@ import Platform
 
     func answer() async throws -> HTTPServerResponse {
         try request.allow([])
+        // What the parts are made of is in memory beside them.
+        try await request.body.keep(2 * bounds.bytes)
         let parts = try await parts()
+        try await request.expectAnswer(of: mostAnswerBytes(to: parts))
         // Random, so that no metadata can have it.
         let boundary = "batch_\(RandomSource.secure.uuid())"
         var body: [UInt8] = []
@@ -56,6 +59,20 @@ import Platform
         return HTTPServerResponse(
             200, headers: ["Content-Type": "multipart/mixed; boundary=\(boundary)"], body: .bytes(body))
     }
+
+    /// An estimate: lists are long, other answers have the metadata of one object. An answer is in memory beside those
+    /// before it.
+    private func mostAnswerBytes(to parts: [Part]) -> Int {
+        let bytes = parts.reduce(0) { bytes, part in
+            guard case .success((let inner, _)) = part.request, inner.method == .get,
+                ["o", "b"].contains(inner.path.split(separator: "/").last)
+            else { return bytes + Self.bytesOfAnswer }
+            return bytes + bounds.answerBytes
+        }
+        return min(bytes, 2 * bounds.answerBytes)
+    }
+
+    private static let bytesOfAnswer = 16 << 10
 
     // MARK: - Requests
 

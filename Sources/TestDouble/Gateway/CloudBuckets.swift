@@ -61,6 +61,7 @@ import Transfers
     private func list() async throws -> HTTPServerResponse {
         let most = try request.integer("maxResults") ?? Self.longestPage
         guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
+        try await request.expectList(of: Int(min(most, Self.longestPage)))
         let (page, next) = try await service.engine.buckets(
             prefix: request["prefix"] ?? "", pageToken: request["pageToken"], most: Int(min(most, Self.longestPage)))
         return .json(

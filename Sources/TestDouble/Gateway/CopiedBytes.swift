@@ -8,13 +8,17 @@ import Storage
 @Loop final class CopiedBytes: ByteSource {
     private let piece: IncomingBytes.Piece
     private let engine: EmbeddedBackend
+    /// Of the request.
+    private let body: HTTPRequestBody
     private var rest: Range<Int64>
 
     /// - Parameter range: within the piece.
-    init(_ piece: IncomingBytes.Piece, _ range: Range<Int64>, _ engine: EmbeddedBackend) {
-        (self.piece, self.engine) = (piece, engine)
+    init(_ piece: IncomingBytes.Piece, _ range: Range<Int64>, _ engine: EmbeddedBackend, for body: HTTPRequestBody) {
+        (self.piece, self.engine, self.body) = (piece, engine, body)
         rest = range
     }
+
+    func mayKeep(_ bytes: Int) -> Bool { body.mayKeep(bytes) }
 
     func read(atMost limit: Int) async throws -> [UInt8] {
         let (offset, count) = (rest.lowerBound, Int(min(Int64(limit), Int64(rest.count))))
@@ -43,7 +47,7 @@ extension ObjectParts {
         try await service.admit(.getData, source)
         let (piece, objects) = try await service.engine.bytes(of: [source])
         try conditions.check(objects[0].version, at: source)
-        return CopiedBytes(piece, try range(within: piece.range), service.engine)
+        return CopiedBytes(piece, try range(within: piece.range), service.engine, for: request.body)
     }
 
     /// Such as `bytes=0-99`. Throws 400 for one that is not within the object.

@@ -96,6 +96,7 @@ import Transfers
         try service.check(.list, "gs://\(folder.bucket)/\(folder.prefix)", for: request)
         let maxResults = min(try request.integer("maxResults") ?? 1000, 1000)
         guard maxResults > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
+        try await request.expectList(of: Int(maxResults))
         let page = try await service.backend.list(
             ListQuery(
                 folder, maxResults: Int(maxResults), pageToken: request["pageToken"], isRecursive: delimiter.isEmpty),

@@ -1,3 +1,4 @@
+import ClientMemory
 import EmbeddedEngine
 import HTTPServer
 import HTTPText
@@ -30,6 +31,7 @@ import Transfers
     }
     private let reset: Reset?
     package let metrics = HTTPServerMetrics()
+    private let memory: ConnectionMemory
     /// `GET /metrics`; it hides the list of a bucket of this name. Nil for none.
     package var metricsPage: MetricsPage?
 
@@ -40,15 +42,17 @@ import Transfers
     package typealias Reset = @Loop () async throws -> Void
 
     /// Serves `transfers`, whose engine is `engine`, at an address such as `127.0.0.1:9199`. `time` bounds connections; each of
-    /// the `connections` may have one descriptor for itself and one for a file.
+    /// the `connections` may have one descriptor for itself and one for a file. `memory` is that of all clients.
     package init(
         _ transfers: Transfers, _ engine: EmbeddedBackend, admission: Admission? = nil, at address: String,
         hosts: AcceptedHosts,
-        origins: AcceptedOrigins = AcceptedOrigins(), connections: Int, time: TimeSource, reset: Reset?,
-        debug: (@Sendable (String) -> Void)? = nil, complain: @escaping @Sendable (String) -> Void
+        origins: AcceptedOrigins = AcceptedOrigins(), connections: Int, time: TimeSource,
+        memory: ConnectionMemory = ConnectionMemory(), reset: Reset?, debug: (@Sendable (String) -> Void)? = nil,
+        complain: @escaping @Sendable (String) -> Void
     ) {
         (self.address, self.hosts, self.connections, self.time) = (address, hosts, connections, time)
         cors = Self.policy(origins)
+        self.memory = memory
         (self.reset, self.debug, self.complain) = (reset, debug, complain)
         service = GatewayService(transfers: transfers, engine: engine, admission: admission)
     }
@@ -73,7 +77,7 @@ import Transfers
         limits.lingerBytes = 1 << 30
         let server = try HTTPServer(
             address: address, methods: Set(HTTPServerRequest.Method.allCases), limits: limits, hosts: hosts, time: time,
-            metrics: metrics
+            metrics: metrics, memory: memory
         ) { [weak self] request in await self?.answer(to: request) ?? HTTPServerResponse(503) }
         self.server = server
         return server.address

@@ -23,7 +23,7 @@ import Storage
             while let headers = try await reader.nextPart() {
                 let (field, file) = try Self.names(of: headers)
                 if field.lowercased() == "file" {
-                    return try await store(FormFile(reader), named: file, headers, fields)
+                    return try await store(FormFile(reader, request.body), named: file, headers, fields)
                 }
                 guard fields.all.count < Self.mostFields else {
                     throw GatewayError.badRequest("The form has too many fields.")
@@ -140,10 +140,13 @@ private struct FormFields {
 /// The bytes of a form's file. Throws 400 where another field follows them.
 @Loop private final class FormFile: ByteSource {
     private let reader: MultipartReader
+    private let body: HTTPRequestBody
     var policy: FormPolicy?
     private var received: Int64 = 0
 
-    init(_ reader: MultipartReader) { self.reader = reader }
+    init(_ reader: MultipartReader, _ body: HTTPRequestBody) { (self.reader, self.body) = (reader, body) }
+
+    func mayKeep(_ bytes: Int) -> Bool { body.mayKeep(bytes) }
 
     func read(atMost count: Int) async throws -> [UInt8] {
         let (bytes, next): ([UInt8], HTTPHeaders?)

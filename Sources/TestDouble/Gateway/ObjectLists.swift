@@ -10,6 +10,8 @@ import Storage
 
     /// In one answer.
     private static let mostBuckets: Int64 = 10_000
+    /// An estimate of its name and its time.
+    private static let bytesOfBucket = 512
 
     let service: GatewayService
     let request: GatewayRequest
@@ -33,6 +35,7 @@ import Storage
         (query.prefix, query.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
         query.after = request[isSecond ? "start-after" : "marker"] ?? ""
         (query.maxResults, query.pageToken) = (max(most, 1), request["continuation-token"])
+        try await request.expectList(of: most)
         let page = most == 0 ? ObjectQuery.Page() : try await service.engine.list(query)
         return .xml(
             XMLElement(
@@ -45,6 +48,7 @@ import Storage
         try request.allow(QueryParams.signature.union(["prefix", "max-buckets", "continuation-token"]))
         let most = try request.integer("max-buckets") ?? Self.mostBuckets
         guard most > 0 else { throw GatewayError.badRequest("max-buckets is at least 1.") }
+        try await request.expectAnswer(of: Int(min(most, Self.mostBuckets)) * Self.bytesOfBucket)
         let (page, next) = try await service.engine.buckets(
             prefix: request["prefix"] ?? "", pageToken: request["continuation-token"],
             most: Int(min(most, Self.mostBuckets)))
@@ -135,6 +139,7 @@ import Storage
         // Without an id the list begins behind all uploads of the name.
         let marker = (name: key, id: id.isEmpty && !key.isEmpty ? "~" : id)
         try await service.engine.multiparts.expire(service.multipartBounds)
+        try await request.expectList(of: most)
         let found = try await service.engine.multiparts.list(
             in: bucket, request["prefix"] ?? "", after: marker, most: most + 1)
         let page = found.prefix(most)

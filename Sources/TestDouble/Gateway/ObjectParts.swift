@@ -14,7 +14,10 @@ import Transfers
     private static let smallest: Int64 = 5 << 20
     /// In bytes: the list of parts at the end.
     private static let mostXML = 4 << 20
+    /// Of a part in a list.
+    private static let bytesOfEntry = 512
     private static let block = 1 << 20
+    private static let piece = 256 << 10
 
     let service: GatewayService
     let request: GatewayRequest
@@ -127,13 +130,13 @@ import Transfers
 
     private func receive(_ source: any ByteSource, into file: PartFile) async throws {
         var (bytes, count): ([UInt8], Int64) = ([], 0)
-        while case let more = try await source.read(atMost: 256 << 10), !more.isEmpty {
+        while case let more = try await source.read(atMost: Self.piece), !more.isEmpty {
             count += Int64(more.count)
             guard count <= Self.largest else {
                 throw GatewayError(400, code: "EntityTooLarge", "A part has at most \(Self.largest) bytes.")
             }
             bytes += more
-            guard bytes.count >= Self.block else { continue }
+            guard bytes.count >= Self.block || !source.mayKeep(Self.block + Self.piece) else { continue }
             try await file.append(exchange(&bytes, with: []))
         }
         try await file.append(bytes)
@@ -242,6 +245,7 @@ import Transfers
         let text = try ListText(request)
         let most = Int(min(try request.integer("max-parts") ?? 1000, 1000))
         let marker = try request.integer("part-number-marker") ?? 0
+        try await request.expectAnswer(of: (most + 1) * Self.bytesOfEntry)
         let found = try await multiparts.parts(of: upload, after: Int(marker), most: most + 1)
         let page = found.prefix(most)
         let elements =

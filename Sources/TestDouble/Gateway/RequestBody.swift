@@ -10,6 +10,8 @@ extension HTTPRequestBody: ByteSource {}
 extension GatewayRequest {
     /// In bytes: metadata, and lists of objects to compose.
     private static let mostJSON = 1 << 20
+    /// An estimate of much metadata.
+    private static let bytesOfEntry = 16 << 10
 
     /// Throws 400 where the body is not multipart.
     @Loop func multipart() throws(GatewayError) -> MultipartReader {
@@ -39,14 +41,15 @@ extension GatewayRequest {
         }
     }
 
+    /// Returns when the answer may have so many bytes in memory. Throws 503.
+    @Loop func expectAnswer(of bytes: Int) async throws { try await http.body.expectAnswer(of: bytes) }
+
+    /// Returns when the answer may list so many objects or buckets with their metadata. Throws 503.
+    @Loop func expectList(of count: Int) async throws { try await expectAnswer(of: (count + 1) * Self.bytesOfEntry) }
+
     /// A body that is JSON. Throws 413 for a long one.
     @Loop func wholeBody() async throws -> [UInt8] {
-        var all: [UInt8] = []
-        while case let more = try await body.read(atMost: 64 << 10), !more.isEmpty {
-            all += more
-            guard all.count <= Self.mostJSON else { throw GatewayError(413, "The body is too long.") }
-        }
-        return all
+        try await body.readAll(atMost: Self.mostJSON)
     }
 }
 
@@ -55,7 +58,13 @@ extension HTTPRequestBody.Failure {
         if case .refused(let flaw) = self {
             return GatewayError(status, code: flaw.hasPrefix("BadDigest") ? "BadDigest" : "InvalidRequest", flaw)
         }
-        return GatewayError(status, "The body cannot be read: \(self).")
+        guard case .noRoom = self else { return GatewayError(status, "The body cannot be read: \(self).") }
+        var error = GatewayError(
+            status,
+            "The requests or answers of all clients together take too much memory: send the request again later "
+                + "(--max-total-message-bytes, --max-total-unread-bytes).")
+        error.headers["Retry-After"] = "1"
+        return error
     }
 }
 
@@ -68,12 +77,14 @@ extension HTTPRequestBody.Failure {
     /// Of the headers of the request, and of those of the part with the bytes.
     let expected: IncomingBytes.Expected
     private let reader: MultipartReader
+    private let body: HTTPRequestBody
     /// What the part with the bytes says of its length.
     private let size: Int64?
     private var bytesRead: Int64 = 0
 
     init(_ request: GatewayRequest) async throws {
         reader = try request.multipart()
+        body = request.body
         do {
             guard let first = try await reader.nextPart() else {
                 throw GatewayError.badRequest("The body has no parts.")
@@ -99,6 +110,8 @@ extension HTTPRequestBody.Failure {
             throw error.gatewayError
         }
     }
+
+    func mayKeep(_ bytes: Int) -> Bool { body.mayKeep(bytes) }
 
     /// The bytes of the object. Throws 400 where another part follows them, or the body is cut.
     func read(atMost count: Int) async throws -> [UInt8] {

@@ -8,10 +8,13 @@ import Transfers
 @Loop protocol ByteSource: AnyObject {
     /// At most so many bytes; none at the end. Throws when the client is gone.
     func read(atMost count: Int) async throws -> [UInt8]
+    /// Whether so many of the bytes may be in memory at once; a few may in any case.
+    func mayKeep(_ bytes: Int) -> Bool
 }
 
 @Loop final class NoBytes: ByteSource {
     func read(atMost count: Int) -> [UInt8] { [] }
+    func mayKeep(_ bytes: Int) -> Bool { true }
 }
 
 /// Passes the bytes of a request to an upload, a window at a time: a body of any length takes the same memory.
@@ -19,6 +22,8 @@ import Transfers
     /// A request of so many bytes needs no file.
     static let small = 256 << 10
     private static let block = 1 << 20
+    /// What may be read beyond a block.
+    private static let piece = 256 << 10
 
     private let source: any ByteSource
     private let engine: EmbeddedBackend
@@ -28,9 +33,13 @@ import Transfers
 
     init(_ source: any ByteSource, _ engine: EmbeddedBackend) { (self.source, self.engine) = (source, engine) }
 
+    /// So many bytes are passed on at once: few where memory is short.
+    private var block: Int { source.mayKeep(Self.block + Self.piece) ? Self.block : 0 }
+
     /// All bytes where they are few, else nil: then they are passed on.
     func whole() async throws -> [UInt8]? {
-        while ahead.count <= Self.small {
+        while ahead.count <= Self.small, ahead.isEmpty || source.mayKeep(min(ahead.count * 2, Self.small) + Self.piece)
+        {
             let more = try await source.read(atMost: 64 << 10)
             if more.isEmpty { return ahead }
             ahead += more
@@ -132,9 +141,9 @@ import Transfers
             while true {
                 let room = Int(size - count) - ahead.count
                 // A source may give more than is asked for.
-                if room <= 0 || ahead.count >= Self.block { try await flush() }
+                if room <= 0 || ahead.count >= block { try await flush() }
                 // One more read shows whether the window has the end.
-                let more = try await source.read(atMost: room <= 0 ? 1 : min(room, 256 << 10))
+                let more = try await source.read(atMost: room <= 0 ? 1 : min(room, Self.piece))
                 if more.isEmpty {
                     try await flush()
                     return (window.piece(count, from: offset), true, nil)

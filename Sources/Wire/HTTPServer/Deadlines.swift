@@ -7,7 +7,7 @@ final class Deadlines {
     enum Kind: Int, CaseIterable { case head, idle, stall, linger, body }
 
     private let lengths: [Duration]
-    private let now: () -> Duration
+    let now: () -> Duration
     private let sleepUntil: (Duration) async throws -> Void
     private var queues = Kind.allCases.map { _ in DeadlineQueue() }
     private var sleeper: Task<Void, Never>?

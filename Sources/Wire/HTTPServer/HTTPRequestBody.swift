@@ -1,3 +1,4 @@
+import ClientMemory
 import Platform
 
 /// The body of a request, read piece by piece.
@@ -9,8 +10,10 @@ package final class HTTPRequestBody {
     package enum Failure: Error, Equatable {
         /// The client has disconnected, or the handler has answered already.
         case disconnected
-        /// The client has sent nothing for the stall time.
+        /// The client has sent nothing for the stall time, or too little for too long.
         case stalled
+        /// All clients together have too much in memory: the request, or the answer, has waited in vain.
+        case noRoom
         /// The chunked coding is broken.
         case malformed
         /// The body is larger than `readAll` allows.
@@ -18,12 +21,13 @@ package final class HTTPRequestBody {
         /// `inspect` has found this when the whole body had arrived, or the body is not the gzip that it should be.
         case refused(String)
 
-        /// A status for the answer. After any failure but `tooLarge` and `refused` the connection ends with it.
+        /// A status for the answer. After any failure but `tooLarge`, `noRoom` and `refused` the connection ends with it.
         package var status: Int {
             switch self {
             case .disconnected, .malformed, .refused: 400
             case .stalled: 408
             case .tooLarge: 413
+            case .noRoom: 503
             }
         }
     }
@@ -92,10 +96,41 @@ package final class HTTPRequestBody {
         }
     }
 
-    /// Returns the rest of the body. Throws `tooLarge` if it has more than `limit` bytes; where the length is known,
-    /// before it reads any.
+    // MARK: - Memory
+
+    /// Returns when the handler may keep so many bytes of the body in memory until its answer, or as many as there are.
+    /// Throws `noRoom`.
+    package func keep(_ bytes: Int) async throws(Failure) {
+        if let packed { return try await packed.body.keep(bytes) }
+        guard let memory = incoming?.memory else { return }
+        guard await memory.keep(min(bytes, Int(clamping: incoming?.bytesLeft ?? .max))) else { throw .noRoom }
+    }
+
+    /// What `keep` has reserved.
+    package var kept: Int { packed.map(\.body.kept) ?? incoming?.memory?.incoming.reserved ?? 0 }
+
+    /// The handler keeps no more than so many bytes.
+    package func keepOnly(_ bytes: Int) {
+        if let packed { packed.body.keepOnly(bytes) } else { incoming?.memory?.keepOnly(bytes) }
+    }
+
+    /// Whether the handler may have so many bytes in memory at once, for as long as it is told so. It may always have a few.
+    package func mayKeep(_ bytes: Int) -> Bool {
+        if let packed { return packed.body.mayKeep(bytes) }
+        return incoming?.memory?.mayKeep(bytes) ?? true
+    }
+
+    /// Returns when the answer may have so many bytes in memory. Throws `noRoom`.
+    package func expectAnswer(of bytes: Int) async throws(Failure) {
+        guard let memory = incoming?.memory else { return }
+        guard await memory.expectAnswer(of: bytes) else { throw .noRoom }
+    }
+
+    /// Returns the rest of the body, which is kept in memory. Throws `tooLarge` if it has more than `limit` bytes; where
+    /// the length is known, before it reads any.
     package func readAll(atMost limit: Int) async throws(Failure) -> [UInt8] {
         if incoming?.bytesLeft ?? 0 > limit { throw .tooLarge }
+        try await keep(limit)
         var all: [UInt8] = []
         while case let piece = try await read(atMost: 64 << 10), !piece.isEmpty {
             guard piece.count <= limit - all.count else { throw .tooLarge }

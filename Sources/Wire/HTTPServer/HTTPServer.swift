@@ -1,3 +1,4 @@
+import ClientMemory
 import HTTPText
 import Platform
 
@@ -18,6 +19,7 @@ package final class HTTPServer {
     let hosts: AcceptedHosts
     let deadlines: Deadlines
     let metrics: HTTPServerMetrics
+    let memory: ConnectionMemory
     let senders = WorkerThreads("send file", limit: 8)
     let socket: ListeningSocket
     private let acceptor: Acceptor
@@ -28,18 +30,20 @@ package final class HTTPServer {
     /// Listens on an address such as `127.0.0.1:0`, `[::1]:8080` or `localhost:8080`; port 0 is any free port.
     ///
     /// Answers only requests whose Host is one of `hosts` or the address itself, and whose method is one of `methods`;
-    /// other methods get a 405. The handler gets a request before its body is read. SIGPIPE has to be ignored.
+    /// other methods get a 405. The handler gets a request before its body is read. `memory` is that of all clients. SIGPIPE
+    /// has to be ignored.
     package convenience init(
         address: String, methods: Set<HTTPServerRequest.Method> = [.get, .head],
         limits: HTTPServerLimits = HTTPServerLimits(), hosts: AcceptedHosts = AcceptedHosts(), time: TimeSource,
-        metrics: HTTPServerMetrics = HTTPServerMetrics(), handler: @escaping Handler
+        metrics: HTTPServerMetrics = HTTPServerMetrics(), memory: ConnectionMemory = ConnectionMemory(),
+        handler: @escaping Handler
     ) throws(ListenError) {
         guard let parsed = SocketAddress(address) else {
             throw ListenError(
                 message: "\(address) is no address to listen on: it takes the form 127.0.0.1:8080 or [::1]:8080.")
         }
         do throws(SystemError) {
-            self.init(try ListeningSocket(parsed), methods, limits, hosts, time, metrics, handler)
+            self.init(try ListeningSocket(parsed), methods, limits, hosts, time, metrics, memory, handler)
         } catch {
             throw ListenError(message: "\(address) cannot be listened on: \(error.reason).")
         }
@@ -47,10 +51,11 @@ package final class HTTPServer {
 
     private init(
         _ socket: ListeningSocket, _ methods: Set<HTTPServerRequest.Method>, _ limits: HTTPServerLimits,
-        _ hosts: AcceptedHosts, _ time: TimeSource, _ metrics: HTTPServerMetrics, _ handler: @escaping Handler
+        _ hosts: AcceptedHosts, _ time: TimeSource, _ metrics: HTTPServerMetrics, _ memory: ConnectionMemory,
+        _ handler: @escaping Handler
     ) {
         (self.socket, self.methods, self.limits, self.time, self.handler) = (socket, methods, limits, time, handler)
-        self.metrics = metrics
+        (self.metrics, self.memory) = (metrics, memory)
         self.hosts = hosts.adding(socket.address.host)
         deadlines = Deadlines(limits, clock: time.clock)
         acceptor = Acceptor(socket.descriptor, clock: time.clock)

@@ -18,8 +18,14 @@ package struct HTTPServerLimits: Sendable {
     package var headTime = Duration.seconds(10)
     /// Between two requests, and before the first.
     package var idleTime = Duration.seconds(60)
-    /// For a client that reads no byte of its answer, or sends no byte of a body that the handler reads.
+    /// For a client that reads no byte of its answer, or sends no byte of a body that the handler reads. A body has this
+    /// time together, and the time that its bytes take at the least pace.
     package var stallTime = Duration.seconds(30)
+    /// The least pace of a body, in bytes a second, while the handler reads it; and that of a body that is kept in memory.
+    package var bodyPace = 1 << 10
+    package var keptBodyPace = 64 << 10
+    /// The bytes of a request that each connection may have in memory without waiting, and those of an answer.
+    package var freeBytes = 64 << 10
     /// For a client to read the last answer and to close, and to send the rest of a body that the handler has not read.
     package var lingerTime = Duration.seconds(5)
     /// What a client may still send after the last answer, in bytes. Beyond it the connection is reset, and the client

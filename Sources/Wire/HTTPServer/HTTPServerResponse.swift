@@ -89,6 +89,8 @@ extension HTTPServerResponse.Body {
         }
     }
 
+    var bytesInMemory: Int { if case .bytes(let bytes) = self { bytes.count } else { 0 } }
+
     var isChunked: Bool { if case .unpacked = self { true } else { false } }
 
     var isUnopened: Bool { if case .unopened = self { true } else { false } }

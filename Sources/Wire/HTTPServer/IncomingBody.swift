@@ -38,6 +38,9 @@ final class IncomingBody {
         }
     }
 
+    /// The memory of the connection; nil after the answer.
+    var memory: HeldMemory? { connection?.memory }
+
     /// Ends a read that is still waiting.
     func close() {
         if isReading { connection?.stopReading() }
@@ -47,7 +50,9 @@ final class IncomingBody {
     private func nextBytes(atMost limit: Int) async throws(HTTPRequestBody.Failure) -> [UInt8] {
         while let connection {
             switch connection.parser.nextBytes(atMost: limit) {
-            case .bytes(let bytes): return bytes
+            case .bytes(let bytes):
+                connection.receivedBody(bytes.count)
+                return bytes
             case .end: return []
             case .malformed: throw .malformed
             case .incomplete: try await receive(on: connection)

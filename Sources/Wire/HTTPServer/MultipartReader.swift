@@ -23,14 +23,18 @@ package final class MultipartReader {
 
     private var parser: MultipartParser
     private let source: Source
+    /// Of the parts; nil where they are in memory.
+    private let body: HTTPRequestBody?
     private var isWithinPart = false
 
-    package init(_ boundary: MultipartBoundary, _ source: @escaping Source) {
-        (parser, self.source) = (MultipartParser(boundary), source)
+    package init(_ boundary: MultipartBoundary, of body: HTTPRequestBody? = nil, _ source: @escaping Source) {
+        (parser, self.body, self.source) = (MultipartParser(boundary), body, source)
     }
 
     package convenience init(_ boundary: MultipartBoundary, _ body: HTTPRequestBody) {
-        self.init(boundary) { () async throws(HTTPRequestBody.Failure) in try await body.read(atMost: 64 << 10) }
+        self.init(boundary, of: body) { () async throws(HTTPRequestBody.Failure) in
+            try await body.read(atMost: 64 << 10)
+        }
     }
 
     /// Returns the headers of the next part; nil after the last. Skips what has not been read of the part before.
@@ -58,9 +62,13 @@ package final class MultipartReader {
         return []
     }
 
-    /// Returns the rest of the part's content. Throws `body(.tooLarge)` if it has more than `limit` bytes.
+    /// Returns the rest of the part's content, which is kept in memory. Throws `body(.tooLarge)` if it has more than `limit`
+    /// bytes.
     package func readAll(atMost limit: Int) async throws(Failure) -> [UInt8] {
+        let before = body?.kept ?? 0
+        do throws(HTTPRequestBody.Failure) { try await body?.keep(limit) } catch { throw .body(error) }
         var all: [UInt8] = []
+        defer { body?.keepOnly(max(before, all.count)) }
         while case let piece = try await read(), !piece.isEmpty {
             guard piece.count <= limit - all.count else { throw .body(.tooLarge) }
             all += piece

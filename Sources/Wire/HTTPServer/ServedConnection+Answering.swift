@@ -1,3 +1,4 @@
+import ClientMemory
 import HTTPText
 import Platform
 
@@ -13,10 +14,13 @@ extension ServedConnection {
     }
 
     func answer(_ request: HTTPServerRequest, isLast: Bool) async -> Continuation {
-        let body = request.framing == .length(0) ? nil : IncomingBody(of: request, on: self)
+        let body = IncomingBody(of: request, on: self)
+        patience = server.limits.stallTime
         var response = await server.handler(request.with(body))
-        let isLast = isLast || body?.endsConnection ?? false
-        body?.close()
+        let isLast = isLast || body.endsConnection
+        body.close()
+        memory.begin(answerOf: response.body.bytesInMemory)
+        defer { memory.endAnswer() }
         guard !Task.isCancelled, !response.dropsConnection else {
             server.metrics.answered(0)
             return .broken
@@ -102,7 +106,10 @@ extension ServedConnection {
 
     private func sendSlice(of rest: inout OutgoingResponse) async -> OutgoingResponse.Outcome {
         let before = rest.bytesSent
-        defer { server.metrics.sent += rest.bytesSent - before }
+        defer {
+            server.metrics.sent += rest.bytesSent - before
+            memory.outgoing.progress += Int(rest.bytesSent - before)
+        }
         guard rest.mayBlock else { return rest.send(to: socket.raw) }
         let (sent, outcome) = await server.senders.run { [rest, socket] in
             var rest = rest
@@ -115,8 +122,7 @@ extension ServedConnection {
 }
 
 extension HTTPServerRequest {
-    @Loop fileprivate func with(_ body: IncomingBody?) -> HTTPServerRequest {
-        guard let body else { return self }
+    @Loop fileprivate func with(_ body: IncomingBody) -> HTTPServerRequest {
         var request = self
         request.body = HTTPRequestBody(body, length: body.bytesLeft)
         return request

@@ -1,3 +1,4 @@
+import ClientMemory
 import Platform
 
 /// A connection: reads, answers and sends one request after the other, until either side closes it.
@@ -18,13 +19,33 @@ final class ServedConnection {
     private var isLate = false
     /// The number of unsent bytes at the last check.
     private var untaken: Int32 = 0
+    /// Of the request and its answer.
+    let memory: HeldMemory
+    /// How long the body of the request may keep its handler waiting.
+    var patience = Duration.zero
 
     init(_ socket: Descriptor, of server: HTTPServer) {
         (self.socket, self.server) = (socket, server)
+        memory = HeldMemory(server.memory, freeBytes: server.limits.freeBytes)
         let peer = SocketAddress(ofPeerOf: socket)?.description ?? ""
         parser = RequestParser(
             limits: server.limits, methods: server.methods, hosts: server.hosts, remoteAddress: peer)
         socket.sendAtOnce()
+        memory.incoming.revoke = { [weak self] in self?.freeRequest() }
+        memory.outgoing.revoke = { [weak self] in
+            guard let self, deadlineKind == .stall else { return }
+            memory.endAnswer()
+            breakOff()
+        }
+    }
+
+    /// Others wait for memory, and the client sends its request slowly.
+    private func freeRequest() {
+        if !memory.isNeeded { return memory.incoming.free(memory.incoming.reserved) }
+        guard deadlineKind == .body else { return }
+        memory.keepOnly(0)
+        isLate = true
+        readiness?.giveUp()
     }
 
     func start(_ ended: @escaping @Loop (ServedConnection) -> Void) {
@@ -32,6 +53,7 @@ final class ServedConnection {
         task = Loop.task { [self] in
             await serve()
             breakOff()
+            memory.leave()
             ended(self)
         }
     }
@@ -86,6 +108,7 @@ final class ServedConnection {
             switch socket.read(into: buffer) {
             case .bytes(let count):
                 server.metrics.received += count
+                memory.incoming.progress += count
                 parser.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             case .notNow: break
             case .end, .broken: return false
@@ -98,11 +121,20 @@ final class ServedConnection {
 
     /// Waits until the socket has bytes of a body or is closed, at most for the stall time.
     func waitForBody() async -> BodyReadiness {
+        guard patience > .zero else { return .late }
         allow(.body)
         // After the answer another deadline may be set.
         defer { if deadlineKind == .body { lift() } }
+        let start = server.deadlines.now()
         let isReadable = await readiness?.wait(for: .readable) ?? false
+        patience -= server.deadlines.now() - start
         return isLate ? .late : isReadable ? .readable : .closed
+    }
+
+    /// The client has time for as many bytes again.
+    func receivedBody(_ count: Int) {
+        let pace = memory.isNeeded ? server.limits.keptBodyPace : server.limits.bodyPace
+        patience = min(server.limits.stallTime, patience + .seconds(count) / pace)
     }
 
     /// Ends a wait for the body.

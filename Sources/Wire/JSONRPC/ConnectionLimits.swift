@@ -1,5 +1,3 @@
-import Platform
-
 public struct ConnectionLimits: Equatable, Sendable {
     /// In bytes. A longer message is skipped and answered with an error.
     public var messageBytes = 64 << 20
@@ -23,21 +21,4 @@ public struct ConnectionLimits: Equatable, Sendable {
 
     /// The unread bytes at which the connection stops reading.
     var crowded: Int { unreadBytes / 2 }
-}
-
-/// The memory that all connections share.
-@Loop
-public final class ConnectionMemory {
-    /// For messages that are received, and those of pending requests.
-    let incoming: MemoryQuota
-    /// For answers and notifications that peers have not read.
-    let outgoing: MemoryQuota
-
-    /// `messageBytes` always has room for one message of the greatest length.
-    public init(
-        messageBytes: Int = 128 << 20, unreadBytes: Int = 256 << 20, clock: any Clock<Duration> = ContinuousClock()
-    ) {
-        incoming = MemoryQuota(limit: messageBytes, clock: clock)
-        outgoing = MemoryQuota(limit: unreadBytes, clock: clock)
-    }
 }

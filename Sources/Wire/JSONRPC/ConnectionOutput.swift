@@ -1,3 +1,4 @@
+import ClientMemory
 import JSONText
 import Platform
 
@@ -26,6 +27,8 @@ extension Connection {
         guard let request = pending.end(number) else { return }
         intake.memory.use(pending.bytes)
         settle(request.id, outcome, afterwards, in: batch)
+        // The answer is memory before it is no promise.
+        outlet.noteUnread()
         outlet.memory.free(request.reservedAnswerBytes)
         answered.wakeAll()
         scheduleFlush()
@@ -91,13 +94,39 @@ extension Connection {
         adjust()
     }
 
-    /// Reserves room for an answer of so many bytes, and returns when there is some.
+    /// Reserves room for an answer of so many bytes, of which some may be reserved already, and returns when there is
+    /// some.
     func awaitRoom(for number: Int, expecting bytes: Int, in batch: Batch?) async throws {
-        if let batch { return try outlet.checkRoomForLargeAnswer(in: batch) }
-        pending[number]?.waitsForRoom = true
-        defer { pending[number]?.waitsForRoom = false }
-        while stream != nil, !outlet.mayPromise(bytes, intake.batch) { try await outlet.shrank.wait() }
-        guard try await outlet.memory.reserve(bytes, unless: { pending[number] == nil }) else { return }
+        let before = pending[number]?.reservedAnswerBytes ?? 0
+        if before > 0, before >= bytes { return }
+        let bytes = bytes - before
+        if let batch {
+            try outlet.takeRoom(for: bytes, in: batch)
+        } else {
+            pending[number]?.waitsForRoom = true
+            defer { pending[number]?.waitsForRoom = false }
+            while stream != nil, !outlet.mayPromise(bytes, intake.batch) { try await outlet.shrank.wait() }
+            guard try await outlet.memory.reserve(bytes, unless: { pending[number] == nil }) else { return }
+        }
+        keepRoom(bytes, for: number)
+    }
+
+    /// Reserves room for an answer where there is some at once.
+    func takeRoom(for number: Int, expecting bytes: Int, in batch: Batch?) -> Bool {
+        let bytes = max(0, bytes - (pending[number]?.reservedAnswerBytes ?? 0))
+        if let batch {
+            do { try outlet.takeRoom(for: bytes, in: batch) } catch { return false }
+        } else {
+            guard stream != nil, outlet.mayPromise(bytes, intake.batch), outlet.memory.reserveAtOnce(bytes) else {
+                return false
+            }
+        }
+        keepRoom(bytes, for: number)
+        return true
+    }
+
+    private func keepRoom(_ bytes: Int, for number: Int) {
+        guard pending[number] != nil else { return outlet.memory.free(bytes) }
         pending[number]?.reservedAnswerBytes += bytes
     }
 

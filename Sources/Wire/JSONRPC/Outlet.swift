@@ -1,3 +1,4 @@
+import ClientMemory
 import JSONText
 import Platform
 
@@ -21,11 +22,15 @@ struct Outlet {
 
     /// The bytes that one peer is offered in one iteration.
     private static let bytesAtOnce = 256 << 10
+    /// A peer that takes fewer bytes in the time-out of the memory quota is slow.
+    private static let slowReader = 1 << 20
     /// Fewer bytes wait for those of the next iteration, because each write wakes the peer.
     private static let bytesWorthWriting = 64 << 10
 
     init(_ limits: ConnectionLimits, _ memory: MemoryQuota, _ trace: TraceHook?) {
-        (self.limits, self.trace, self.memory) = (limits, trace, QuotaShare(of: memory))
+        (self.limits, self.trace, self.memory) = (
+            limits, trace, QuotaShare(of: memory, least: QuotaShare.least, pace: Self.slowReader)
+        )
         outbox = Outbox(trace: trace)
     }
 
@@ -151,12 +156,17 @@ struct Outlet {
 
     /// Counts the memory after a flush, and wakes requests that wait for room.
     func noteFlush(_ current: @autoclosure () -> Batch?) {
-        memory.progress = outbox.taken >> 16
-        memory.use(outbox.unsent + batchedBytes)
+        noteUnread()
         if unread(in: current()) < limits.crowded { shrank.wakeAll() }
     }
 
     // MARK: - Bounds
+
+    /// Counts the memory of what the peer has not read.
+    func noteUnread() {
+        memory.progress = outbox.taken
+        memory.use(outbox.unsent + batchedBytes)
+    }
 
     /// The unread bytes, except those of the batch that is beginning, which has to continue.
     private func unread(in current: @autoclosure () -> Batch?) -> Int {
@@ -176,10 +186,10 @@ struct Outlet {
         throw .invalidRequest("The batch has answers of \(batch.size) bytes already (--max-unread-bytes).")
     }
 
-    /// A batch is written when it is complete, so its messages cannot wait for room.
-    func checkRoomForLargeAnswer(in batch: Batch) throws(RPCError) {
+    /// Reserves room for a large answer. A batch is written when it is complete, so its messages cannot wait for room.
+    func takeRoom(for bytes: Int, in batch: Batch) throws(RPCError) {
         try checkRoom(in: batch)
-        guard memory.isFull(with: .max) else { return }
+        if memory.reserveAtOnce(bytes) { return }
         throw .invalidRequest("Too much is left unread for large answers in a batch (--max-total-unread-bytes).")
     }
 
@@ -194,7 +204,7 @@ struct Outlet {
     /// reads.
     mutating func revoked() -> String? {
         guard outbox.isBlocked, outbox.unsent >= QuotaShare.least else { return nil }
-        overrun = "read nothing of \(outbox.unsent) bytes while others waited for memory (--max-total-unread-bytes)"
+        overrun = "read little of \(outbox.unsent) bytes while others waited for memory (--max-total-unread-bytes)"
         return overrun
     }
 }

@@ -104,6 +104,11 @@ public final class Request<Context: MethodContext> {
         try await controls.connection.awaitRoom(for: controls.number, expecting: bytes, in: controls.batch)
     }
 
+    /// Reserves room for an answer of so many bytes where there is some at once.
+    public func takeRoom(toAnswer bytes: Int) -> Bool {
+        controls.map { $0.connection.takeRoom(for: $0.number, expecting: bytes, in: $0.batch) } ?? true
+    }
+
     /// Takes a place for `beginWaiting`. Returns false when too many requests of this connection wait for tasks.
     public func mayWait() -> Bool { controls.map { $0.connection.takeWaitingPlace($0.number) } ?? true }
 
@@ -142,6 +147,7 @@ protocol RequestOwner: AnyObject, Sendable {
     func beginWaiting(_ number: Int, keepsBytes: Bool)
     func change(_ number: Int, _ change: (inout PendingRequest) -> Void)
     func awaitRoom(for number: Int, expecting bytes: Int, in batch: Batch?) async throws
+    func takeRoom(for number: Int, expecting bytes: Int, in batch: Batch?) -> Bool
 }
 
 /// The context that the methods of one connection run in.

@@ -1,3 +1,4 @@
+import ClientMemory
 import CommandLine
 import HTTPServer
 import Harness
@@ -12,6 +13,7 @@ import Transfers
 struct Surroundings: Sendable {
     let log: Log
     let metrics: ConnectionMetrics
+    let memory: ConnectionMemory
     /// Ends the process with a status, and a cause for the log.
     let end: @Loop (_ status: Int32, _ cause: String) -> Void
 }
@@ -39,7 +41,7 @@ struct Surroundings: Sendable {
         (self.name, self.options, self.engine, self.surroundings) = (name, options, engine, surroundings)
         let (transfers, service) = Self.parts(engine, harness, options, surroundings)
         (self.transfers, self.service) = (transfers, service)
-        servers = engine.local.map { SpaceServers($0, transfers, options, surroundings.log) }
+        servers = engine.local.map { SpaceServers($0, transfers, options, surroundings.log, surroundings.memory) }
         publishMetrics()
     }
 

@@ -1,4 +1,5 @@
 import CommandLine
+import ClientMemory
 import EmbeddedEngine
 import Gateway
 import HTTPServer
@@ -15,6 +16,7 @@ import Transfers
     private var transfers: Transfers
     private let options: ServiceOptions
     private let log: Log
+    private let memory: ConnectionMemory
     private var expiry: ScheduledCall?
     /// Stops requests that are no calls of the engine. Set by the harness, as is the next one.
     var admission: Gateway.Admission?
@@ -22,8 +24,11 @@ import Transfers
     var reset: Gateway.Reset?
     private var metricsPage: MetricsPage?
 
-    init(_ engine: LocalEngine, _ transfers: Transfers, _ options: ServiceOptions, _ log: Log) {
+    init(
+        _ engine: LocalEngine, _ transfers: Transfers, _ options: ServiceOptions, _ log: Log, _ memory: ConnectionMemory
+    ) {
         (self.engine, self.transfers, self.options, self.log) = (engine, transfers, options, log)
+        self.memory = memory
         downloads = engine.server
     }
 
@@ -55,7 +60,7 @@ import Transfers
         let made = Gateway(
             transfers, engine.embedded, admission: admission, at: address, hosts: AcceptedHosts(andAlso: options.hosts),
             origins: AcceptedOrigins(andAlso: options.origins), connections: connections, time: TimeSource.system,
-            reset: reset, debug: log.debug(about: "gateway: ")
+            memory: memory, reset: reset, debug: log.debug(about: "gateway: ")
         ) { [log] in log.write(.error, $0) }
         let place: String
         do throws(HTTPServer.ListenError) { place = try made.start() } catch { throw .described(error) }

@@ -59,12 +59,12 @@ import Transfers
             let old = noise(1000)
             try await place.backend.put(old, at: "a")
             let replaced = try await client.open(), deleted = try await client.open()
-            for stream in [replaced, deleted] { #expect(try await stream.read(10) {}.bytes == Array(old[..<10])) }
+            for stream in [replaced, deleted] { #expect(try await stream.read(10) { $0 }.bytes == Array(old[..<10])) }
             try await place.backend.put(noise(1000, seed: 2), at: "a")
-            let first = try await failure { _ = try await replaced.read(10) {} }
+            let first = try await failure { _ = try await replaced.read(10) { $0 } }
             #expect(first.code == .preconditionFailed && first.object == "a" && first.message.contains("was replaced"))
             try await place.backend.delete(ref("a"), if: .init(), for: Caller(retryTime: .seconds(600)))
-            let second = try await failure { _ = try await deleted.read(10) {} }
+            let second = try await failure { _ = try await deleted.read(10) { $0 } }
             #expect(second.code == .objectNotFound && second.object == "a")
         }
     }
@@ -117,7 +117,7 @@ import Transfers
         let stream = try await open()
         var read: [UInt8] = []
         while true {
-            let piece = try await stream.read(77_777) {}
+            let piece = try await stream.read(77_777) { $0 }
             #expect(piece.offset == Int64(read.count))
             read += piece.bytes
             guard let isVerified = piece.isVerified else { continue }

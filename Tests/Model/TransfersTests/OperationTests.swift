@@ -108,7 +108,7 @@ import Transfers
         let small = Task {
             try await stage.transfers.data(
                 of: TransfersFixture.reference(), maxSize: 1,
-                mayBegin: {
+                mayBegin: { _ in
                     asksTaker.fire()
                     await taker.wait()
                 }

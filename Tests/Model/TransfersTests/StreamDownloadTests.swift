@@ -136,7 +136,7 @@ import Testing
     }
 
     func begin(_ length: Int64) -> Task<StreamDownload.Piece, any Error> {
-        Task { [stream] in try await stream.read(length) {} }
+        Task { [stream] in try await stream.read(length) { $0 } }
     }
 
     func read(_ length: Int64) async throws -> String { text(try await begin(length).value) }

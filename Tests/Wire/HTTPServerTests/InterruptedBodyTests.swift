@@ -60,19 +60,31 @@ import Testing
         #expect(await client.isOver())
     }
 
-    @Test func `A body that stalls fails the read, and a slow one does not`() async throws {
+    @Test(arguments: [0, 29]) func `A body that stalls fails the read, and one that keeps the least pace does not`(
+        seconds: Int
+    ) async throws {
         let reader = Reader()
         let fixture = try fixture(reader)
         let client = try fixture.client()
-        await client.send(head("POST", "Content-Length: 10"))
+        await client.send(head("POST", "Content-Length: 1000000"))
         while try await fixture.clock.nextSleep() != .seconds(30) {}
-        for byte in UInt8(0)..<3 {
+        for _ in 0..<3 {
             fixture.clock.advance(by: .seconds(29))
-            await client.send([byte])
-            #expect(try await reader.pieces.next() == [byte])
+            await client.send([UInt8](repeating: 7, count: 30 << 10))
+            var count = 0
+            while count < 30 << 10 { count += try await reader.pieces.next().count }
         }
         try await until { fixture.server.deadlines.first(.body) != nil }
-        fixture.clock.advance(by: .seconds(30))
+        if seconds > 0 {
+            // A byte is no pace.
+            fixture.clock.advance(by: .seconds(seconds))
+            await client.send([7])
+            #expect(try await reader.pieces.next() == [7])
+            try await until { fixture.server.deadlines.first(.body) != nil }
+        }
+        fixture.clock.advance(by: .seconds(30 - seconds / 2))
+        if seconds > 0 { await client.send([7]) }
+        if seconds > 0 { #expect(try await reader.pieces.next() == [7]) }
         #expect(try await reader.failures.next() == .stalled)
         let answer = try #require(await client.answer())
         #expect(answer.status == 408 && answer.field("Connection") == "close")

@@ -1,4 +1,5 @@
 import CChecksums
+import ClientMemory
 import Platform
 import Glibc
 import TestSupport
@@ -16,12 +17,14 @@ import Testing
     /// responds with 500.
     init(
         _ limits: HTTPServerLimits = HTTPServerLimits(), methods: Set<HTTPServerRequest.Method> = [.get, .head],
+        memory: ConnectionMemory? = nil,
         handler: @escaping @Loop @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse = {
             HTTPServerResponse(200, body: .bytes(Array($0.path.utf8)))
         }
     ) throws {
         server = try HTTPServer(
-            address: "127.0.0.1:0", methods: methods, limits: limits, time: TimeSource(clock: clock)
+            address: "127.0.0.1:0", methods: methods, limits: limits, time: TimeSource(clock: clock),
+            memory: memory ?? ConnectionMemory()
         ) { request in
             do { return try await handler(request) } catch { return HTTPServerResponse(500) }
         }

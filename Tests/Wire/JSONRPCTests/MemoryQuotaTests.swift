@@ -1,3 +1,4 @@
+import ClientMemory
 import Platform
 import JSONText
 import TestSupport
@@ -58,11 +59,47 @@ import Testing
         #expect(idle.reserve(500) {} && busy.reserve(500) {})
         let granted = Mail<Void>()
         #expect(!waiting.reserve(500) { granted.deliver(()) })
-        #expect(try await clock.nextSleep() == .seconds(30))
+        #expect(try await clock.nextSleep() == .seconds(10))
         busy.progress += 1
-        clock.advance(by: .seconds(30))
+        clock.advance(by: .seconds(10))
         try await granted.next()
         #expect(idle.reserved == 0 && busy.reserved == 500)
+    }
+
+    @Test func `Used and reserved memory together stay within the limit`() {
+        let (first, second) = (QuotaShare(of: quota), QuotaShare(of: quota))
+        first.use(600)
+        #expect(second.reserveAtOnce(300))
+        #expect(!first.reserveAtOnce(200))
+        first.use(500)
+        #expect(first.reserveAtOnce(200))
+    }
+
+    @Test func `A share may have a little without waiting`() {
+        let (large, small) = (QuotaShare(of: quota), QuotaShare(of: quota, least: 100))
+        large.use(2000)
+        #expect(!large.reserveAtOnce(1))
+        #expect(small.reserveAtOnce(100))
+        #expect(!small.reserveAtOnce(1))
+    }
+
+    @Test func `The slowest shares are revoked, and only as many as are needed`() async throws {
+        let shares = (0..<4).map { _ in QuotaShare(of: quota, pace: 100) }
+        var revoked: [Int] = []
+        for (index, share) in shares.enumerated() {
+            share.use(250)
+            share.revoke = { [unowned share] in
+                revoked.append(index)
+                share.use(0)
+            }
+        }
+        let waiting = QuotaShare(of: quota)
+        let granted = Task { @Loop in try await waiting.reserve(400, unless: { false }) }
+        #expect(try await clock.nextSleep() == .seconds(10))
+        for (share, progress) in zip(shares, [50, 10, 100, 20]) { share.progress += progress }
+        clock.advance(by: .seconds(10))
+        #expect(try await granted.value)
+        #expect(revoked == [1, 3])
     }
 
     @Test func `No share is revoked while no other one waits`() async throws {
@@ -72,7 +109,7 @@ import Testing
         #expect(!waiting.reserve(800) {})
         _ = try await clock.nextSleep()
         waiting.leave()
-        clock.advance(by: .seconds(30))
+        clock.advance(by: .seconds(10))
         try await laterReply()
         #expect(idle.reserved == 800)
     }
@@ -82,7 +119,7 @@ import Testing
         #expect(first.reserve(800) {})
         let desk = TestContext()
         let granted = Task { @Loop in try await second.reserve(300, unless: { desk.isShut }) }
-        #expect(try await clock.nextSleep() == .seconds(30))
+        #expect(try await clock.nextSleep() == .seconds(10))
         desk.isShut = true
         first.free(1)
         #expect(try await !granted.value)
@@ -106,9 +143,9 @@ import Testing
         await wire.send(header + Self.long)
         try await until { first.intake.memory.reserved > 0 }
         async let sent: Void = otherWire.sendLine(echo("2", Self.long))
-        #expect(try await clock.nextSleep() == .seconds(30))
+        #expect(try await clock.nextSleep() == .seconds(10))
         #expect(second.intake.memory.isWaiting)
-        clock.advance(by: .seconds(30))
+        clock.advance(by: .seconds(10))
         #expect(await otherWire.line() == reply("2", Self.long))
         wire.endSending()
         let refusal = await wire.bytes(1000)
@@ -128,8 +165,8 @@ import Testing
         await otherWire.sendLine(#"{"jsonrpc":"2.0","id":2,"method":"bulk"}"#)
         _ = try await other.started.next()
         other.opened.wakeAll()
-        #expect(try await clock.nextSleep() == .seconds(30))
-        clock.advance(by: .seconds(30))
+        #expect(try await clock.nextSleep() == .seconds(10))
+        clock.advance(by: .seconds(10))
         try await ended.next()
         #expect(first.overrun?.contains("--max-total-unread-bytes") == true)
         #expect(await otherWire.line()?.contains("xxx") == true)

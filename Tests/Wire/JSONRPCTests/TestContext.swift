@@ -1,4 +1,5 @@
 import JSONText
+import ClientMemory
 import Platform
 import JSONRPC
 import TestSupport
@@ -99,7 +100,7 @@ struct Bulk: ParameterlessMethod {
     func run(in request: Request<TestContext>) async throws -> JSON {
         request.context.started.deliver("bulk")
         try await request.context.opened.wait()
-        try await request.roomToAnswer()
+        try await request.roomToAnswer(expecting: 1 << 20)
         return Self.answer
     }
 }

@@ -564,11 +564,14 @@ export interface Methods {
         /** The maximum number of open connections: `--max-connections`, or fewer if the limit of open files is low. */
         maxConnections: number;
         /**
-         * The maximum size of the messages that all connections are receiving, in bytes; the same limit applies
-         * separately to the messages of pending requests.
+         * The maximum size of the messages that all connections are receiving, with those of pending requests and
+         * the bodies of HTTP requests that are kept in memory, in bytes.
          */
         maxTotalMessageBytes: number;
-        /** The maximum unread output of all connections together, in bytes. */
+        /**
+         * The maximum unread output of all connections together, with the answers of HTTP requests in memory, in
+         * bytes.
+         */
         maxTotalUnreadBytes: number;
         /** The maximum number of unfinished tasks. */
         maxTasks: number;

@@ -24,9 +24,13 @@ struct GetData: ReferenceMethod {
         let part = offset == nil && length == nil ? nil : try BytePart(offset: offset ?? 0, length: length)
         return try await request.transfers.data(
             of: reference, part: part, maxSize: maxSize, usable: request.context.service.configuration.maxDataBytes,
-            for: request.client, mayBegin: { try await request.roomToAnswer() }
+            for: request.client, fits: { request.takeRoom(toAnswer: Self.answerBytes(for: $0)) },
+            mayBegin: { try await request.roomToAnswer(expecting: Self.answerBytes(for: $0)) }
         ) { bytes in await Self.encoded(bytes) }
     }
+
+    /// In base64.
+    static func answerBytes(for count: Int) -> Int { (count / 3 + 1) * 4 }
 
     private static func encoded(_ bytes: [UInt8]) async -> EncodedJSON {
         await EncodedJSON.encode { text in

@@ -44,7 +44,7 @@ struct ListTasks<Controlled: MethodTask>: RPCMethod {
     func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
         let transfers = request.context.transfers
         try await transfers.ready()
-        try await request.roomToAnswer()
+        try await request.roomToAnswer(expecting: Self.longestPage)
         let longest = request.context.service.configuration.longestAnswer - 1024
         return try await Controlled.page(maxResults, after: pageToken, of: transfers)
             .encoded(within: maxResults == nil ? longest : min(longest, Self.longestPage))

@@ -97,6 +97,8 @@ extension TaskSnapshot {
 struct ReadPiece: RPCMethod {
     static let name = "downloadTask/read"
     private static let defaultLength: Int64 = 1 << 20
+    /// Where memory is short: every connection has room for it, and for its text.
+    private static let shortLength: Int64 = 96 << 10
 
     let task: String
     let length: Int64
@@ -114,11 +116,27 @@ struct ReadPiece: RPCMethod {
         let stream = try task.openStream()
         if request.mayWait() { request.beginWaiting() }
         let most = request.context.service.configuration.maxDataBytes
-        let piece = try await stream.read(max(1, min(length, most))) { try await request.roomToAnswer() }
+        let piece = try await stream.read(max(1, min(length, most))) {
+            try await Self.room(forPieceOf: $0, in: request)
+        }
         // Several are encoded at the same time.
         let encoded = await piece.encoded()
         await stream.waitForTurn(of: piece)
         return encoded
+    }
+}
+
+extension ReadPiece {
+    /// Reserves room for a piece of so many bytes, or a shorter one where memory is short. Returns its length.
+    @Loop private static func room(
+        forPieceOf length: Int64, in request: Request<ConnectionContext>
+    ) async throws -> Int64 {
+        // The bytes, and their text.
+        func bytes(_ length: Int64) -> Int { Int(length) + GetData.answerBytes(for: Int(length)) }
+        if request.takeRoom(toAnswer: bytes(length)) { return length }
+        let length = min(length, shortLength)
+        try await request.roomToAnswer(expecting: bytes(length))
+        return length
     }
 }
 

@@ -53,10 +53,11 @@ public enum StorageCalls {
                 public var maxUnreadBytes: Int64
                 /// The maximum number of open connections: `--max-connections`, or fewer if the limit of open files is low.
                 public var maxConnections: Int64
-                /// The maximum size of the messages that all connections are receiving, in bytes; the same limit applies
-                /// separately to the messages of pending requests.
+                /// The maximum size of the messages that all connections are receiving, with those of pending requests and the
+                /// bodies of HTTP requests that are kept in memory, in bytes.
                 public var maxTotalMessageBytes: Int64
-                /// The maximum unread output of all connections together, in bytes.
+                /// The maximum unread output of all connections together, with the answers of HTTP requests in memory, in
+                /// bytes.
                 public var maxTotalUnreadBytes: Int64
                 /// The maximum number of unfinished tasks.
                 public var maxTasks: Int64
@@ -1587,7 +1588,7 @@ public enum StorageCalls {
         /// The task.
         public var task: String
         /// The most bytes of the piece, at least 1. 1 MiB by default, and no more than fit an answer of
-        /// maxMessageBytes.
+        /// maxMessageBytes; fewer where the memory of all clients is short.
         public var length: Int64?
         /// What the service answers.
         public typealias Answer = StorageWire.StreamPiece
