@@ -94,12 +94,13 @@ extension ClientCommandRunner {
         // A list has what does not match, too, and a server may be asked for the metadata of each.
         listsMetadata = false
         let (glob, isRecursive) = (try pattern.glob(), options.isRecursive)
+        let matcher = glob.matcher
         var matches = false
         try listAll(&shown) { tell in
             func enters(_ folder: Reference, _ name: String) throws -> Bool {
                 guard filter.mayEnter(name) else { return false }
-                guard glob.matches(name), isRecursive || !glob.crossesFolders else {
-                    return glob.mayMatchBelow(name)
+                guard matcher.matches(name), isRecursive || !glob.crossesFolders else {
+                    return matcher.mayMatchBelow(name)
                 }
                 matches = true
                 if isRecursive {
@@ -110,7 +111,7 @@ extension ClientCommandRunner {
                 return false
             }
             try self.walk(self.reference(pattern.folder), enters: enters) { object, name in
-                guard !pattern.isOfFolders, glob.matches(name) else { return }
+                guard !pattern.isOfFolders, matcher.matches(name) else { return }
                 matches = true
                 if filter.takes(name) { try tell(object, object.exactName, false) }
             }

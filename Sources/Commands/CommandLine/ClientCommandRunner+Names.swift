@@ -177,11 +177,12 @@ extension ClientCommandRunner {
             throw UsageError(message: "\"\(text)\" is no pattern: it ends with an empty name")
         }
         let glob = try pattern.glob()
+        let matcher = glob.matcher
         var sources: [CopySource<Reference>] = [], leavesOut = false
         func enters(_ folder: Reference, _ name: String) throws -> Bool {
             guard filter.mayEnter(name) else { return false }
-            guard glob.matches(name), options.isRecursive || !glob.crossesFolders else {
-                return glob.mayMatchBelow(name)
+            guard matcher.matches(name), options.isRecursive || !glob.crossesFolders else {
+                return matcher.mayMatchBelow(name)
             }
             guard options.isRecursive else {
                 leavesOut = true
@@ -195,7 +196,7 @@ extension ClientCommandRunner {
         }
         let start = try pattern.folder.flatMap(folder) ?? reference(pattern.folder)
         try walk(start, enters: enters) { item, name in
-            guard !pattern.isOfFolders, glob.matches(name), filter.takes(name) else { return }
+            guard !pattern.isOfFolders, matcher.matches(name), filter.takes(name) else { return }
             let object = try Reference(item)
             let name = glob.crossesFolders ? name : object.lastName
             var source = CopySource(name: name, itself: object)

@@ -1,4 +1,5 @@
 import Database
+import Platform
 import Storage
 
 /// A scan of the names in a bucket, in the order of their bytes, which is that of the primary key. Names with the delimiter
@@ -50,10 +51,8 @@ struct NameScan {
     /// The length of the name up to the first delimiter behind the prefix. Nil without one.
     private func commonPrefix(of name: UnsafeRawBufferPointer) -> Int? {
         guard !delimiter.isEmpty, name.count >= prefix.count + delimiter.count else { return nil }
-        let start = (prefix.count...name.count - delimiter.count).first { start in
-            name[start..<start + delimiter.count].elementsEqual(delimiter)
-        }
-        return start.map { $0 + delimiter.count }
+        let rest = UnsafeRawBufferPointer(rebasing: name[prefix.count...])
+        return delimiter.withUnsafeBytes { rest.firstIndex(of: $0) }.map { prefix.count + $0 + delimiter.count }
     }
 
     /// The smallest name of the page after an entry. After a common prefix it is behind all names with that prefix.
@@ -124,16 +123,19 @@ extension Database {
         (scan.start, scan.end) = (Array(query.start.utf8), Array(query.end.utf8))
         var last: [UInt8]?
         let entry = token?.entry ?? (query.after.isEmpty ? nil : Array(query.after.utf8))
-        var looked = 0
+        let matchers = query.globs?.map(\.matcher)
+        var (looked, work) = (0, 0)
         try scan.run(in: self, bucket, after: entry, columns: Self.metadataColumns) { row, name, isPrefix in
             // A page of few matches ends before others wait for it.
-            guard page.objects.count + page.prefixes.count < query.maxResults, looked < ObjectQuery.mostLooked else {
+            guard page.objects.count + page.prefixes.count < query.maxResults, looked < ObjectQuery.mostLooked,
+                work < ObjectQuery.mostWork
+            else {
                 page.pageToken = last.map { PageToken(after: $0).text(for: root, query.filter) }
                 return false
             }
             (last, looked) = (Array(name), looked + 1)
             let text = String(decoding: name, as: UTF8.self)
-            guard query.globs?.contains(where: { $0.matches(text) }) ?? true else { return true }
+            guard matchers?.contains(where: { $0.matches(text, &work) }) ?? true else { return true }
             if isPrefix { page.prefixes.append(text) }
             let isMarker = try isPrefix && query.includesTrailingDelimiter && row.blob("name").count == name.count
             if !isPrefix || isMarker {

@@ -240,6 +240,11 @@ int csystem_thread_name(const char *name) { return pthread_setname_np(pthread_se
 
 ssize_t csystem_getrandom(void *bytes, size_t count) { return getrandom(bytes, count, 0); }
 
+ptrdiff_t csystem_find(const void *bytes, size_t count, const void *part, size_t length) {
+    const char *found = count >= length && count > 0 ? memmem(bytes, count, part, length) : NULL;
+    return found ? found - (const char *)bytes : -1;
+}
+
 void csystem_share_heaps(void) {
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 2);

@@ -1,3 +1,5 @@
+import CSystem
+
 // Searches by elements: texts are searched by their bytes, as protocols compare them. What Swift has for this brings a parser
 // of regular expressions with it, a twentieth of the program.
 extension Collection where Element: Equatable {
@@ -33,5 +35,13 @@ extension StringProtocol {
 
     package func replacing(_ text: String, with other: String) -> String {
         parts(between: text).joined(separator: other)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Where these bytes, which are not empty, are first. The time grows with the sum of both lengths.
+    package func firstIndex(of part: UnsafeRawBufferPointer) -> Int? {
+        let index = csystem_find(baseAddress, count, part.baseAddress, part.count)
+        return index < 0 ? nil : index
     }
 }

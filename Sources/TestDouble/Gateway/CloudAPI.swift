@@ -115,30 +115,6 @@ import Transfers
 
     // MARK: - Lists
 
-    private static let mostGlobs = 100
-
-    /// One for each choice of alternatives: `{a,b}`. Throws 400 for a malformed pattern.
-    private static func globs(_ pattern: String) throws(GatewayError) -> [Glob] {
-        var (open, globs): ([String], [Glob]) = ([pattern], [])
-        while let text = open.popLast() {
-            guard open.count + globs.count < mostGlobs else {
-                throw .badRequest("matchGlob has more than \(mostGlobs) combinations of alternatives.")
-            }
-            guard let end = text.firstIndex(of: "}") else {
-                guard !text.contains("{") else { throw .badRequest("matchGlob has a { without its }: \(pattern)") }
-                do { globs.append(try Glob(text)) } catch { throw .badRequest("matchGlob \(error.reason): \(pattern)") }
-                continue
-            }
-            guard let start = text[..<end].lastIndex(of: "{") else {
-                throw .badRequest("matchGlob has a } without its {: \(pattern)")
-            }
-            let choices = text[text.index(after: start)..<end].split(separator: ",", omittingEmptySubsequences: false)
-            let (before, after) = (text[..<start], text[text.index(after: end)...])
-            open += choices.reversed().map { choice in "\(before)\(choice)\(after)" }
-        }
-        return globs
-    }
-
     private func list(_ bucket: String) async throws -> HTTPServerResponse {
         try request.allow(QueryParams.list)
         try request.refuseValidators()
@@ -149,7 +125,7 @@ import Transfers
         guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
         query.maxResults = Int(min(most, 1000))
         query.pageToken = request["pageToken"]
-        query.globs = try request["matchGlob"].map(Self.globs)
+        query.globs = try request["matchGlob"].map(Glob.combinations)
         query.includesTrailingDelimiter = ["true", "True"].contains(request["includeTrailingDelimiter"])
         let root = try Reference(bucket: bucket, path: "")
         try await service.admit(.list, root)

@@ -37,7 +37,7 @@ package struct Rule: Sendable {
     package struct Filter: Sendable {
         package var operations: Set<Operation> = Set(Operation.allCases)
         /// Of `gs://` URLs: `*` is anything but a slash, `**` is anything.
-        package var pattern: Glob?
+        package var pattern: Glob.Matcher?
         package var task: String?
 
         package init() {}

@@ -17,10 +17,12 @@ import Testing
     ])
     func `A pattern matches whole names, by Unicode scalars`(_ pattern: String, _ name: String, _ matches: Bool) throws
     {
-        #expect(try Glob(pattern).matches(name) == matches)
+        #expect(try Glob(pattern).matcher.matches(name) == matches)
     }
 
-    @Test(arguments: ["[", "[a", "a[b/c]", "[]", "[!]", "[!", "x[a-", "[b-a]", "[/]"])
+    @Test(arguments: [
+        "[", "[a", "a[b/c]", "[]", "[!]", "[!", "x[a-", "[b-a]", "[/]", String(repeating: "a", count: 4097),
+    ])
     func `A pattern with brackets that stand for no character is refused`(_ pattern: String) {
         #expect(throws: Glob.Invalid.self) { try Glob(pattern) }
         for (include, exclude) in [([pattern], []), ([], ["*", pattern])] {
@@ -29,31 +31,83 @@ import Testing
         }
     }
 
-    @Test(arguments: ["**a**a**a**a**b", "*a*a*a*a*b", "**/**/**/**/**/b", "?*?*?*?*?*b", "[a]**[a]**[a]**[a]**b"])
-    func `Matching looks at each position of the pattern twice for each character of the name`(
-        _ pattern: String
-    ) throws {
-        let glob = try Glob(pattern)
-        for letter in ["a", "a/"] {
-            for length in [60, 600] {
+    @Test(arguments: ["**a", "*a", "**/", "?*", "[a]**", "*", "\u{E9}*"])
+    func `Matching looks once at each 64 steps of the pattern for each character of the name`(_ part: String) throws {
+        for count in [1, 200, 700] {
+            let pattern = String(repeating: part, count: count) + "b"
+            let matcher = try Glob(pattern).matcher
+            for (letter, length) in [("a", 60), ("a", 1000), ("a/", 500), ("\u{E9}", 500)] {
                 let name = String(repeating: letter, count: length)
-                var match = Glob.Match(glob)
-                for scalar in name.unicodeScalars { match.take(scalar) }
-                let most = 2 * (pattern.unicodeScalars.count + 1) * (name.unicodeScalars.count + 1)
-                #expect(!match.isComplete && match.work <= most)
+                var work = 0
+                #expect(!matcher.matches(name, &work))
+                #expect(work <= (pattern.unicodeScalars.count / 64 + 1) * (name.unicodeScalars.count + 1))
             }
         }
     }
 
-    @Test func `Folders below which nothing can match are told apart`() throws {
-        let glob = try Glob("a*/b/c")
-        #expect(glob.mayMatchBelow("a1") && glob.mayMatchBelow("a1/b"))
-        #expect(!glob.mayMatchBelow("b") && !glob.mayMatchBelow("a1/c") && !glob.mayMatchBelow("a1/b/c"))
-        #expect(try Glob("x/**/c").mayMatchBelow("x/1/2"))
+    @Test func `Long patterns match as short ones do`() throws {
+        var random = SeededGenerator(state: 7)
+        for _ in 0..<300 {
+            let parts = (0..<Int.random(in: 1...90, using: &random)).map { _ in
+                ["a", "b", "/", "*", "**", "?", "[!b]", "[ab]", "/**/", "\u{E9}"].randomElement(using: &random) ?? "a"
+            }
+            let pattern = parts.joined()
+            // A name that the pattern may match.
+            let name = parts.map { part in
+                let some = ["a", "b", "ab", "", "a/", "\u{E9}"].randomElement(using: &random) ?? ""
+                return "ab/\u{E9}".contains(part) ? part : some
+            }.joined()
+            #expect(try Glob(pattern).matcher.matches(name) == Self.matches(pattern, name), "\(pattern) \(name)")
+        }
     }
 
-    @Test func `Only stars are special in the patterns of the harness`() {
-        #expect(Glob(stars: "gs://b/[a]?*").matches("gs://b/[a]?x"))
-        #expect(!Glob(stars: "gs://b/[a]").matches("gs://b/a"))
+    /// As a table of all beginnings of the pattern and the name.
+    private static func matches(_ pattern: String, _ name: String) -> Bool {
+        let (pattern, name) = (Array(pattern.unicodeScalars), Array(name.unicodeScalars))
+        /// Whether the rest of the pattern matches the rest of the name.
+        var isMatch = [[Bool]](
+            repeating: [Bool](repeating: false, count: name.count + 1), count: pattern.count + 1)
+        isMatch[pattern.count][name.count] = true
+        for place in pattern.indices.reversed() {
+            let isSegment = place == 0 || pattern[place - 1] == "/"
+            let stars = pattern[place...].prefix { $0 == "*" }.count
+            let isSet = pattern[place] == "["
+            let next = place + (isSet ? (pattern[place...].firstIndex(of: "]") ?? place) - place + 1 : max(1, stars))
+            for index in (0...name.count).reversed() {
+                let rest = name[index...]
+                if stars > 1, isSegment, next < pattern.count, pattern[next] == "/" {
+                    isMatch[place][index] =
+                        isMatch[next + 1][index]
+                        || rest.indices.contains { name[$0] == "/" && isMatch[next + 1][$0 + 1] }
+                } else if stars > 0 {
+                    let reach = stars > 1 ? rest.count : rest.prefix { $0 != "/" }.count
+                    isMatch[place][index] = (index...index + reach).contains { isMatch[next][$0] }
+                } else if let scalar = rest.first {
+                    let members = pattern[place..<next].dropFirst().dropLast()
+                    let takes =
+                        switch pattern[place] {
+                        case "?": scalar != "/"
+                        case "[": scalar != "/" && members.contains(scalar) != (members.first == "!")
+                        case let own: scalar == own
+                        }
+                    isMatch[place][index] = takes && isMatch[next][index + 1]
+                }
+            }
+        }
+        return isMatch[0][0]
+    }
+
+    @Test func `Folders below which nothing can match are told apart`() throws {
+        let glob = try Glob("a*/b/c").matcher
+        #expect(glob.mayMatchBelow("a1") && glob.mayMatchBelow("a1/b"))
+        #expect(!glob.mayMatchBelow("b") && !glob.mayMatchBelow("a1/c") && !glob.mayMatchBelow("a1/b/c"))
+        #expect(try Glob("x/**/c").matcher.mayMatchBelow("x/1/2"))
+    }
+
+    @Test func `Only stars are special in the patterns of the harness`() throws {
+        #expect(try Glob(stars: "gs://b/[a]?*").matcher.matches("gs://b/[a]?x"))
+        #expect(try Glob(stars: "**/a").matcher.matches("gs://b/a"))
+        #expect(try !Glob(stars: "**/a").matcher.matches("a"))
+        #expect(try !Glob(stars: "gs://b/[a]").matcher.matches("gs://b/a"))
     }
 }

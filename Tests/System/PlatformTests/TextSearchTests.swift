@@ -14,6 +14,15 @@ import Testing
         #expect("e\u{301}".has("e"))
     }
 
+    @Test func `Bytes are found where they begin first`() {
+        func index(of part: [UInt8], in bytes: [UInt8]) -> Int? {
+            bytes.withUnsafeBytes { bytes in part.withUnsafeBytes { bytes.firstIndex(of: $0) } }
+        }
+        #expect(index(of: [1, 2], in: [1, 1, 2, 1, 2]) == 1 && index(of: [2], in: [2]) == 0)
+        #expect(
+            index(of: [1, 2], in: [1]) == nil && index(of: [1], in: []) == nil && index(of: [0, 2], in: [0, 1]) == nil)
+    }
+
     @Test func `Every occurrence is replaced once, from the left`() {
         #expect("a%2Fb%2F".replacing("%2F", with: "/") == "a/b/")
         #expect("aaa".replacing("aa", with: "b") == "ba")

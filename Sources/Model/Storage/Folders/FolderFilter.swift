@@ -15,6 +15,9 @@ public struct FolderFilter: Sendable {
         self.exclude = try Self.patterns(exclude, "exclude")
     }
 
+    /// It takes all files.
+    package var isEmpty: Bool { include.isEmpty && exclude.isEmpty }
+
     private static func patterns(_ texts: [String], _ param: String) throws(StorageError) -> [Pattern] {
         var patterns: [Pattern] = []
         for text in texts {
@@ -25,7 +28,7 @@ public struct FolderFilter: Sendable {
         return patterns
     }
 
-    package static func check(_ pattern: String) throws(Glob.Invalid) { _ = try Pattern(pattern) }
+    package static func check(_ pattern: String) throws(Glob.Invalid) { _ = try Glob(Pattern.names(in: pattern)) }
 
     /// - Parameter path: below the folder.
     public func takes(_ path: String) -> Bool {
@@ -35,10 +38,19 @@ public struct FolderFilter: Sendable {
 
     /// False where all that is below a folder is left out.
     public func mayEnter(_ folder: String) -> Bool { !exclude.contains { $0.matches(folder, isFolder: true) } }
+
+    /// A directory is entered, a file is taken, and what may be one of them may be the other.
+    package func wants(_ entry: LocalEntry) -> Bool {
+        switch entry.kind {
+        case .directory: mayEnter(entry.path)
+        case .unknown: takes(entry.path) || mayEnter(entry.path)
+        case .file, .other: takes(entry.path)
+        }
+    }
 }
 
 private struct Pattern: Sendable {
-    let glob: Glob
+    let matcher: Glob.Matcher
     /// Compared with the whole path.
     let isPath: Bool
     let isOfFolders: Bool
@@ -46,15 +58,20 @@ private struct Pattern: Sendable {
     init(_ text: String) throws(Glob.Invalid) {
         let slash = UInt8(ascii: "/")
         isOfFolders = text.utf8.last == slash
-        let body = isOfFolders ? text.utf8.dropLast() : text.utf8[...]
-        isPath = body.contains(slash)
-        let names = body.first == slash ? body.dropFirst() : body
-        glob = try Glob(String(decoding: names, as: UTF8.self))
+        isPath = (isOfFolders ? text.utf8.dropLast() : text.utf8[...]).contains(slash)
+        matcher = try Glob(Self.names(in: text)).matcher
+    }
+
+    /// Without a slash at the beginning and one at the end.
+    static func names(in text: String) -> String {
+        let slash = UInt8(ascii: "/")
+        let body = text.utf8.last == slash ? text.utf8.dropLast() : text.utf8[...]
+        return String(decoding: body.first == slash ? body.dropFirst() : body, as: UTF8.self)
     }
 
     /// It matches the path, or a folder on the way to it.
     func matches(_ path: String, isFolder: Bool = false) -> Bool {
-        var match = Glob.Match(glob)
+        var match = Glob.Match(matcher)
         for scalar in path.unicodeScalars {
             if scalar == "/" {
                 if match.isComplete { return true }
@@ -62,6 +79,10 @@ private struct Pattern: Sendable {
                     match.restart()
                     continue
                 }
+            }
+            guard match.isPossible else {
+                if isPath { return false }
+                continue
             }
             match.take(scalar)
         }

@@ -20,6 +20,9 @@ import Storage
     /// Entries of a directory, and objects of a list.
     private static let page = 500
 
+    /// Compares paths with patterns.
+    private static let patterns = WorkerThreads("patterns")
+
     private let task: FolderTask
     private let transfers: Transfers
     private let tokens: (any TokenSource)?
@@ -88,7 +91,8 @@ import Storage
         while isQueued, !isStopping { await somethingEnds() }
         if isStopping { return nil }
         do throws(StorageError) {
-            filter = try FolderFilter(include: request.include, exclude: request.exclude)
+            filter = try await makeFilter()
+            if isStopping { return nil }
             switch task.stage {
             case .planning: try await makePlan()
             case .completing: try await completePlan()
@@ -154,8 +158,10 @@ import Storage
         }
     }
 
-    /// Passes all objects below the folder, page by page.
-    private func forEachPage(_ body: ([ObjectMetadata]) async throws(StorageError) -> Void) async throws(StorageError) {
+    /// Passes all objects below the folder that the request takes, page by page.
+    private func forEachPage(
+        _ body: ([(path: String, metadata: ObjectMetadata)]) async throws(StorageError) -> Void
+    ) async throws(StorageError) {
         var token: String?
         repeat {
             let query = ListQuery(
@@ -164,10 +170,36 @@ import Storage
             let page = try await requesting { [transfers] caller async throws(StorageError) in
                 try await transfers.backend.list(query, for: caller)
             }
+            let objects = (page.metadata ?? []).compactMap { metadata in
+                request.path(of: metadata.reference).map { (path: $0, metadata: metadata) }
+            }
+            let taken = await filtered(objects) { $0.takes($1.path) }
             guard !isStopping else { return }
-            try await body(page.metadata ?? [])
+            try await body(taken)
             token = page.pageToken
         } while token != nil && !isStopping
+    }
+
+    // MARK: - Patterns
+
+    private func makeFilter() async throws(StorageError) -> FolderFilter {
+        let (include, exclude) = (request.include, request.exclude)
+        guard !include.isEmpty || !exclude.isEmpty else { return FolderFilter() }
+        return try await Self.patterns.run {
+            Result { () throws(StorageError) in try FolderFilter(include: include, exclude: exclude) }
+        }.get()
+    }
+
+    private func wanted(_ entries: [LocalEntry]) async -> [LocalEntry] {
+        await filtered(entries) { $0.wants($1) }
+    }
+
+    /// Many long patterns take milliseconds for a long path, so they are compared on a thread.
+    private func filtered<Element: Sendable>(
+        _ elements: [Element], by isWanted: @escaping @Sendable (FolderFilter, Element) -> Bool
+    ) async -> [Element] {
+        if filter.isEmpty { return elements }
+        return await Self.patterns.run { [filter] in elements.filter { isWanted(filter, $0) } }
     }
 
     // MARK: - The plan
@@ -212,9 +244,8 @@ import Storage
         try await walk { [self] entry in upload(of: entry) }
         guard !isStopping, request.deletesOthers || request.onlyChanged || request.keepsExisting else { return }
         try await forEachPage { [self] page async throws(StorageError) in
-            let objects = page.compactMap { metadata -> (path: String, object: FolderObject)? in
-                guard let path = request.path(of: metadata.reference), !path.hasEmptySegment else { return nil }
-                return filter.takes(path) ? (path, FolderObject(metadata)) : nil
+            let objects = page.compactMap { path, metadata in
+                path.hasEmptySegment ? nil : (path: path, object: FolderObject(metadata))
             }
             let others = try await plan.note(objects)
             guard request.deletesOthers else { return }
@@ -229,10 +260,8 @@ import Storage
         let longest = try await tree?.longestName()
         try await forEachPage { [self] page async throws(StorageError) in
             try await add(
-                page.compactMap { metadata in
-                    guard let path = request.path(of: metadata.reference), filter.takes(path),
-                        !(metadata.size == 0 && path.isFolderMarker)
-                    else { return nil }
+                page.compactMap { path, metadata in
+                    if metadata.size == 0 && path.isFolderMarker { return nil }
                     let item = FolderItem(path, size: metadata.size, object: FolderObject(metadata))
                     guard path.isFilePath else { return item.refused("is no path of a file") }
                     return fits(path, longest) ? item : item.refused("is too long for the path of a file")
@@ -251,7 +280,7 @@ import Storage
         guard request.deletesOthers, !isStopping, try await hasDirectory() else { return }
         try await walk { [self] entry in
             if case .unknown(let why) = entry.kind { return unread(entry.path, why) }
-            guard entry.kind == .file, filter.takes(entry.path) else { return nil }
+            guard entry.kind == .file else { return nil }
             return FolderItem(entry.path, .delete, size: entry.size, version: entry.version)
         }
     }
@@ -265,10 +294,9 @@ import Storage
         try await forEachPage { [self] page async throws(StorageError) in try await add(deletions(of: page)) }
     }
 
-    private func deletions(of page: [ObjectMetadata]) -> [FolderItem] {
-        page.compactMap { metadata in
-            guard let path = request.path(of: metadata.reference), filter.takes(path) else { return nil }
-            return FolderItem(path, .delete, size: metadata.size, object: FolderObject(metadata))
+    private func deletions(of page: [(path: String, metadata: ObjectMetadata)]) -> [FolderItem] {
+        page.map { path, metadata in
+            FolderItem(path, .delete, size: metadata.size, object: FolderObject(metadata))
         }
     }
 
@@ -314,8 +342,8 @@ import Storage
                 let entry = isAgain ? try await tree.entry(directory) : LocalEntry(directory, .directory)
                 if entry?.kind == .directory {
                     try await read(directory, of: tree, item)
-                } else if let item = entry.flatMap(item) {
-                    try await add([item])
+                } else if let entry {
+                    try await add(await wanted([entry]).compactMap(item))
                 }
             } catch  where !directory.isEmpty {
                 try await add([FolderItem(directory, .read, .failed, error: error)])
@@ -332,14 +360,15 @@ import Storage
         while !isStopping {
             let entries = try await reader.next(Self.page)
             if entries.isEmpty { return }
-            let directories = entries.filter { $0.kind == .directory && filter.mayEnter($0.path) }
-            try await add(entries.compactMap(item), directories: directories.map(\.path))
+            let wanted = await wanted(entries)
+            let directories = wanted.filter { $0.kind == .directory }
+            try await add(wanted.compactMap(item), directories: directories.map(\.path))
         }
     }
 
     private func upload(of entry: LocalEntry) -> FolderItem? {
         if case .unknown(let why) = entry.kind { return unread(entry.path, why) }
-        guard entry.kind != .directory, filter.takes(entry.path) else { return nil }
+        guard entry.kind != .directory else { return nil }
         var item = FolderItem(entry.path, size: entry.size)
         if case .other(let why) = entry.kind { item = item.refused(why) }
         do throws(StorageError) { _ = try request.object(entry.path) } catch {
@@ -349,9 +378,8 @@ import Storage
     }
 
     /// What may be a file or a directory.
-    private func unread(_ path: String, _ why: String) -> FolderItem? {
-        guard filter.takes(path) || filter.mayEnter(path) else { return nil }
-        return FolderItem(path, .read, .failed, error: .file(tree?.absolute(path) ?? path, why))
+    private func unread(_ path: String, _ why: String) -> FolderItem {
+        FolderItem(path, .read, .failed, error: .file(tree?.absolute(path) ?? path, why))
     }
 
     private func add(_ items: [FolderItem], directories: [String] = []) async throws(StorageError) {

@@ -61,7 +61,9 @@ extension Params {
             guard pattern.hasPrefix("gs://") || pattern.hasPrefix("*") else {
                 throw .invalidParam("reference", "must be a pattern of gs:// URLs, not \"\(pattern)\"")
             }
-            filter.pattern = Glob(stars: pattern)
+            do throws(Glob.Invalid) { filter.pattern = try Glob(stars: pattern).matcher } catch {
+                throw .invalidParam("reference", error.reason)
+            }
         }
         filter.task = try optionalString("task")
         return filter

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -97,6 +98,9 @@ int csystem_thread_name(const char *name);
 static inline uint64_t csystem_thread(void) { return (uint64_t)pthread_self(); }
 /// Fills a part of the buffer with random bytes, and returns its length; may be interrupted.
 ssize_t csystem_getrandom(void *bytes, size_t count);
+
+/// The offset of the first occurrence of `part`; -1 without one.
+ptrdiff_t csystem_find(const void *bytes, size_t count, const void *part, size_t length);
 
 /// Lets all threads share two heaps, and returns large blocks to the system when they are freed.
 void csystem_share_heaps(void);
