@@ -19,7 +19,7 @@ extension StoredBucket {
     /// `base` begins its link.
     func cloud(_ base: String) -> JSON {
         let kept = keptMembers
-        let type = locationType
+        let (location, type) = (location(kept), locationType(kept))
         return .object(
             [JSON.Member](present: [
                 "kind": "storage#bucket", "id": .string(name), "name": .string(name),
@@ -39,11 +39,15 @@ extension StoredBucket {
     }
 
     var etag: String { "\(metageneration)" }
-    var location: String { keptMembers["location"]?.string ?? "US" }
+    var location: String { location(keptMembers) }
 
-    var locationType: String {
-        if keptMembers["customPlacementConfig"] != nil { return "dual-region" }
-        switch location {
+    private func location(_ kept: JSON) -> String { kept["location"]?.string ?? "US" }
+
+    var locationType: String { locationType(keptMembers) }
+
+    private func locationType(_ kept: JSON) -> String {
+        if kept["customPlacementConfig"] != nil { return "dual-region" }
+        switch location(kept) {
         case "US", "EU", "ASIA": return "multi-region"
         case "NAM4", "EUR4", "EUR5", "EUR7", "EUR8", "ASIA1": return "dual-region"
         default: return "region"
@@ -56,9 +60,12 @@ extension StoredBucket {
     ///
     /// - Parameter replacesAll: what the body does not name is removed, but for what a bucket always has.
     mutating func take(_ json: JSON, replacesAll: Bool, isNew: Bool = false) throws(StorageError) {
+        // As many are set at least: they are not merged before that is known.
+        try Self.check(count: (json["labels"]?.object ?? []).count { !$0.value.isNull })
         var kept = keptMembers
         if replacesAll { kept = .object((kept.object ?? []).filter { $0.key == "location" }) }
         if let named = json["location"]?.string?.uppercased(), !named.isEmpty {
+            let location = location
             guard isNew || named == location else {
                 throw .invalidArgument("location", "The location of a bucket stays as it is: \(location).")
             }
@@ -109,10 +116,13 @@ extension StoredBucket {
         else { throw GatewayError(400, code: "InvalidBucketName", "Invalid bucket name: '\(name.prefix(300))'") }
     }
 
+    private static func check(count: Int) throws(StorageError) {
+        guard count > mostLabels else { return }
+        throw .invalidArgument("labels", "A bucket has at most \(mostLabels) labels, not \(count).")
+    }
+
     private static func check(labels: [JSON.Member]) throws(StorageError) {
-        guard labels.count <= mostLabels else {
-            throw .invalidArgument("labels", "A bucket has at most \(mostLabels) labels, not \(labels.count).")
-        }
+        try check(count: labels.count)
         for label in labels where max(label.key.count, label.value.string?.count ?? 0) > longestLabel {
             throw .invalidArgument(
                 "labels",
@@ -147,13 +157,9 @@ extension JSON {
     /// The members of an object are changed one by one; any other value is replaced.
     fileprivate func merged(with change: JSON) -> JSON {
         guard let changes = change.object else { return change }
-        var merged = object == nil ? [:] : self
-        for member in changes {
-            var members = (merged.object ?? []).filter { $0.key != member.key }
-            if !member.value.isNull { members.append(member) }
-            merged = .object(members)
-        }
-        return merged
+        var names: ByteKeyedDictionary<Bool> = [:]
+        for member in changes { names[member.key] = true }
+        return .object((object ?? []).filter { names[$0.key] == nil } + changes.filter { !$0.value.isNull })
     }
 }
 
