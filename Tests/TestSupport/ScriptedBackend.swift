@@ -28,6 +28,8 @@ package final class ScriptedBackend: Backend {
     private let read: Read
     private let page: Page
     private let remove: Remove
+    /// What it tells of changes of objects; nothing, where the test does not say.
+    package let changes: ChangeFeed?
     /// The one directory of this machine, whatever its path.
     package let tree = InMemoryTree()
     private let begun = Mail<ScriptedSession>()
@@ -36,13 +38,13 @@ package final class ScriptedBackend: Backend {
     package init(
         kind: EngineKind = .embedded, uploadsAtOnce: Int = 2, oneRequestLimit: Int64 = 1,
         chunkSizes: ChunkSizes = ChunkSizes(first: 2, largest: 8), takesAnyPiece: Bool = true,
-        inspection: Result<FileIdentity, StorageError> = .success(.ofSize(20)),
+        inspection: Result<FileIdentity, StorageError> = .success(.ofSize(20)), changes: ChangeFeed? = nil,
         describe: @escaping Describe = { reference, _ throws(StorageError) in throw .objectNotFound(reference) },
         read: @escaping Read = { reference, _, _ throws(StorageError) in throw .objectNotFound(reference) },
         page: @escaping Page = { _, _, _, _ in Listing() },
         remove: @escaping Remove = { reference, _ throws(StorageError) in throw .objectNotFound(reference) }
     ) {
-        self.kind = kind
+        (self.kind, self.changes) = (kind, changes)
         self.describe = describe
         self.read = read
         self.page = page

@@ -8,7 +8,7 @@ import Storage
     public typealias NotifyFolder = @Loop (_ handle: String, _ event: Told<FolderSnapshot>) -> Void
 
     /// `observed` is what the observer was added for.
-    public typealias Tell = @Loop (_ handle: String, _ observed: Reference, _ change: ObjectChange) -> Void
+    public typealias Tell = @Loop (_ handle: String, _ observed: Reference, _ change: Told<ObjectChange>) -> Void
 
     let notify: Notify
     let notifyFolder: NotifyFolder
@@ -52,7 +52,7 @@ struct Observer {
     var connection: ConnectionObservers
 }
 
-/// The snapshot of an event, which all its observers are told.
+/// The snapshot of an event, or a change, which all its observers are told.
 @Loop public final class Told<Snapshot> {
     public let snapshot: Snapshot
     /// What the first of them was sent, for the others.

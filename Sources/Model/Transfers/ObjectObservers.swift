@@ -9,11 +9,22 @@ import Synchronization
         var connection: ConnectionObservers
     }
 
+    private struct Pending {
+        /// The changes that the loop has not handled.
+        var changes: [ObjectChange] = []
+        var isDelivering = false
+    }
+
+    /// The observers that are told before others get their turn on the loop.
+    private static let toldAtOnce = 256
+    /// While more changes wait, no others get their turn: those who make them do not make more.
+    private static let mostWaiting = 1000
+
     private let feed: ChangeFeed?
     private let engine: EngineKind
-    private var observers: [String: Observer] = [:]
-    /// The changes that the loop has not handled.
-    private nonisolated let pending = Mutex<[ObjectChange]>([])
+    private var observers = ObservedPlaces<Observer>()
+    private nonisolated let pending = Mutex(Pending())
+    private var told = 0
 
     init(of backend: any Backend) { (feed, engine) = (backend.changes, backend.kind) }
 
@@ -25,45 +36,116 @@ import Synchronization
                 "The engine \(engine.rawValue) does not hear of changes; reference/list shows what is there.")
         }
         if observers.isEmpty { feed.listen { [weak self] in self?.take($0) } }
-        observers[handle] = Observer(reference: reference, connection: connection)
+        observers.add(Observer(reference: reference, connection: connection), handle, at: reference)
     }
 
     /// False where this connection has no such observer.
     func remove(_ handle: String, of connection: ConnectionObservers) -> Bool {
         guard observers[handle]?.connection === connection else { return false }
-        observers[handle] = nil
+        observers.remove(handle)
         if observers.isEmpty { feed?.listen(nil) }
         return true
     }
 
     func removeAll(of connection: ConnectionObservers) {
         guard !observers.isEmpty else { return }
-        observers = observers.filter { $0.value.connection !== connection }
+        observers.remove { $0.connection === connection }
         if observers.isEmpty { feed?.listen(nil) }
     }
 
     private nonisolated func take(_ changes: [ObjectChange]) {
         let isFirst = pending.withLock { pending in
-            defer { pending += changes }
-            return pending.isEmpty
+            pending.changes += changes
+            return !exchange(&pending.isDelivering, with: true)
         }
-        if isFirst { Task { @Loop in deliver() } }
+        if isFirst { Loop.task { await self.deliver() } }
     }
 
-    private func deliver() {
-        for change in pending.withLock({ exchange(&$0, with: []) }) {
-            for (handle, observer) in observers where observer.reference.isAtOrAbove(change.reference) {
+    private func deliver() async {
+        while case let changes = nextChanges(), !changes.isEmpty {
+            for change in changes { await deliver(Told(change)) }
+        }
+    }
+
+    /// Empty where there are none: then the next change begins a delivery.
+    private func nextChanges() -> [ObjectChange] {
+        pending.withLock { pending in
+            pending.isDelivering = !pending.changes.isEmpty
+            return exchange(&pending.changes, with: [])
+        }
+    }
+
+    private func deliver(_ change: Told<ObjectChange>) async {
+        for group in observers.groups(at: change.snapshot.reference) {
+            // An observer may have been removed while others had their turn.
+            for (handle, observer) in group where observers.has(handle) {
                 observer.connection.tell(handle, observer.reference, change)
+                told += 1
+                guard told.isMultiple(of: Self.toldAtOnce) else { continue }
+                if pending.withLock({ $0.changes.count < Self.mostWaiting }) { await Loop.nextIteration() }
             }
         }
     }
 }
 
-extension Reference {
-    /// Itself, an object below it, or of a bucket any object in it.
-    fileprivate func isAtOrAbove(_ other: Reference) -> Bool {
-        guard bucket.hasSameBytes(as: other.bucket) else { return false }
-        return object.hasSameBytes(as: other.object) || other.object.utf8.starts(with: prefix.utf8)
+/// Values by what they observe: a change finds its observers however many others there are.
+struct ObservedPlaces<Value> {
+    typealias Group = [String: Value]
+
+    /// The bucket, a zero, and the prefix of all names below a reference.
+    private typealias Place = [UInt8]
+
+    private var groups: [Place: Group] = [:]
+    /// How many places there are whose prefix has this length.
+    private var lengths: [Int: Int] = [:]
+    private var references: [String: Reference] = [:]
+
+    var isEmpty: Bool { references.isEmpty }
+
+    func has(_ handle: String) -> Bool { references[handle] != nil }
+
+    subscript(handle: String) -> Value? { references[handle].flatMap { groups[Self.place(of: $0)]?[handle] } }
+
+    private static func place(of reference: Reference) -> Place {
+        place(in: reference.bucket, reference.prefix.utf8)
+    }
+
+    private static func place(in bucket: String, _ prefix: some Collection<UInt8>) -> Place {
+        Array(bucket.utf8) + [0] + prefix
+    }
+
+    mutating func add(_ value: Value, _ handle: String, at reference: Reference) {
+        let place = Self.place(of: reference)
+        if groups[place] == nil { lengths[reference.prefix.utf8.count, default: 0] += 1 }
+        groups[place, default: [:]][handle] = value
+        references[handle] = reference
+    }
+
+    mutating func remove(_ handle: String) {
+        guard let reference = references.removeValue(forKey: handle) else { return }
+        let (place, length) = (Self.place(of: reference), reference.prefix.utf8.count)
+        groups[place]?[handle] = nil
+        guard groups[place]?.isEmpty == true else { return }
+        groups[place] = nil
+        lengths[length, default: 0] -= 1
+        if lengths[length] == 0 { lengths[length] = nil }
+    }
+
+    mutating func remove(where matches: (Value) -> Bool) {
+        for handle in references.keys where self[handle].map(matches) == true { remove(handle) }
+    }
+
+    /// The observers of an object itself, of a folder that it is below, or of its whole bucket.
+    func groups(at reference: Reference) -> [Group] {
+        let name = Array(reference.object.utf8)
+        let ends = [0] + name.indices.filter { name[$0] == UInt8(ascii: "/") }.map { $0 + 1 }
+        var found = ends.filter { lengths[$0] != nil }
+            .compactMap { groups[Self.place(in: reference.bucket, name[..<$0])] }
+        if name.last != UInt8(ascii: "/"), !name.isEmpty, let named = groups[Self.place(of: reference)] {
+            // The object with a slash at its end is another one.
+            found.append(named.filter { references[$0.key]?.object.hasSameBytes(as: reference.object) == true })
+        }
+        return found
     }
 }
 

@@ -215,7 +215,7 @@ extension ObjectChange {
     /// Of each object the newest change is kept; beyond the bound only that some are missed.
     func deliveryPolicy(for handle: String, _ observed: Reference) -> DeliveryPolicy {
         .latestOfMany(
-            key: "\(handle)\n\(reference.bucket)\n\(reference.object)", group: handle, most: Self.mostKept,
+            key: { "\(handle)\n\(reference.bucket)\n\(reference.object)" }, group: handle, most: Self.mostKept,
             missed: MissedChanges(handle: handle, observed: observed))
     }
 }
@@ -224,11 +224,19 @@ extension ObjectChange {
 struct ToldChange: JSONObjectWritable {
     let handle: String
     let change: ObjectChange
+    /// Encoded once for all observers.
+    let reference: [UInt8]
+
+    @Loop init(_ handle: String, _ told: Told<ObjectChange>) {
+        let encoded = told.encoded ?? told.snapshot.reference.bytes
+        told.encoded = encoded
+        (self.handle, change, reference) = (handle, told.snapshot, encoded)
+    }
 
     func writeMembers(to json: inout JSONWriter) {
         json.member("handle", handle)
         json.member("change", change.kind.rawValue)
-        json.member("reference", change.reference)
+        json.member("reference") { $0.verbatim(reference) }
         json.member("generation", String(change.version.generation))
         json.member("metageneration", String(change.version.metageneration))
     }

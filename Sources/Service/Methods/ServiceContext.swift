@@ -158,8 +158,8 @@ package final class ConnectionContext: MethodContext {
     private static func observers(of service: ServiceContext, _ peer: any Peer) -> ConnectionObservers {
         ConnectionObservers(of: service.transfers.registry) { [weak peer] handle, observed, change in
             peer?.notify(
-                ObjectChange.event, ToldChange(handle: handle, change: change),
-                change.deliveryPolicy(for: handle, observed))
+                ObjectChange.event, ToldChange(handle, change),
+                change.snapshot.deliveryPolicy(for: handle, observed))
         } folder: { [weak peer] handle, told in
             peer?.notify(FolderSnapshot.event, told.event(handle), told.snapshot.deliveryPolicy(for: handle))
         } _: { [weak peer] handle, told in

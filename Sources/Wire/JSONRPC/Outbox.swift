@@ -45,18 +45,19 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Beyond `most` samples of all groups those of this group are replaced by `missed`.
+    /// Beyond `most` samples of all groups those of this group are replaced by `missed`, and no message of it is made.
     mutating func put(
-        _ message: [UInt8], sample key: String, of group: String, most: Int, missed: () -> [UInt8]
+        sample key: () -> String, of group: String, most: Int, missed: () -> [UInt8], _ message: () -> [UInt8]
     ) {
-        guard isBlocked || !samples.isEmpty else { return release(message) }
+        guard isBlocked || !samples.isEmpty else { return release(message()) }
         if groups[group]?.isOverrun == true { return }
+        let key = key()
         if places[key] == nil {
             guard grouped < most else { return overrun(group, missed()) }
             groups[group, default: SampleGroup()].keys.append(key)
             grouped += 1
         }
-        put(message, sample: key)
+        put(message(), sample: key)
     }
 
     private mutating func overrun(_ group: String, _ missed: [UInt8]) {

@@ -59,7 +59,7 @@ struct Outlet {
         case .always: put(style) { write(params, to: &$0) }
         case .latest(let key): outbox.put(bytes(params), sample: key)
         case .latestOfMany(let key, let group, let most, let missed):
-            outbox.put(bytes(params), sample: key, of: group, most: most) { bytes(missed) }
+            outbox.put(sample: key, of: group, most: most, missed: { bytes(missed) }) { bytes(params) }
         }
     }
 

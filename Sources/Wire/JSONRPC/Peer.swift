@@ -55,8 +55,8 @@ public enum DeliveryPolicy: Sendable {
     /// Only the newest notification of a key is kept while older bytes wait.
     case latest(key: String)
     /// The same; beyond so many keys of a group the notification goes out with the params `missed` instead, once for all
-    /// of them.
-    case latestOfMany(key: String, group: String, most: Int, missed: any JSONWritable & Sendable)
+    /// of them, and its params are not written.
+    case latestOfMany(key: @Sendable () -> String, group: String, most: Int, missed: any JSONWritable & Sendable)
 }
 
 public enum MessageSender: String, Sendable { case client, service }

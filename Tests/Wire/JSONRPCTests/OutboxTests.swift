@@ -80,8 +80,12 @@ import Testing
 
     @Test func `Too many samples of a group become one word about it, until the reader goes on`() {
         var (outbox, reader) = Self.blocked()
+        var made = 0
         func put(_ text: String, _ key: String, of group: String) {
-            outbox.put(Array("\(text) ".utf8), sample: key, of: group, most: 3) { Array("missed-\(group) ".utf8) }
+            outbox.put(sample: { key }, of: group, most: 3, missed: { Array("missed-\(group) ".utf8) }) {
+                made += 1
+                return Array("\(text) ".utf8)
+            }
         }
         put("a1", "a", of: "g")
         put("b1", "b", of: "g")
@@ -89,6 +93,7 @@ import Testing
         put("a2", "a", of: "g")
         put("y1", "y", of: "h")
         put("z1", "z", of: "h")
+        #expect(made == 4, "the message of a group with too many is not made")
         put("b2", "b", of: "g")
         reader.take(from: &outbox)
         #expect(reader.text == "old a2 b2 missed-h ")
