@@ -101,12 +101,13 @@ import Platform
         return parts
     }
 
-    /// A request line, headers, and what is behind an empty line.
+    /// A request line, headers, and what is behind an empty line. The head has the bounds of one that is no part.
     private func request(in part: [UInt8]) -> Result<(HTTPServerRequest, body: [UInt8]), GatewayError> {
         let malformed = GatewayError.badRequest("A request of the batch is malformed.")
-        let lines = part.split(separator: 0x0A, omittingEmptySubsequences: false)
-            .map { $0.last == 0x0D ? $0.dropLast() : $0 }
-        let words = String(decoding: lines[0], as: UTF8.self).split(separator: " ")
+        guard let (head, body) = Self.head(of: part) else {
+            return .failure(.badRequest("The head of a request of the batch is too long."))
+        }
+        let words = String(decoding: head[0], as: UTF8.self).split(separator: " ")
         guard words.count >= 2, let method = HTTPServerRequest.Method(rawValue: String(words[0])),
             let (host, path, query) = Self.target(words[1])
         else { return .failure(malformed) }
@@ -114,8 +115,7 @@ import Platform
             return .failure(.badRequest("A request of the batch is for another server: \(host.prefix(200))"))
         }
         var headers = HTTPHeaders()
-        let head = lines.dropFirst().prefix { !$0.isEmpty }
-        for line in head {
+        for line in head.dropFirst() {
             guard line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }), let field = HTTPHeaders.Field(line: line)
             else { return .failure(malformed) }
             guard HTTPHeaders.Field.isText(line) else {
@@ -124,7 +124,6 @@ import Platform
             headers.add(field.name, field.value)
         }
         headers["Host"] = self.request.header("Host")
-        let body = Array(lines.dropFirst(head.count + 2).joined(separator: [0x0A]))
         if let text = headers["Content-Length"] {
             // Clients end a part with a line of their own.
             guard let length = Int64(digits: text), length <= body.count,
@@ -135,7 +134,24 @@ import Platform
             }
         }
         let request = HTTPServerRequest(path, method: method, query: query, headers: headers)
-        return .success((request, body))
+        return .success((request, Array(body)))
+    }
+
+    /// The lines up to the first empty one, of which there is at least one, and what is behind that. Nil beyond the bounds
+    /// of a head.
+    private static func head(of part: [UInt8]) -> (lines: [ArraySlice<UInt8>], body: ArraySlice<UInt8>)? {
+        let limits = HTTPServerLimits()
+        var (lines, rest): ([ArraySlice<UInt8>], ArraySlice) = ([], part[...])
+        while !rest.isEmpty || lines.isEmpty {
+            let end = rest.prefix(limits.lineBytes + 2).firstIndex(of: 0x0A)
+            guard end != nil || rest.count <= limits.lineBytes else { return nil }
+            let line = rest[..<(end ?? rest.endIndex)]
+            rest = end.map { rest[($0 + 1)...] } ?? []
+            if line.isEmpty || line.elementsEqual([0x0D]), !lines.isEmpty { break }
+            lines.append(line.last == 0x0D ? line.dropLast() : line)
+            guard lines.count <= limits.headers, part.count - rest.count <= limits.headBytes else { return nil }
+        }
+        return (lines, rest)
     }
 
     /// Some clients write the whole URL.

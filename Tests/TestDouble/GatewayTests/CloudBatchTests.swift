@@ -122,6 +122,22 @@ import Testing
         #expect(statuses(text) == [204, 204, 503, 503] && count == 2)
     }
 
+    @Test @Loop func `A head is bounded, and the lines of a body are its own`() async throws {
+        var bodies: [String] = []
+        let line = String(repeating: "a", count: 17 << 10)
+        let (_, text) = try await answer([
+            "POST /b HTTP/1.1\n\r\na\r\n\nb\n", "POST /b HTTP/1.1\r\n\r\n" + String(repeating: "\n", count: 1_000_000),
+            "GET /b HTTP/1.1\r\n" + String(repeating: "a:\n", count: 2049), "GET /\(line) HTTP/1.1",
+            "GET /b HTTP/1.1\r\n" + String(repeating: "a:\(line.prefix(16 << 10).dropLast(2))\n", count: 4),
+            "GET /b HTTP/1.1\r\n" + String(repeating: "a:\n", count: 2000),
+        ]) { _, body in
+            bodies.append(String(decoding: body, as: UTF8.self))
+            return HTTPServerResponse(200)
+        }
+        #expect(statuses(text) == [200, 200, 400, 400, 400, 200])
+        #expect(bodies[0] == "a\r\n\nb\n" && bodies[1].utf8.count == 1_000_000 && bodies[2] == "")
+    }
+
     @Test(arguments: ["", "GET", "GET x HTTP/1.1", "TRACE /b HTTP/1.1", "GET /b HTTP/1.1\r\nX: a\u{0}b\r\n\r\n"])
     @Loop func `A malformed request is refused, and the others are answered`(request: String) async throws {
         let (_, text) = try await answer([request, "GET /b HTTP/1.1"]) { _, _ in HTTPServerResponse(200) }
