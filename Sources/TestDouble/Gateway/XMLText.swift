@@ -12,29 +12,30 @@ struct XMLElement {
 
     /// A document with this root. What XML 1.0 cannot hold becomes U+FFFD: callers refuse it before where it has a meaning.
     func document(namespace: String? = XMLElement.namespace) -> [UInt8] {
-        var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        write(to: &text, namespace)
-        return Array(text.utf8)
+        var output = Array("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".utf8)
+        write(to: &output, namespace)
+        return output
     }
 
     /// Documents that are written have few levels.
-    private func write(to output: inout String, _ namespace: String? = nil) {
-        output += "<\(name)"
-        if let namespace { output += " xmlns=\"\(namespace)\"" }
-        output += ">"
+    private func write(to output: inout [UInt8], _ namespace: String? = nil) {
+        output += "<\(name)".utf8
+        if let namespace { output += " xmlns=\"\(namespace)\"".utf8 }
+        output.append(UInt8(ascii: ">"))
         for child in children { child.write(to: &output) }
         for scalar in text.unicodeScalars {
             switch scalar {
-            case "&": output += "&amp;"
-            case "<": output += "&lt;"
-            case ">": output += "&gt;"
-            case "\"": output += "&quot;"
+            case "&": output += "&amp;".utf8
+            case "<": output += "&lt;".utf8
+            case ">": output += "&gt;".utf8
+            case "\"": output += "&quot;".utf8
             // Readers would change or drop them.
-            case "\r", "\n", "\t": output += "&#\(scalar.value);"
-            default: output.unicodeScalars.append(Self.isAllowed(scalar) ? scalar : "\u{FFFD}")
+            case "\r", "\n", "\t": output += "&#\(scalar.value);".utf8
+            case " "..."~": output.append(UInt8(ascii: scalar))
+            default: output += String(Self.isAllowed(scalar) ? scalar : "\u{FFFD}").utf8
             }
         }
-        output += "</\(name)>"
+        output += "</\(name)>".utf8
     }
 
     /// Whether a document of XML 1.0 can have it.
@@ -53,7 +54,12 @@ struct XMLReader {
 
     private static let mostLevels = 8
 
-    private var rest: Substring.UnicodeScalarView
+    /// More than those of a document of 10,000 parts.
+    private static let mostElements = 50_000
+
+    /// UTF-8.
+    private let bytes: [UInt8]
+    private var next = 0
 
     /// The root element. Bounds of the length are the caller's.
     static func root(of bytes: [UInt8]) throws(Malformed) -> XMLElement {
@@ -61,7 +67,7 @@ struct XMLReader {
         guard text.unicodeScalars.allSatisfy(XMLElement.isAllowed) else {
             throw Malformed(why: "it has a character that XML has not")
         }
-        var reader = XMLReader(rest: text.unicodeScalars[...])
+        var reader = XMLReader(bytes: bytes)
         return try reader.document()
     }
 
@@ -69,8 +75,12 @@ struct XMLReader {
         _ = take("\u{FEFF}")
         if take("<?xml") { try declaration() }
         try skipBlanksAndComments()
-        var open: [XMLElement] = []
+        var (open, count): ([XMLElement], Int) = ([], 0)
         while true {
+            count += 1
+            guard count <= Self.mostElements else {
+                throw Malformed(why: "it has more than \(Self.mostElements) elements")
+            }
             guard take("<") else { throw Malformed(why: "an element is missing") }
             guard open.count < Self.mostLevels else { throw Malformed(why: "it has too many levels") }
             let (name, isEmpty) = try startTag()
@@ -94,7 +104,7 @@ struct XMLReader {
     /// Throws where an element has both children and text.
     private func check(_ element: inout XMLElement) throws(Malformed) {
         guard !element.children.isEmpty else { return }
-        guard element.text.unicodeScalars.allSatisfy(Self.isBlank) else {
+        guard element.text.utf8.allSatisfy(Self.isBlank) else {
             throw Malformed(why: "the element \(element.name) has text between its children")
         }
         element.text = ""
@@ -110,7 +120,7 @@ struct XMLReader {
 
     private mutating func end(_ root: XMLElement) throws(Malformed) -> XMLElement {
         try skipBlanksAndComments()
-        guard rest.isEmpty else { throw Malformed(why: "there is something behind its root") }
+        guard next == bytes.count else { throw Malformed(why: "there is something behind its root") }
         return root
     }
 
@@ -132,44 +142,48 @@ struct XMLReader {
         var names: Set<String> = []
         while true {
             let isSeparate = skipBlanks()
-            guard let next = rest.first, isSeparate, Self.isOfName(next) else { return }
+            guard let byte = current, isSeparate, Self.isOfName(byte) else { return }
             guard names.insert(try name()).inserted else { throw Malformed(why: "an attribute occurs twice") }
             skipBlanks()
             guard take("=") else { throw Malformed(why: "an attribute has no value") }
             skipBlanks()
-            guard let quote = rest.popFirst(), quote == "\"" || quote == "'", let end = rest.firstIndex(of: quote),
-                !rest[..<end].contains("<")
+            guard let quote = current, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
+                let end = bytes[(next + 1)...].firstIndex(where: { $0 == quote || $0 == UInt8(ascii: "<") }),
+                bytes[end] == quote
             else { throw Malformed(why: "the value of an attribute is malformed") }
-            rest = rest[rest.index(after: end)...]
+            next = end + 1
         }
     }
 
+    private var current: UInt8? { next < bytes.count ? bytes[next] : nil }
+
     private mutating func name() throws(Malformed) -> String {
-        let name = rest.prefix(while: Self.isOfName)
-        guard let first = name.first, first.properties.isAlphabetic || first == "_" else {
-            throw Malformed(why: "a name is malformed")
-        }
-        rest = rest[name.endIndex...]
-        return String(String.UnicodeScalarView(name))
+        let end = bytes[next...].firstIndex { !Self.isOfName($0) } ?? bytes.count
+        let name = String(decoding: bytes[next..<end], as: UTF8.self)
+        guard let first = name.unicodeScalars.first, first.properties.isAlphabetic || first == "_",
+            name.unicodeScalars.allSatisfy({ $0.isASCII || $0.properties.isAlphabetic })
+        else { throw Malformed(why: "a name is malformed") }
+        next = end
+        return name
     }
 
     /// Up to the next tag.
     private mutating func text() throws(Malformed) -> String {
-        var text = String.UnicodeScalarView()
-        while let next = rest.first {
-            if next == "<" {
+        var text: [UInt8] = []
+        while let byte = current {
+            if byte == UInt8(ascii: "<") {
                 guard take("<!--") else { break }
                 try skipComment()
-            } else if next == "&" {
-                text.append(try reference())
+            } else if byte == UInt8(ascii: "&") {
+                text += String(try reference()).utf8
             } else {
-                rest.removeFirst()
+                next += 1
                 // A line ends with one character, however it is written.
-                if next == "\r", rest.first == "\n" { continue }
-                text.append(next == "\r" ? "\n" : next)
+                if byte == 0x0D, current == 0x0A { continue }
+                text.append(byte == 0x0D ? 0x0A : byte)
             }
         }
-        return String(text)
+        return String(decoding: text, as: UTF8.self)
     }
 
     private static let entities: [String: Unicode.Scalar] = [
@@ -177,10 +191,10 @@ struct XMLReader {
     ]
 
     private mutating func reference() throws(Malformed) -> Unicode.Scalar {
-        let body = rest.dropFirst().prefix(12)
-        guard let end = body.firstIndex(of: ";") else { throw Malformed(why: "a reference does not end") }
-        let name = String(String.UnicodeScalarView(body[..<end]))
-        rest = rest[rest.index(after: end)...]
+        let body = bytes[next...].dropFirst().prefix(12)
+        guard let end = body.firstIndex(of: UInt8(ascii: ";")) else { throw Malformed(why: "a reference does not end") }
+        let name = String(decoding: body[..<end], as: UTF8.self)
+        next = end + 1
         if let scalar = Self.entities[name] { return scalar }
         guard name.hasPrefix("#") else { throw Malformed(why: "it has the entity \(name)") }
         let isHex = name.hasPrefix("#x")
@@ -202,34 +216,39 @@ struct XMLReader {
 
     /// Behind `<!--`.
     private mutating func skipComment() throws(Malformed) {
-        while !rest.isEmpty {
+        while next < bytes.count {
             if take("-->") { return }
-            guard !rest.starts(with: "--".unicodeScalars) else { break }
-            rest.removeFirst()
+            guard !take("--") else { break }
+            next += 1
         }
         throw Malformed(why: "a comment is malformed")
     }
 
     @discardableResult private mutating func skipBlanks() -> Bool {
-        let blanks = rest.prefix(while: Self.isBlank)
-        rest = rest[blanks.endIndex...]
-        return !blanks.isEmpty
+        let start = next
+        while let byte = current, Self.isBlank(byte) { next += 1 }
+        return next > start
     }
 
-    private mutating func take(_ text: String) -> Bool {
-        guard rest.starts(with: text.unicodeScalars) else { return false }
-        rest = rest.dropFirst(text.unicodeScalars.count)
+    private mutating func take(_ text: StaticString) -> Bool {
+        let count = text.utf8CodeUnitCount
+        guard count <= bytes.count - next, (0..<count).allSatisfy({ bytes[next + $0] == text.utf8Start[$0] }) else {
+            return false
+        }
+        next += count
         return true
     }
 
-    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
-        scalar == " " || scalar == "\n" || scalar == "\t" || scalar == "\r"
-    }
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D }
 
-    private static func isOfName(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar {
-        case "A"..."Z", "a"..."z", "0"..."9", "_", "-", ".", ":": true
-        default: scalar.value >= 0x80 && scalar.properties.isAlphabetic
+    /// Or of a character beyond ASCII.
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: ":"), 0x80...:
+            true
+        default: false
         }
     }
 }

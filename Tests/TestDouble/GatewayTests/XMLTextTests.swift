@@ -39,6 +39,21 @@ import TestSupport
         #expect(throws: XMLReader.Malformed.self) { try read(text) }
     }
 
+    @Test func `Elements are bounded, and those of 10,000 parts are read`() throws {
+        let part = "<Part><PartNumber>1</PartNumber><ETag>&quot;a&quot;</ETag><ChecksumCRC32C/></Part>"
+        #expect(try read("<a>\(String(repeating: part, count: 10_000))</a>").children.count == 10_000)
+        for count in [50_000, 1_000_000] {
+            #expect(throws: XMLReader.Malformed(why: "it has more than 50000 elements")) {
+                try read("<a>\(String(repeating: "<b/>", count: count))</a>")
+            }
+        }
+    }
+
+    @Test func `Names may have letters beyond ASCII`() throws {
+        #expect(try read("<\u{E9}><a\u{E9}/></\u{E9}>").children.map(\.name) == ["a\u{E9}"])
+        #expect(throws: XMLReader.Malformed.self) { try read("<a\u{20AC}/>") }
+    }
+
     @Test func `Levels are bounded, and bytes must be UTF-8`() throws {
         let deep = { (count: Int) in
             String(repeating: "<a>", count: count) + String(repeating: "</a>", count: count)
