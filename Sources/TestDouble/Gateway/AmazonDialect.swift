@@ -69,12 +69,23 @@ extension HTTPHeaders {
         "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
     ]
 
+    /// What comes next.
+    private enum State {
+        case chunk
+        case bytes(left: Int64)
+        case endOfChunk
+        case trailers
+        /// What has been sent is not compared yet.
+        case unchecked
+        case end
+    }
+
     private let body: HTTPRequestBody
+    private var state = State.chunk
+    /// Received, but not parsed.
     private var ahead: ArraySlice<UInt8> = []
-    /// Of the chunk; nil before its first line.
-    private var bytesLeft: Int64?
-    private var isAtEnd = false
     private var count: Int64 = 0
+    private var trailers: Set<String> = []
     /// Of all bytes; nil where the client does not say it.
     private let length: Int64?
     /// The names of the trailers that the client has announced.
@@ -99,54 +110,71 @@ extension HTTPHeaders {
 
     func mayKeep(_ bytes: Int) -> Bool { body.mayKeep(bytes) }
 
+    /// The bytes of all chunks that have arrived.
     func read(atMost limit: Int) async throws -> [UInt8] {
-        while !isAtEnd {
-            guard let left = bytesLeft else {
-                try await beginChunk()
-                continue
+        var piece: [UInt8] = []
+        while piece.count < limit {
+            if try advance(&piece, limit) { continue }
+            guard piece.isEmpty else { break }
+            switch state {
+            case .end: return []
+            case .unchecked: try await finish()
+            case .chunk, .bytes, .endOfChunk, .trailers: try await fill()
             }
-            if left == 0 {
-                guard try await line().isEmpty else { throw Self.malformed("a chunk is longer than it says") }
-                bytesLeft = nil
-                continue
-            }
-            if ahead.isEmpty { try await fill(atMost: limit) }
-            let piece = Array(ahead.prefix(Int(min(left, Int64(limit)))))
-            ahead = ahead.dropFirst(piece.count)
-            bytesLeft = left - Int64(piece.count)
-            count += Int64(piece.count)
-            sums.update(piece)
-            return piece
         }
-        return []
+        sums.update(piece)
+        count += Int64(piece.count)
+        return piece
     }
 
-    private func beginChunk() async throws {
-        let line = try await line()
-        let digits = line.prefix { $0 != ";" }
-        guard (1...15).contains(digits.utf8.count), digits.utf8.allSatisfy({ hexDigit($0) != nil }),
-            let size = Int64(digits, radix: 16)
-        else { throw Self.malformed("a chunk has no size") }
-        bytesLeft = size
-        if size == 0 { try await finish() }
+    /// False where bytes are missing, or none follow.
+    private func advance(_ piece: inout [UInt8], _ limit: Int) throws -> Bool {
+        switch state {
+        case .chunk:
+            guard let line = try line() else { return false }
+            let size = try Self.size(line)
+            state = size == 0 ? .trailers : .bytes(left: size)
+        case .bytes(let left):
+            let next = ahead.prefix(Int(min(left, Int64(limit - piece.count))))
+            guard !next.isEmpty else { return false }
+            piece += next
+            ahead = ahead[next.endIndex...]
+            state = left > next.count ? .bytes(left: left - Int64(next.count)) : .endOfChunk
+        case .endOfChunk:
+            guard let line = try line() else { return false }
+            guard line.isEmpty else { throw Self.malformed("a chunk is longer than it says") }
+            state = .chunk
+        case .trailers:
+            guard let line = try line() else { return false }
+            if line.isEmpty { state = .unchecked } else { try take(trailer: line) }
+        case .unchecked, .end: return false
+        }
+        return true
     }
 
-    /// Reads the trailers, and compares all that the client has said of the bytes.
+    private static func size(_ line: String) throws -> Int64 {
+        let digits = line.utf8.prefix { $0 != UInt8(ascii: ";") }
+        guard (1...15).contains(digits.count), digits.allSatisfy({ hexDigit($0) != nil }) else {
+            throw malformed("a chunk has no size")
+        }
+        return digits.reduce(0) { $0 << 4 | Int64(hexDigit($1) ?? 0) }
+    }
+
+    private func take(trailer line: String) throws {
+        guard let colon = line.firstIndex(of: ":"), trailers.count < Self.mostTrailers else {
+            throw Self.malformed("a trailer has no value")
+        }
+        let name = line[..<colon].lowercased()
+        guard trailers.insert(name).inserted else { throw Self.malformed("the trailer \(name) occurs twice") }
+        if name == "x-amz-trailer-signature" { return }
+        guard announced.contains(name) else { throw Self.malformed("the trailer \(name) was not announced") }
+        let value = line[line.index(after: colon)...].filter { $0 != " " && $0 != "\n" }
+        try checksums.add(name, value, of: BodyChecksums.algorithm(of: name))
+    }
+
+    /// Compares all that the client has said of the bytes.
     private func finish() async throws {
-        var trailers: Set<String> = []
-        while case let line = try await line(), !line.isEmpty {
-            guard let colon = line.firstIndex(of: ":"), trailers.count < Self.mostTrailers else {
-                throw Self.malformed("a trailer has no value")
-            }
-            let name = line[..<colon].lowercased()
-            guard trailers.insert(name).inserted else { throw Self.malformed("the trailer \(name) occurs twice") }
-            if name == "x-amz-trailer-signature" { continue }
-            guard announced.contains(name) else { throw Self.malformed("the trailer \(name) was not announced") }
-            let value = line[line.index(after: colon)...].filter { $0 != " " && $0 != "\n" }
-            try checksums.add(name, value, of: BodyChecksums.algorithm(of: name))
-        }
         guard announced.isSubset(of: trailers) else { throw Self.malformed("a trailer is missing") }
-        isAtEnd = true
         guard try await body.read(atMost: 1).isEmpty, ahead.isEmpty else {
             throw Self.malformed("there is something behind its end")
         }
@@ -155,27 +183,28 @@ extension HTTPHeaders {
                 "The body has \(count) bytes, but x-amz-decoded-content-length says \(length ?? 0).")
         }
         if let flaw = checksums.flaw(sums) { throw HTTPRequestBody.Failure.refused(flaw) }
+        state = .end
     }
 
-    /// Without its end.
-    private func line() async throws -> String {
-        while true {
-            if let end = ahead.firstRange(of: [0x0D, 0x0A]) {
-                defer { ahead = ahead[end.upperBound...] }
-                guard let text = String(validating: ahead[..<end.lowerBound], as: UTF8.self) else {
-                    throw Self.malformed("a line is not UTF-8")
-                }
-                return text
-            }
-            guard ahead.count < Self.longestLine else { throw Self.malformed("a line is too long") }
-            try await fill(atMost: Self.longestLine)
+    /// Without its end. Nil where that is missing.
+    private func line() throws -> String? {
+        let begin = ahead.prefix(Self.longestLine)
+        let end = begin.indices.dropLast().first { ahead[$0] == 0x0D && ahead[$0 + 1] == 0x0A }
+        guard let end else {
+            guard begin.count < Self.longestLine else { throw Self.malformed("a line is too long") }
+            return nil
         }
+        guard let text = String(validating: ahead[..<end], as: UTF8.self) else {
+            throw Self.malformed("a line is not UTF-8")
+        }
+        ahead = ahead[(end + 2)...]
+        return text
     }
 
-    private func fill(atMost limit: Int) async throws {
-        let more = try await body.read(atMost: limit)
+    private func fill() async throws {
+        let more = try await body.read(atMost: 64 << 10)
         guard !more.isEmpty else { throw Self.malformed("it breaks off") }
-        ahead += more
+        ahead = ArraySlice(ahead + more)
     }
 
     /// The bytes are those of no object.

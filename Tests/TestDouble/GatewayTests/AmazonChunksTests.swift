@@ -11,12 +11,18 @@ import Testing
     private static let signed = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
     private static let trailed = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
 
-    @Loop private func read(_ body: String, _ coding: String, _ headers: HTTPHeaders = [:]) async throws -> String {
+    @Loop private func source(
+        _ body: String, _ coding: String, _ headers: HTTPHeaders = [:]
+    ) throws -> any ByteSource {
         var all = headers
         all.add("x-amz-content-sha256", coding)
         let body = HTTPRequestBody(Array(body.utf8))
         let http = HTTPServerRequest("/b/o", method: .put, headers: all, body: body)
-        let source = try GatewayRequest(http, body).byteSource()
+        return try GatewayRequest(http, body).byteSource()
+    }
+
+    @Loop private func read(_ body: String, _ coding: String, _ headers: HTTPHeaders = [:]) async throws -> String {
+        let source = try source(body, coding, headers)
         var bytes: [UInt8] = []
         while case let more = try await source.read(atMost: 3), !more.isEmpty { bytes += more }
         return String(decoding: bytes, as: UTF8.self)
@@ -28,6 +34,16 @@ import Testing
             Self.signed, ["x-amz-decoded-content-length": "15"])
         #expect(text == "hello, \r\nworld!")
         #expect(try await read("0\r\n\r\n", Self.signed) == "")
+    }
+
+    @Test @Loop func `Chunks of one byte are read together`() async throws {
+        let count = 1000
+        let source = try source(
+            String(repeating: "1;chunk-signature=ab\r\nx\r\n", count: count) + "0\r\n\r\n", Self.signed)
+        #expect(try await source.read(atMost: 600).count == 600)
+        #expect(try await source.read(atMost: 600).count == 400)
+        #expect(try await source.read(atMost: 600).isEmpty)
+        #expect(try await source.read(atMost: 600).isEmpty)
     }
 
     @Test(arguments: [
@@ -47,6 +63,7 @@ import Testing
         "", "5\r\nhello", "5\r\nhello\r\n", "5\r\nhello0\r\n\r\n", "6\r\nhello\r\n0\r\n\r\n", "x\r\nhello\r\n0\r\n\r\n",
         "-5\r\nhello\r\n0\r\n\r\n", "FFFFFFFFFFFFFFFF\r\nhello", "5\r\nhello\r\n0\r\n\r\nmore",
         "5\r\nhello\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n", "5\r\nhello\r\n0\r\nnothing\r\n\r\n",
+        "5;\(String(repeating: "a", count: 5000))\r\nhello\r\n0\r\n\r\n",
     ])
     func `A malformed body has the bytes of no object`(body: String) async throws {
         await #expect(throws: HTTPRequestBody.Failure.self) { try await read(body, Self.signed) }
