@@ -189,7 +189,7 @@ struct ListText {
 
     /// Throws 400 for a text that XML cannot hold.
     func callAsFunction(_ text: String) throws(GatewayError) -> String {
-        if isEncoded { return text.escaped.replacing("%2F", with: "/") }
+        if isEncoded { return text.escaped(keepsSlashes: true) }
         guard text.unicodeScalars.allSatisfy(XMLElement.isAllowed) else {
             throw .badRequest("A name has a character that XML cannot hold: ask with encoding-type=url.")
         }

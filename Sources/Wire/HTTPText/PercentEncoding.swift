@@ -1,12 +1,19 @@
 extension String {
     /// Percent-encoded for a path segment or a query value: all but unreserved characters.
-    package var escaped: String {
+    package var escaped: String { escaped(keepsSlashes: false) }
+
+    /// Percent-encoded for a path, or for a segment of one.
+    package func escaped(keepsSlashes: Bool) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
         for byte in utf8 {
             switch byte {
+            case 0x2F where keepsSlashes: bytes.append(byte)
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
-            default: bytes += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default:
+                bytes.append(0x25)
+                bytes.append(digits[Int(byte >> 4)])
+                bytes.append(digits[Int(byte & 15)])
             }
         }
         return String(decoding: bytes, as: UTF8.self)

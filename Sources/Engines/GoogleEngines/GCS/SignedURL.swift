@@ -22,7 +22,7 @@ extension DownloadLink {
     }
 
     /// Slashes of the name stay as they are.
-    private var path: String { "/\(reference.bucket.escaped)/\(reference.object.escaped.replacing("%2F", with: "/"))" }
+    private var path: String { "/\(reference.bucket.escaped)/\(reference.object.escaped(keepsSlashes: true))" }
 
     private var query: String {
         let credential = "\(account)/\(scope)".escaped
