@@ -50,6 +50,16 @@ import Storage
         return (names[0], files.first ?? "")
     }
 
+    /// The name of the object. Throws 400 where it is too long, before it is made.
+    private static func name(_ key: String, file: String) throws(GatewayError) -> String {
+        let parts = key.parts(between: "${filename}")
+        let bytes = parts.reduce(0) { $0 + $1.utf8.count } + (parts.count - 1) * file.utf8.count
+        guard bytes <= Reference.maxPathBytes else {
+            throw .badRequest("The key of the form has \(bytes) bytes, but at most \(Reference.maxPathBytes).")
+        }
+        return parts.joined(separator: file)
+    }
+
     private func store(
         _ source: FormFile, named file: String, _ headers: HTTPHeaders, _ fields: FormFields
     ) async throws -> HTTPServerResponse {
@@ -66,7 +76,7 @@ import Storage
             name == "bucket" ? bucket : fields[HTTPServerRequest.googleName(of: name)]
         }
         try headers.checkPart()
-        let object = try Reference(bucket: bucket, object: key.replacing("${filename}", with: file))
+        let object = try Reference(bucket: bucket, object: Self.name(key, file: file))
         var change = try MetadataChange(fields: fields.all)
         if change.content[.contentType] == nil, let type = headers["Content-Type"] {
             change.content[.contentType] = type
