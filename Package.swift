@@ -149,8 +149,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "storage-rpc", "Methods", "HTTPClient", "HTTPText", "Platform", "JSONText", "Secrets", "CChecksums",
-                "TestSupport",
+                "storage-rpc", "Methods", "HTTPClient", "HTTPText", "Platform", "Roots", "Database", "JSONText",
+                "Secrets", "CChecksums", "TestSupport",
             ],
             exclude: ["page.py", "sdks.py"]),
         .testTarget(name: "StorageRPCTests", dependencies: ["StorageRPC", "storage-rpc", "TestSupport"]),

@@ -100,16 +100,17 @@ private func read(_ reference: Reference, _ database: Database) -> Result<[UInt8
             (try database.metadata(of: reference), try database.body(of: reference))
         }
         _ = metadata.json.text
+        let checked = CheckedBodies { _ in }
         let object: OpenObject
         switch body {
-        case .bytes(let bytes): object = try OpenObject(metadata: metadata, body: .bytes(bytes))
+        case .bytes(let bytes): object = try OpenObject(metadata: metadata, body: .bytes(bytes), checked)
         case .file(let id):
             let file = Result { () throws(SystemError) in try OpenFile(place.objectFiles.path(of: id), []) }
             object = try OpenObject(
                 metadata: metadata,
                 body: .file(
-                    file.mapError { OpenObject.unreadable(reference, $0.reason) }.get(),
-                    path: place.objectFiles.path(of: id)))
+                    file.mapError { OpenObject.unreadable(reference, $0.reason) }.get(), number: id,
+                    path: place.objectFiles.path(of: id)), checked)
         }
         if !reference.fullPath.hasPrefix("n/") { serve(object) }
         return try object.readWhole()
@@ -121,7 +122,7 @@ private func serve(_ object: OpenObject) {
     onLoop {
         for range in ["bytes=0-", "bytes=-3"] {
             let response = await respond(
-                to: HTTPServerRequest("/", headers: ["Range": range]), with: object.resource { _ in },
+                to: HTTPServerRequest("/", headers: ["Range": range]), with: object.resource,
                 at: TimeSource.system.httpDate)
             expect([200, 206, 404, 416].contains(response.status), "an object is served or not: \(response.status)")
         }

@@ -1,3 +1,4 @@
+import Checksums
 import Database
 import HTTPServer
 import LocalFiles
@@ -34,6 +35,15 @@ extension [UInt8] {
     }
 }
 
+/// Stored bytes that become those of another object: its checksum tells whether they are damaged.
+package struct StoredBytes: Sendable {
+    package let piece: IncomingBytes.Piece
+    /// Of all of them, as they were stored.
+    package let crc32c: UInt32
+    /// Throws `nonMatchingChecksum` where bytes are damaged. Blocks.
+    let verify: @Sendable () throws(StorageError) -> Void
+}
+
 // What the gateway needs besides the operations of every engine.
 extension EmbeddedBackend {
     package var clock: TimeSource { time }
@@ -43,10 +53,7 @@ extension EmbeddedBackend {
         of reference: Reference
     ) async throws(StorageError) -> (metadata: ObjectMetadata, resource: ServedResource) {
         let object = try await open(reference)
-        return (
-            object.metadata,
-            object.resource { [complain, reference] fault in complain("Object \(reference.url) is damaged: \(fault).") }
-        )
+        return (object.metadata, object.resource)
     }
 
     /// Adds a download token.
@@ -86,14 +93,15 @@ extension EmbeddedBackend {
     /// The bytes of several objects, one after the other.
     package func bytes(
         of references: [Reference]
-    ) async throws(StorageError) -> (piece: IncomingBytes.Piece, objects: [ObjectMetadata]) {
+    ) async throws(StorageError) -> (bytes: StoredBytes, objects: [ObjectMetadata]) {
         var objects: [OpenObject] = []
         for reference in references { objects.append(try await open(reference)) }
         var starts: [Int64] = []
-        var size: Int64 = 0
+        var (size, crc32c): (Int64, UInt32) = (0, 0)
         for object in objects {
             starts.append(size)
             size = size.addingSaturated(object.metadata.size)
+            crc32c = Checksum.crc32c(crc32c, followedBy: object.metadata.crc32c ?? 0, object.metadata.size)
         }
         let parts = zip(starts, objects).map { (start: $0, object: $1) }
         let piece = IncomingBytes.Piece(0..<size) { buffer, offset throws(StorageError) in
@@ -111,7 +119,15 @@ extension EmbeddedBackend {
                     into: UnsafeMutableRawBufferPointer(rebasing: buffer[place]), at: range.lowerBound - part.start)
             }
         }
-        return (piece, objects.map(\.metadata))
+        let bytes = StoredBytes(piece: piece, crc32c: crc32c) { [objects] () throws(StorageError) in
+            for object in objects { try object.verify() }
+        }
+        return (bytes, objects.map(\.metadata))
+    }
+
+    /// Throws `nonMatchingChecksum` where bytes are damaged.
+    package func verify(_ bytes: StoredBytes) async throws(StorageError) {
+        try await files.run { Result { () throws(StorageError) in try bytes.verify() } }.get()
     }
 
     /// Whether the body of an object can be unpacked.

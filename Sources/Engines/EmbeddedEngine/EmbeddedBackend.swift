@@ -39,6 +39,7 @@ package final class EmbeddedBackend: Backend {
     let time: TimeSource
     let random: RandomSource
     let complain: @Sendable (String) -> Void
+    let checked: CheckedBodies
     let buckets: BucketRule
     /// Copy whole files, and therefore do not share threads with shorter work. As above, some may hang.
     let downloading = WorkerThreads("downloads", limit: 24)
@@ -77,6 +78,7 @@ package final class EmbeddedBackend: Backend {
         let (rule, generations) = (BucketRule(named: buckets), Generations())
         (self.buckets, self.generations) = (rule, generations)
         recent = RecentAnswers(time.clock)
+        checked = CheckedBodies(complain: complain)
         let (objectFiles, taskFiles) = (try ObjectFiles(in: root), TaskFiles(in: root))
         self.objectFiles = objectFiles
         store = RootDatabase(root) { () throws(StorageError) in

@@ -93,9 +93,16 @@ final class EmbeddedDownload: TransferSession {
             if isComplete { attempt.answer(.completed(object.metadata)) }
         } catch {
             reports.end()
-            let error = error.about(download.reference)
+            let error = cause(of: error, object).about(download.reference)
             attempt.answer(partial.isSuperseded ? .superseded(error) : .failed(error))
         }
+    }
+
+    /// The damage of the object itself, if it has any: the log names it then.
+    private func cause(of error: StorageError, _ object: OpenObject) -> StorageError {
+        guard error.code == .nonMatchingChecksum else { return error }
+        do throws(StorageError) { try object.verify() } catch { return error }
+        return error
     }
 
     private func copy(

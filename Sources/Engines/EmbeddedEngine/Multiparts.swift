@@ -1,4 +1,5 @@
 import Checksums
+import HTTPText
 import LocalFiles
 import Platform
 import Roots
@@ -140,16 +141,25 @@ package struct Multiparts: Sendable {
     }
 
     /// The bytes of the parts, one after the other. Reading fails once a part is replaced or removed.
-    package func bytes(of parts: [MultipartPart]) throws(StorageError) -> IncomingBytes.Piece {
+    package func bytes(of parts: [MultipartPart], of upload: Multipart) -> StoredBytes {
         var starts: [Int64] = []
-        var size: Int64 = 0
+        var (size, crc32c): (Int64, UInt32) = (0, 0)
         for part in parts {
             starts.append(size)
             size = size.addingSaturated(part.size)
+            crc32c = Checksum.crc32c(crc32c, followedBy: part.crc32c, part.size)
         }
         let reader = PartReader(parts, starts, backend.objectFiles)
-        return IncomingBytes.Piece(0..<size) { buffer, offset throws(StorageError) in
+        let piece = IncomingBytes.Piece(0..<size) { buffer, offset throws(StorageError) in
             try reader.fill(buffer, at: offset)
+        }
+        return StoredBytes(piece: piece, crc32c: crc32c) { [complain = backend.complain] () throws(StorageError) in
+            do throws(StorageError) {
+                try reader.verify(for: upload.reference)
+            } catch {
+                complain(error.message)
+                throw error
+            }
         }
     }
 
@@ -258,6 +268,29 @@ private final class PartReader: Sendable {
                 filled += count
             }
             index += 1
+        }
+    }
+
+    /// Throws `nonMatchingChecksum` for the first part that is damaged.
+    func verify(for reference: Reference) throws(StorageError) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: BlockCache.blockSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        for (part, start) in zip(parts, starts) {
+            var (checksum, offset) = (Checksum(), Int64(0))
+            while offset < part.size {
+                let piece = UnsafeMutableRawBufferPointer(
+                    rebasing: buffer.prefix(Int(min(Int64(buffer.count), part.size - offset))))
+                try fill(piece, at: start + offset)
+                checksum.updateCRC(UnsafeRawBufferPointer(piece))
+                offset += Int64(piece.count)
+            }
+            guard checksum.crc32c == part.crc32c else {
+                throw StorageError(
+                    .nonMatchingChecksum,
+                    "The part \(part.number) of an upload to gs://\(reference.bucket)/\(reference.object.escaped) is damaged: "
+                        + "its bytes do not have its CRC32C."
+                ).about(reference)
+            }
         }
     }
 

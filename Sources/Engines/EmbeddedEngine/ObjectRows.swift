@@ -4,12 +4,12 @@ import Platform
 import Storage
 import TaskStore
 
-/// An object to commit. Its bytes are in memory, in a file that is synced, or those of another object.
+/// An object to commit. Its bytes are in memory, in a file that is synced, or in that of another object.
 struct NewObject: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
         case file(Int64)
-        case copy(of: StoredParts)
+        case sharedFile(Int64)
     }
 
     var reference: Reference
@@ -56,7 +56,9 @@ extension Database {
         case .file(let id):
             file = .integer(id)
             try give(file: id, to: generation)
-        case .copy(let original): file = try shareBody(of: original, with: generation)
+        case .sharedFile(let id):
+            file = .integer(id)
+            try share(file: id, with: generation)
         }
         let old = try pieces(of: object.reference)
         try old?.kept?.checkHolds(of: object.reference)
@@ -126,16 +128,16 @@ extension Database {
     }
 
     /// Stores a copy of an object, and replaces an existing one. Of a file no byte is copied. The source of a move is
-    /// deleted.
+    /// deleted. Throws `nonMatchingChecksum` where the bytes in a row are damaged, or those in a file are known to be.
     ///
     /// - Parameter token: the download token of a copy with metadata of its own; any other has those of the object.
     func copy(
-        _ request: CopyRequest, as upload: Upload, token: String, at now: Timestamp, _ generations: Generations
+        _ request: CopyRequest, as upload: Upload, token: String, at now: Timestamp, _ generations: Generations,
+        _ checked: CheckedBodies
     ) throws -> StoredObject {
         let source = request.reference
         try check(request.preconditions, at: source)
         let object = try metadata(of: source)
-        guard let original = try pieces(of: source) else { throw StorageError.objectNotFound(source) }
         let (md5, crc32c) = (object.md5 ?? [], object.crc32c ?? 0)
         try upload.check(md5: md5, crc32c)
         var settable = request.metadata(upload.metadata, of: object.settable)
@@ -144,10 +146,23 @@ extension Database {
         }
         let copy = NewObject(
             reference: upload.reference, metadata: settable, size: object.size, md5: md5, crc32c: crc32c,
-            body: .copy(of: original), record: upload.record)
+            body: try copied(body(of: source), of: object, checked), record: upload.record)
         var put = try put(copy, token: token, at: now, generations)
         if request.isMove { put.changes.append(try delete(source).change) }
         return put
+    }
+
+    private func copied(
+        _ body: StoredBody, of object: ObjectMetadata, _ checked: CheckedBodies
+    ) throws(StorageError) -> NewObject.Body {
+        switch body {
+        case .bytes(let bytes):
+            _ = try OpenObject(metadata: object, body: .bytes(bytes), checked)
+            return .bytes(bytes)
+        case .file(let file):
+            try checked.check(object, inFile: file)
+            return .sharedFile(file)
+        }
     }
 
     func body(of reference: Reference) throws -> StoredBody {
@@ -270,19 +285,11 @@ extension Database {
         }
     }
 
-    /// Gives a copy the bytes of an object. Returns their file; null where they are a row, which is copied.
-    private func shareBody(of original: StoredParts, with generation: Int64) throws -> Value {
-        guard let file = original.file else {
-            let copied = try run(
-                "INSERT INTO bodies (generation, bytes) SELECT :new, bytes FROM bodies WHERE generation = :old",
-                ["new": .integer(generation), "old": .integer(original.generation)])
-            guard copied == 1 else { throw damaged("it has no bytes of generation \(original.generation)") }
-            return .null
-        }
+    /// Gives a copy the file of another object.
+    private func share(file: Int64, with generation: Int64) throws {
         try run(
             "INSERT INTO copies (file, generation) VALUES (:file, :generation)",
             ["file": .integer(file), "generation": .integer(generation)])
-        return .integer(file)
     }
 
     /// Returns false where other objects have the file, too, or only others: that is due to a damaged row.

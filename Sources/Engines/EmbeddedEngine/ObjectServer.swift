@@ -1,9 +1,7 @@
-import Checksums
 import Platform
 import HTTPServer
 import HTTPText
 import Storage
-import Synchronization
 import TaskStore
 
 /// Serves objects of the embedded engine under download URLs, compatible with Firebase Storage.
@@ -15,7 +13,6 @@ import TaskStore
     private let address: String?
     private let limits: HTTPServerLimits
     private let time: TimeSource
-    private var faults: ObjectFaults
     private var server: HTTPServer?
     private var isClosed = false
     package let metrics = HTTPServerMetrics()
@@ -31,7 +28,6 @@ import TaskStore
         _ backend: EmbeddedBackend, address: String?, connections: Int = .max, time: TimeSource? = nil
     ) {
         (self.backend, self.address, self.time) = (backend, address, time ?? backend.time)
-        faults = ObjectFaults(complain: backend.complain)
         var limits = HTTPServerLimits()
         limits.connections = min(limits.connections, connections)
         self.limits = limits
@@ -40,10 +36,7 @@ import TaskStore
     package var connectionCount: Int { server?.connectionCount ?? 0 }
 
     /// Serves the objects of another engine from now on, at the same address.
-    package func serve(_ other: EmbeddedBackend) {
-        backend = other
-        faults = ObjectFaults(complain: other.complain)
-    }
+    package func serve(_ other: EmbeddedBackend) { backend = other }
 
     /// Stops listening, for good.
     package func close() {
@@ -82,22 +75,15 @@ import TaskStore
             guard let object = try await backend.servable(bucket: bucket, name: name, token: token) else {
                 return HTTPServerResponse(403)
             }
-            return await serve(object, to: request)
+            return await respond(to: request, with: object.resource, at: backend.time.httpDate)
+        } catch  where error.code == .nonMatchingChecksum {
+            // The log names the object already. Otherwise a client could resume a broken answer and get all of the wrong
+            // bytes.
+            return HTTPServerResponse(500)
         } catch {
             backend.complain("A download URL was answered with 500: \(error.message)")
             return HTTPServerResponse(500)
         }
-    }
-
-    /// Answers 500 for an object that is known to be damaged. Otherwise a client could resume a broken answer and get
-    /// all of the wrong bytes.
-    private func serve(_ object: OpenObject, to request: HTTPServerRequest) async -> HTTPServerResponse {
-        let faults = faults
-        if object.hasWrongBytesInMemory { faults.report(.wrongBytes, of: object.metadata) }
-        guard !faults.areKnown(of: object.metadata) else { return HTTPServerResponse(500) }
-        return await respond(
-            to: request, with: object.resource { [metadata = object.metadata] in faults.report($0, of: metadata) },
-            at: backend.time.httpDate)
     }
 
     /// `/v0/b/BUCKET/o/NAME`; a slash within the name may be escaped or not.
@@ -113,7 +99,7 @@ import TaskStore
 
 extension OpenObject {
     /// Verifies a file only when the whole object is requested, because the checksum covers all bytes.
-    func resource(report: @escaping @Sendable (ServedFile.Fault) -> Void) -> ServedResource {
+    var resource: ServedResource {
         ServedResource(
             size: metadata.size, etag: metadata.entityTag,
             lastModified: HTTPDate(secondsSince1970: metadata.updated.microseconds / 1_000_000),
@@ -123,17 +109,17 @@ extension OpenObject {
             let isWhole = range.lowerBound == 0 && range.upperBound == metadata.size
             return switch body {
             case .bytes(let bytes): .bytes(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
-            case .file(let file, _):
+            case .file(let file, _, _):
                 .file(
                     ServedFile(
                         file.raw, of: file, offset: range.lowerBound, count: range.upperBound - range.lowerBound,
-                        checksum: isWhole ? checksum(report) : nil))
+                        checksum: isWhole ? checksum : nil))
             }
         }
     }
 
-    private func checksum(_ report: @escaping @Sendable (ServedFile.Fault) -> Void) -> ServedFile.Checksum? {
-        metadata.crc32c.map { ServedFile.Checksum(crc32c: $0, report: report) }
+    private var checksum: ServedFile.Checksum? {
+        metadata.crc32c.map { ServedFile.Checksum(crc32c: $0) { report($0) } }
     }
 
     /// The headers of every answer. Pages of other origins may read what they have a token for; a stored page gets an
@@ -174,32 +160,4 @@ extension ObjectMetadata {
 
     /// Of `x-goog-hash`.
     package var hashes: String { "crc32c=\((crc32c ?? 0).base64),md5=\((md5 ?? []).base64)" }
-}
-
-/// The objects that are known to be damaged. Each is logged once.
-private final class ObjectFaults: Sendable {
-    private static let most = 1024
-
-    /// Removes all when it is full: damage is detected again.
-    private let damaged = Mutex<Set<Int64>>([])
-    private let complain: @Sendable (String) -> Void
-
-    init(complain: @escaping @Sendable (String) -> Void) { self.complain = complain }
-
-    func areKnown(of object: ObjectMetadata) -> Bool { damaged.withLock { $0.contains(object.generation) } }
-
-    func report(_ fault: ServedFile.Fault, of object: ObjectMetadata) {
-        let url = "gs://\(object.reference.bucket)/\(object.reference.object.escaped)"
-        switch fault {
-        case .unreadable: complain("Object \(url) is not sent: \(fault).")
-        case .wrongBytes: if add(object.generation) { complain("Object \(url) is damaged: \(fault).") }
-        }
-    }
-
-    private func add(_ generation: Int64) -> Bool {
-        damaged.withLock { damaged in
-            if damaged.count >= Self.most { damaged.removeAll() }
-            return damaged.insert(generation).inserted
-        }
-    }
 }

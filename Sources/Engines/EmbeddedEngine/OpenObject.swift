@@ -1,25 +1,32 @@
 import Checksums
 import Database
+import HTTPServer
 import Platform
 import Roots
 import Storage
 
 /// One generation of an object. Its bytes stay readable after it was overwritten or deleted.
+///
+/// Damaged bytes do not become an open object, as far as that is known: those in memory are verified here, and a file
+/// that was found to be damaged is refused. Any other file is verified by what reads all of it.
 struct OpenObject: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
-        case file(OpenFile, path: String)
+        case file(OpenFile, number: Int64, path: String)
     }
 
     let metadata: ObjectMetadata
     let body: Body
+    private let checked: CheckedBodies
 
-    /// Throws where the row of the bytes has another size than the object, or the object has an impossible one.
-    init(metadata: ObjectMetadata, body: Body) throws(StorageError) {
-        (self.metadata, self.body) = (metadata, body)
-        if case .file = body, metadata.size < 0 { throw damaged("there cannot be so many") }
-        if case .bytes(let bytes) = body, bytes.count != metadata.size {
-            throw damaged("there are \(bytes.count) of them")
+    /// Throws `nonMatchingChecksum` for damaged bytes, and where the object has an impossible size.
+    init(metadata: ObjectMetadata, body: Body, _ checked: CheckedBodies) throws(StorageError) {
+        (self.metadata, self.body, self.checked) = (metadata, body, checked)
+        switch body {
+        case .bytes(let bytes): try verify(bytes)
+        case .file(_, let file, _):
+            if metadata.size < 0 { throw damaged("there cannot be so many") }
+            try checked.check(metadata, inFile: file)
         }
     }
 
@@ -30,7 +37,7 @@ struct OpenObject: Sendable {
         case .bytes(let bytes):
             count = max(0, min(buffer.count, bytes.count - Int(offset)))
             bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0.dropFirst(Int(offset)).prefix(count))) }
-        case .file(let file, _):
+        case .file(let file, _, _):
             count = try reading { () throws(SystemError) in try file.read(into: buffer, at: offset) }
         }
         guard count == buffer.count else {
@@ -40,20 +47,39 @@ struct OpenObject: Sendable {
 
     /// Tells the kernel to read ahead from the offset.
     func expectReading(from offset: Int64) {
-        guard case .file(let file, _) = body else { return }
+        guard case .file(let file, _, _) = body else { return }
         file.expectReading(from: offset)
     }
 
     /// Returns all bytes, verified. Blocks for bytes in a file.
     func readWhole() throws(StorageError) -> [UInt8] {
-        let bytes: [UInt8]
         switch body {
-        case .bytes(let all): bytes = all
-        case .file(let file, _): bytes = try readWhole(file)
+        case .bytes(let bytes): return bytes
+        case .file(let file, _, _):
+            let bytes = try readWhole(file)
+            try verify(bytes)
+            return bytes
         }
-        guard bytes.count == metadata.size else { throw damaged("there are \(bytes.count) of them") }
-        guard hasChecksum(of: bytes) else { throw damaged("their CRC32C is another") }
-        return bytes
+    }
+
+    /// Throws `nonMatchingChecksum` where the bytes are damaged. A file that was found intact is not read again while its
+    /// time of change is the same. Blocks for bytes in a file.
+    func verify() throws(StorageError) {
+        guard case .file(let file, _, _) = body else { return }
+        let status = try reading { () throws(SystemError) in try file.status() }
+        if checked.isIntact(checkedBody, status) { return }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: BlockCache.blockSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        var (checksum, offset) = (Checksum(), Int64(0))
+        while offset < metadata.size {
+            let piece = UnsafeMutableRawBufferPointer(
+                rebasing: buffer.prefix(Int(min(Int64(buffer.count), metadata.size - offset))))
+            try read(into: piece, at: offset)
+            checksum.updateCRC(UnsafeRawBufferPointer(piece))
+            offset += Int64(piece.count)
+        }
+        guard checksum.crc32c == metadata.crc32c else { throw damaged("their CRC32C is another") }
+        checked.foundIntact(checkedBody, status)
     }
 
     /// Nil for all bytes. A part is verified only where it is all of them. Blocks for bytes in a file.
@@ -74,15 +100,11 @@ struct OpenObject: Sendable {
         return bytes
     }
 
-    private func hasChecksum(of bytes: [UInt8]) -> Bool {
+    private func verify(_ bytes: [UInt8]) throws(StorageError) {
+        guard bytes.count == metadata.size else { throw damaged("there are \(bytes.count) of them") }
         var checksum = Checksum()
         bytes.withUnsafeBytes { checksum.updateCRC($0) }
-        return checksum.crc32c == metadata.crc32c
-    }
-
-    /// Whether bytes in memory are damaged. Bytes in a file are verified while they are read.
-    var hasWrongBytesInMemory: Bool {
-        if case .bytes(let bytes) = body { !hasChecksum(of: bytes) } else { false }
+        guard checksum.crc32c == metadata.crc32c else { throw damaged("their CRC32C is another") }
     }
 
     private func readWhole(_ file: OpenFile) throws(StorageError) -> [UInt8] {
@@ -102,20 +124,42 @@ struct OpenObject: Sendable {
         do throws(SystemError) {
             return try body()
         } catch {
-            guard case .file(_, let path) = self.body else { throw Self.unreadable(metadata.reference, error.reason) }
+            guard case .file(_, _, let path) = self.body else {
+                throw Self.unreadable(metadata.reference, error.reason)
+            }
             throw Self.unreadable(metadata.reference, "\(path): \(error.reason)")
         }
     }
 
+    /// The object is known to be damaged from here on.
     private func damaged(_ how: String) -> StorageError {
-        StorageError(
-            .nonMatchingChecksum,
-            "The \(metadata.size) bytes of object \(metadata.reference.object) are damaged: \(how)."
-        ).about(metadata.reference)
+        report(.wrongBytes)
+        return .damagedBytes(of: metadata, how)
+    }
+
+    func report(_ fault: ServedFile.Fault) { checked.report(fault, of: metadata, in: checkedBody) }
+
+    private var checkedBody: CheckedBodies.Body {
+        switch body {
+        case .bytes: .row(generation: metadata.generation)
+        case .file(_, let number, _): metadata.checkedBody(file: number)
+        }
     }
 
     static func unreadable(_ reference: Reference, _ why: String) -> StorageError {
         StorageError(.unknown, "The bytes of object \(reference.object) cannot be read: \(why).").about(reference)
+    }
+}
+
+extension ObjectMetadata {
+    func checkedBody(file: Int64) -> CheckedBodies.Body { .file(file, size: size, crc32c: crc32c ?? 0) }
+}
+
+extension StorageError {
+    static func damagedBytes(of object: ObjectMetadata, _ how: String) -> StorageError {
+        StorageError(
+            .nonMatchingChecksum, "The \(object.size) bytes of object \(object.reference.object) are damaged: \(how)."
+        ).about(object.reference)
     }
 }
 
@@ -158,7 +202,7 @@ extension EmbeddedBackend {
 
     private func open(_ metadata: ObjectMetadata, _ body: StoredBody, missed: Int64?) throws(StorageError) -> Opened {
         switch body {
-        case .bytes(let bytes): return .object(try OpenObject(metadata: metadata, body: .bytes(bytes)))
+        case .bytes(let bytes): return .object(try OpenObject(metadata: metadata, body: .bytes(bytes), checked))
         case .file(let id):
             let (file, path): (OpenFile, String)
             do throws(SystemError) {
@@ -167,7 +211,7 @@ extension EmbeddedBackend {
                 if error == .notFound, missed != metadata.generation { return .gone(metadata.generation) }
                 throw OpenObject.unreadable(metadata.reference, "\(objectFiles.path(of: id)): \(error.reason)")
             }
-            return .object(try OpenObject(metadata: metadata, body: .file(file, path: path)))
+            return .object(try OpenObject(metadata: metadata, body: .file(file, number: id, path: path), checked))
         }
     }
 

@@ -53,6 +53,28 @@ package struct Checksum: Sendable {
         crc32c = checksums_crc32c(crc32c, bytes.baseAddress, bytes.count)
     }
 
+    /// The CRC32C of bytes with the first one, followed by `count` bytes with the second one.
+    package static func crc32c(_ first: UInt32, followedBy second: UInt32, _ count: Int64) -> UInt32 {
+        // So many bytes after it multiply a CRC by x to the power of eight times their number.
+        var (shift, power, rest): (UInt32, UInt32, Int64) = (1 << 31, 1 << 23, max(0, count))
+        while rest > 0 {
+            if rest & 1 == 1 { shift = product(shift, power) }
+            power = product(power, power)
+            rest >>= 1
+        }
+        return product(shift, first) ^ second
+    }
+
+    /// Of polynomials whose bits are reflected, modulo that of CRC32C.
+    private static func product(_ a: UInt32, _ b: UInt32) -> UInt32 {
+        var (product, b): (UInt32, UInt32) = (0, b)
+        for bit in (0..<32).reversed() {
+            if a >> UInt32(bit) & 1 == 1 { product ^= b }
+            b = b & 1 == 1 ? b >> 1 ^ 0x82F6_3B78 : b >> 1
+        }
+        return product
+    }
+
     package var md5: [UInt8] {
         withUnsafePointer(to: md5Context) { context in
             [UInt8](unsafeUninitializedCapacity: 16) { digest, count in

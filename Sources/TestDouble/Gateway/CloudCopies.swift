@@ -83,13 +83,13 @@ import Transfers
             }
             return try (Reference(bucket: target.bucket, object: name), Preconditions(composing: source))
         }
-        let (piece, objects) = try await service.engine.bytes(of: wanted.map(\.0))
+        let (bytes, objects) = try await service.readingStored { try await service.engine.bytes(of: wanted.map(\.0)) }
         for ((reference, conditions), object) in zip(wanted, objects) {
             try conditions.check(object.version, at: reference)
         }
         let change = try MetadataChange(resource: json["destination"] ?? .null)
         return .json(
-            try await service.compose(piece, at: target, change, if: request.preconditions()).cloud(request.base))
+            try await service.compose(bytes, at: target, change, if: request.preconditions()).cloud(request.base))
     }
 }
 
@@ -117,7 +117,7 @@ extension GatewayService {
             source, to: target, change, isMove: isMove, if: conditions, ifSource: sourceConditions, for: .gateway,
             isAwaited: true)
         do {
-            return try await stored(by: task)
+            return try await readingStored { try await stored(by: task) }
         } catch {
             _ = try? await task.cancel()
             throw error
@@ -127,25 +127,28 @@ extension GatewayService {
     /// As an upload, but that an object without a type in its resource has none. Checksums in the resource are those of an
     /// object that the client has read before.
     func compose(
-        _ piece: IncomingBytes.Piece, at target: Reference, _ change: MetadataChange, if conditions: Preconditions
+        _ bytes: StoredBytes, at target: Reference, _ change: MetadataChange, if conditions: Preconditions
     ) async throws -> ObjectMetadata {
         var change = change
         (change.md5Hash, change.crc32c) = (nil, nil)
         change.makeNoDownloadToken()
         change.replacesAll = true
-        return try await store(piece, at: target, change, if: conditions)
+        return try await store(bytes, at: target, change, if: conditions)
     }
 
-    /// As an upload like any other.
+    /// As an upload like any other. Damaged bytes make no object.
     func store(
-        _ piece: IncomingBytes.Piece, at target: Reference, _ change: MetadataChange, if conditions: Preconditions
+        _ bytes: StoredBytes, at target: Reference, _ change: MetadataChange, if conditions: Preconditions
     ) async throws -> ObjectMetadata {
         let upload = try await transfers.upload(
-            size: Int64(piece.range.count), to: target, change, if: conditions, isSession: false)
+            size: Int64(bytes.piece.range.count), to: target, change, if: conditions, isSession: false)
         do {
-            return try await upload.send(piece, isLast: true).stored
+            return try await upload.send(bytes.piece, isLast: true, .init(crc32c: bytes.crc32c)).stored
         } catch {
             _ = try? await upload.task?.cancel()
+            if (error as? StorageError)?.code == .nonMatchingChecksum {
+                try await readingStored { try await engine.verify(bytes) }
+            }
             throw error
         }
     }

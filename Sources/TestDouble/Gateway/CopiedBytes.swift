@@ -12,9 +12,9 @@ import Storage
     private let body: HTTPRequestBody
     private var rest: Range<Int64>
 
-    /// - Parameter range: within the piece.
-    init(_ piece: IncomingBytes.Piece, _ range: Range<Int64>, _ engine: EmbeddedBackend, for body: HTTPRequestBody) {
-        (self.piece, self.engine, self.body) = (piece, engine, body)
+    /// - Parameter range: within the bytes.
+    init(_ bytes: StoredBytes, _ range: Range<Int64>, _ engine: EmbeddedBackend, for body: HTTPRequestBody) {
+        (piece, self.engine, self.body) = (bytes.piece, engine, body)
         rest = range
     }
 
@@ -38,16 +38,21 @@ import Storage
 }
 
 extension ObjectParts {
-    /// Of the object that a part is copied from, or those of its range that the request names.
+    /// The bytes of the object that a part is copied from, or of its range that the request names. All bytes of the object
+    /// are verified first: a range has no checksum of its own.
     func copiedBytes(of source: Reference) async throws -> CopiedBytes {
         guard try await request.body.read(atMost: 1).isEmpty else {
             throw GatewayError.badRequest("A copy takes its bytes from its source; the body must be empty.")
         }
         let conditions = try await service.sourceConditions(request, of: source)
         try await service.admit(.getData, source)
-        let (piece, objects) = try await service.engine.bytes(of: [source])
-        try conditions.check(objects[0].version, at: source)
-        return CopiedBytes(piece, try range(within: piece.range), service.engine, for: request.body)
+        return try await service.readingStored {
+            let (bytes, objects) = try await service.engine.bytes(of: [source])
+            try conditions.check(objects[0].version, at: source)
+            let range = try range(within: bytes.piece.range)
+            try await service.engine.verify(bytes)
+            return CopiedBytes(bytes, range, service.engine, for: request.body)
+        }
     }
 
     /// Such as `bytes=0-99`. Throws 400 for one that is not within the object.

@@ -14,7 +14,9 @@ extension GatewayService {
         hasResourceTag: Bool = false
     ) async throws -> HTTPServerResponse {
         try await admit(.getData, object)
-        var (metadata, resource) = try await engine.resource(of: object)
+        var (metadata, resource) = try await readingStored { () throws(StorageError) in
+            try await engine.resource(of: object)
+        }
         try conditions.checkReading(metadata)
         var http = request.http
         if hasResourceTag {
@@ -32,6 +34,15 @@ extension GatewayService {
         var response = await respond(to: http, with: resource, at: now)
         if hasResourceTag { response.headers["ETag"] = metadata.resourceTag }
         return response
+    }
+
+    /// Damage of what is stored is an error of the server: no request has sent a wrong checksum.
+    func readingStored<Answer>(_ body: @Loop () async throws -> Answer) async throws -> Answer {
+        do {
+            return try await body()
+        } catch let error as StorageError where error.code == .nonMatchingChecksum {
+            throw GatewayError(500, error.message)
+        }
     }
 
     /// Nil where the bytes are no gzip, or there is no zlib.

@@ -161,7 +161,7 @@ import Transfers
             var change = try MetadataChange(fields: upload.fields)
             change.makeNoDownloadToken()
             let stored = try await service.store(
-                multiparts.bytes(of: parts), at: object, change, if: conditions)
+                multiparts.bytes(of: parts, of: upload), at: object, change, if: conditions)
             // The object is there; an upload that cannot be removed now expires.
             _ = try? await multiparts.remove(upload)
             return stored

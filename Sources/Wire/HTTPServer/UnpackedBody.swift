@@ -1,14 +1,18 @@
+import CChecksums
 import Platform
 import Synchronization
 
 /// A gzip body that is unpacked while it is sent, for clients that cannot do it. Its length is not known before, so it goes
-/// in chunks. Takes about 128 KiB, whatever its size. A body that is no gzip, or damaged, ends without the last chunk.
+/// in chunks. Takes about 128 KiB, whatever its size. A body that is no gzip, or damaged, ends without the last chunk: a file
+/// with a checksum is compared with it.
 package final class UnpackedBody: Sendable {
     private static let piece = 64 << 10
 
     private struct State {
         let inflater: Inflater
         var read: Int64 = 0
+        /// Of the packed bytes that were read.
+        var crc32c: UInt32 = 0
         /// Unpacked, but not sent.
         var output: ArraySlice<UInt8> = []
         var sent: Int64 = 0
@@ -62,7 +66,9 @@ package final class UnpackedBody: Sendable {
         if state.inflater.needsInput {
             guard let more = next(from: state.read) else { return false }
             state.read += Int64(more.count)
+            state.crc32c = checksums_crc32c(state.crc32c, more, more.count)
             if more.isEmpty {
+                guard isIntact(state.crc32c) else { return false }
                 state.isOver = true
                 state.output = Array("0\r\n\r\n".utf8)[...]
                 return state.inflater.isComplete
@@ -74,6 +80,15 @@ package final class UnpackedBody: Sendable {
             state.output = (Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8))[...]
         }
         return true
+    }
+
+    /// Whether all packed bytes have the checksum of their file, if that has one.
+    private func isIntact(_ crc32c: UInt32) -> Bool {
+        guard case .file(let file) = packed, let checksum = file.checksum, checksum.crc32c != crc32c else {
+            return true
+        }
+        checksum.report(.wrongBytes)
+        return false
     }
 
     /// The packed bytes from an offset on; none at the end, nil where they cannot be read.

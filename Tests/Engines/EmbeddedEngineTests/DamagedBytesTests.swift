@@ -87,7 +87,35 @@ import Testing
         for error in [
             try await failure { _ = try await backend.data("a") },
             try await failure { try await backend.fetch("a", to: file) },
+            // The damage is known: a part is refused, too.
+            try await failure {
+                _ = try await backend.data(
+                    of: ref("a"), part: BytePart(offset: 1, length: 1), known: nil, maxSize: .max,
+                    for: Caller(retryTime: .zero))
+            },
+            try await failure { _ = try await backend.run(.copy(of: ref("a"), to: ref("b"))) },
         ] { #expect(error.code == .nonMatchingChecksum) }
         #expect(access(file, F_OK) != 0)
+        #expect(complaints.all == ["Object gs://b/a is damaged: its bytes do not have its CRC32C."])
+    }
+
+    @Test func `A download that finds damaged bytes makes them known`() async throws {
+        let stored = try await backend.put(noise(300_000), at: "a")
+        try await Damage.lastBit.strike(place)
+        let error = try await failure { try await backend.fetch("a", to: place.scratch.path + "/file") }
+        #expect(error.message.contains("object a are damaged"))
+        #expect(complaints.all == ["Object gs://b/a is damaged: its bytes do not have its CRC32C."])
+        let piece = try await failure {
+            _ = try await backend.piece(0..<10, of: stored, task: "t", for: Caller(retryTime: .zero))
+        }
+        #expect(piece.code == .nonMatchingChecksum)
+    }
+
+    @Test func `A damaged row of an object leaves a file that others share`() async throws {
+        try await backend.put(noise(300_000), at: "a")
+        _ = try await backend.run(.copy(of: ref("a"), to: ref("b")))
+        try await place.backend.store.write { try $0.execute("UPDATE objects SET crc32c = 1 WHERE name = x'61'") }
+        #expect(try await failure { _ = try await backend.data("a") }.code == .nonMatchingChecksum)
+        #expect(try await backend.data("b") == noise(300_000))
     }
 }

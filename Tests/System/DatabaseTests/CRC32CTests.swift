@@ -1,4 +1,5 @@
 import CChecksums
+import Checksums
 import TestSupport
 import Testing
 
@@ -28,6 +29,20 @@ import Testing
             let chained = pieces.reduce(0) { checksums_crc32c($0, $1, $1.count) }
             #expect(chained == checksums_crc32c(0, bytes, bytes.count))
         }
+    }
+
+    @Test(arguments: 0..<2 as Range<UInt64>) func `CRC32Cs of pieces make that of the whole`(seed: UInt64) {
+        var random = SeededGenerator(state: seed)
+        for count in [0, 1, 2, 255, 256, 5000, 100_000] {
+            let bytes = randomBytes(count, using: &random)
+            let made = randomPieces(of: bytes, using: &random).reduce(0) { crc, piece in
+                Checksum.crc32c(crc, followedBy: checksums_crc32c(0, piece, piece.count), Int64(piece.count))
+            }
+            #expect(made == checksums_crc32c(0, bytes, bytes.count))
+        }
+        // The number of bytes may be that of any object.
+        let zeros = checksums_crc32c(0, [0, 0, 0, 0], 4)
+        #expect(Checksum.crc32c(zeros, followedBy: 0, .max) != Checksum.crc32c(zeros, followedBy: 0, .max - 1))
     }
 
     @Test(arguments: 0..<2 as Range<UInt64>)
