@@ -126,6 +126,36 @@ private let routes: [WriteRoute] = [
         }
     }
 
+    @Test func `Each of several PATCHes of an object without a download token gets the answer about its own`()
+        async throws
+    {
+        let gateway = try GatewayClient.shared("tokenless")
+        for _ in 0..<15 {
+            _ = try await gateway.store("x")
+            let answers = try await withThrowingTaskGroup(of: (Int, WriteRoute.Answer).self) { group in
+                for writer in Self.writers {
+                    let json = #"{"metadata":{"mark":"\#(writer)"}}"#
+                    group.addTask { (writer, .init(try await gateway.send("PATCH", "\(gateway.v0)/x", json).json)) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for (writer, answer) in answers { #expect(answer.mark == "\(writer)") }
+            #expect(answers.compactMap(\.1.metageneration).sorted() == ["2", "3", "4", "5"])
+            #expect(Set(answers.map(\.1.token)).count == 1 && answers[0].1.token?.isEmpty == false)
+        }
+    }
+
+    @Test func `A repeated answer of a session is about what it has stored, and not about a later change`() async throws
+    {
+        let gateway = try GatewayClient.shared("repeated")
+        let url = try await gateway.start("x")
+        let stored = try await gateway.command(url, "upload, finalize", "abc")
+        let patch = #"{"metadata":{"mark":"other"}}"#
+        #expect(try await gateway.send("PATCH", "\(gateway.v0)/x", patch).status == 200)
+        #expect(try await gateway.command(url, "upload, finalize", "abc").json == stored.json)
+        #expect(try await gateway.command(url, "query").json == stored.json)
+    }
+
     @Test func `The download token of an answer opens the object of that answer`() async throws {
         let gateway = try GatewayClient.shared("tokens")
         let answers = try await withThrowingTaskGroup(of: GatewayClient.Answer.self) { group in

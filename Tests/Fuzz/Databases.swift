@@ -160,7 +160,9 @@ private func checkWrites(_ database: Database) {
         let change = MetadataChange()
         for _ in 0..<2 {
             _ = trying {
-                try database.transaction { try database.update(reference, change, at: TimeSource.system.now()) }
+                try database.transaction {
+                    try database.update(reference, change, token: "t", at: TimeSource.system.now())
+                }
             }
             _ = trying {
                 try database.transaction {

@@ -41,6 +41,17 @@ extension EmbeddedBackend {
         }
     }
 
+    /// A token of an object, which gets one if it has none. Of several callers at once none makes that of another invalid.
+    private func downloadToken(of reference: Reference) async throws(StorageError) -> String {
+        if let first = try await downloadTokens(of: reference).first { return first }
+        return try await changing { [time, random, buckets] in
+            try buckets.check(reference, in: $0)
+            if let first = try $0.downloadTokens(of: reference).first { return (first, []) }
+            let token = random.uuid()
+            return (token, try $0.settingDownloadTokens(of: reference, [token], at: time.now()).1)
+        }
+    }
+
     /// Returns the new token. All earlier tokens become invalid.
     func replaceDownloadTokens(of reference: Reference) async throws(StorageError) -> String {
         try await changing { [time, random, buckets] in
@@ -89,8 +100,7 @@ extension EmbeddedBackend {
             throw .invalidArgument(
                 "expiresIn", "expiresIn must be between 1 and \(Self.longestLifetime) seconds, not \(seconds).")
         }
-        let tokens = try await downloadTokens(of: reference)
-        let token = if let first = tokens.first { first } else { try await replaceDownloadTokens(of: reference) }
+        let token = try await downloadToken(of: reference)
         guard let seconds else { return try await url(of: reference, token) }
         let end = time.now().microseconds / 1_000_000 + seconds
         return try await url(of: reference, ExpiringToken(reference, until: end).text(signedBy: token))

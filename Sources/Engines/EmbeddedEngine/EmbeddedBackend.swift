@@ -167,10 +167,10 @@ package final class EmbeddedBackend: Backend {
     package func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
-        try await changing { [time, buckets] in
+        try await changing { [time, random, buckets] in
             try buckets.check(reference, in: $0)
             try $0.check(conditions, at: reference)
-            let object = try $0.update(reference, change, at: time.now())
+            let object = try $0.update(reference, change, token: random.uuid(), at: time.now())
             return (object, [ObjectChange(.updated, object)])
         }
     }

@@ -95,7 +95,10 @@ extension Database {
         return metadata
     }
 
-    func update(_ reference: Reference, _ change: MetadataChange, at now: Timestamp) throws -> ObjectMetadata {
+    /// - Parameter token: the download token of an object that has none, if the change makes one.
+    func update(
+        _ reference: Reference, _ change: MetadataChange, token: String, at now: Timestamp
+    ) throws -> ObjectMetadata {
         var metadata = try metadata(of: reference)
         let storageClass = metadata.storageClass
         if let wanted = change.kept.storageClass, wanted != storageClass {
@@ -107,6 +110,7 @@ extension Database {
             metadata.downloadTokens = tokens
             metadata.settable.custom[SettableMetadata.tokensKey] = nil
         }
+        if change.makesDownloadToken, metadata.downloadTokens?.isEmpty != false { metadata.downloadTokens = [token] }
         metadata.metageneration = try next(after: metadata.metageneration)
         metadata.updated = max(now, metadata.updated)
         let values: Values = [

@@ -135,6 +135,8 @@ public struct MetadataChange: Equatable, Sendable {
     public var replacesAll = false
     /// Download tokens that the change does not name are removed. For the embedded engine alone.
     public var dropsDownloadTokens = false
+    /// An object without a download token gets one. For the embedded engine alone.
+    public var makesDownloadToken = false
     /// The base64 MD5 that the uploaded bytes must have; checked on upload, ignored on update. The same holds for the
     /// CRC32C.
     public var md5Hash: String?

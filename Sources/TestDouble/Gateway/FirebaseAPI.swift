@@ -70,10 +70,11 @@ import Transfers
         try service.check(.update, object.url, for: request)
         let json = try JSON.object(await request.wholeBody())
         try json.checkPlace(object)
-        let change = try MetadataChange(resource: json)
+        var change = try MetadataChange(resource: json)
+        change.makesDownloadToken = true
         let changed = try await service.backend.updateMetadata(
             of: object, change, if: Preconditions(), for: service.caller)
-        return try await .json(withToken(changed).firebase)
+        return .json(changed.firebase)
     }
 
     /// What other APIs have stored has no token before it is asked for: clients make download URLs of it.

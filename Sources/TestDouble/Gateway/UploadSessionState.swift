@@ -51,13 +51,16 @@ import Transfers
 }
 
 extension GatewayService {
-    /// What an upload has stored, with the download tokens that the record of an ended task does not have. Without them
-    /// where another object has the name by now.
+    /// What an upload has stored, with the download tokens that the record of an ended task does not have: those that the
+    /// object has by now. Without them where another object has the name.
     func withTokens(_ stored: ObjectMetadata) async throws(StorageError) -> ObjectMetadata {
         guard stored.downloadTokens == nil else { return stored }
         do throws(StorageError) {
             let now = try await engine.metadata(of: stored.reference, for: caller)
-            return now.generation == stored.generation ? now : stored
+            guard now.generation == stored.generation else { return stored }
+            var stored = stored
+            stored.downloadTokens = now.downloadTokens
+            return stored
         } catch  where error.code == .objectNotFound {
             return stored
         }

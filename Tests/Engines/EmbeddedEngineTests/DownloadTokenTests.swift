@@ -50,6 +50,20 @@ import Testing
         for token in ["one,two", "", "on", "twoo"] { #expect(try await servable(place, "a", token) == nil) }
     }
 
+    @Test func `Download URLs that are made at once for an object without a token are all valid`() async throws {
+        let place = try await EmbeddedFixture()
+        place.backend.urlBase = { "http://localhost" }
+        for _ in 0..<20 {
+            try await place.backend.put([1], at: "a")
+            try await place.backend.store.write { _ = try $0.run("UPDATE objects SET downloadTokens = ''") }
+            let urls = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<4 { group.addTask { try await place.backend.downloadURL("a") } }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(urls.count == 1)
+        }
+    }
+
     @Test func `A token that expires is signed with one of the object's own`() async throws {
         let token = try ExpiringToken(ref("a/b"), until: 1_760_000_000)
         let signed = try token.text(signedBy: "one")
