@@ -48,6 +48,22 @@ import Testing
         try gateway.end()
     }
 
+    @Test func `A page of a foreign origin makes no download token by reading`() async throws {
+        let gateway = try LiveGateway()
+        let client = gateway.client
+        _ = try await client.store("x")
+        for page: HTTPHeaders in [["Origin": Self.evil], ["Origin": "null"], ["Sec-Fetch-Site": "cross-site"]] {
+            let answer = try await client.get("\(client.v0)/x", page)
+            #expect(answer.status == 200 && answer["metageneration"] == "1", "\(page)")
+            #expect(answer["downloadTokens"]?.string?.isEmpty != false, "\(page)")
+        }
+        #expect(try await client.send("HEAD", "\(client.v0)/x").status == 200)
+        #expect(try await client.get("\(client.gcs)/x")["metageneration"] == "1")
+        let own = try await client.get("\(client.v0)/x", ["Origin": "http://localhost:3000"])
+        #expect(own["downloadTokens"]?.string?.isEmpty == false)
+        try gateway.end()
+    }
+
     @Test func `Pages of this machine and of named origins use the gateway`() async throws {
         let gateway = try LiveGateway([
             "--allow-origin", "https://app.example", "--allow-origin", "http://10.0.0.2:5173",

@@ -54,7 +54,10 @@ import Transfers
     private func metadata(of object: Reference) async throws -> HTTPServerResponse {
         try request.allow(["token"])
         try service.check(.get, object.url, for: request)
-        let metadata = try await withToken(service.backend.metadata(of: object, for: service.caller))
+        var metadata = try await service.backend.metadata(of: object, for: service.caller)
+        if metadata.downloadTokens?.isEmpty == true, mayMakeToken {
+            metadata = try await service.engine.withDownloadToken(object)
+        }
         try request.checkTags(metadata.resourceTag)
         return .json(metadata.firebase, tag: metadata.resourceTag)
     }
@@ -77,10 +80,10 @@ import Transfers
         return .json(changed.firebase)
     }
 
-    /// What other APIs have stored has no token before it is asked for: clients make download URLs of it.
-    private func withToken(_ object: ObjectMetadata) async throws -> ObjectMetadata {
-        guard object.downloadTokens?.isEmpty == true else { return object }
-        return try await service.engine.withDownloadToken(object.reference)
+    /// What other APIs have stored has no token before it is asked for: clients make download URLs of it. A HEAD does not
+    /// ask, and a page of a foreign origin changes nothing.
+    private var mayMakeToken: Bool {
+        request.http.method == .get && !service.origins.areForeign(to: request.http.headers)
     }
 
     private func list() async throws -> HTTPServerResponse {

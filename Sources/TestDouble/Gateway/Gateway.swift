@@ -54,7 +54,7 @@ import Transfers
         cors = Self.policy(origins)
         self.memory = memory
         (self.reset, self.debug, self.complain) = (reset, debug, complain)
-        service = GatewayService(transfers: transfers, engine: engine, admission: admission)
+        service = GatewayService(transfers: transfers, engine: engine, admission: admission, origins: origins)
     }
 
     /// Who may do what. Everybody may do everything, until a test says otherwise.
@@ -65,7 +65,7 @@ import Transfers
 
     /// Serves other objects and tasks from now on, at the same address. Everything is allowed again.
     package func serve(_ transfers: Transfers, _ engine: EmbeddedBackend, admission: Admission?) {
-        service = GatewayService(transfers: transfers, engine: engine, admission: admission)
+        service = GatewayService(transfers: transfers, engine: engine, admission: admission, origins: cors.origins)
     }
 
     /// Starts to listen, and returns the address. Throws a sentence that names it.
@@ -251,6 +251,7 @@ import Transfers
     let transfers: Transfers
     let engine: EmbeddedBackend
     let admission: Gateway.Admission?
+    let origins: AcceptedOrigins
     var access = AccessTable()
 
     /// Its rules apply to every request.
