@@ -43,9 +43,14 @@ import Testing
             let message = answer["error"]?["message"]?.string
             #expect(answer.status == 404 && message == "Not Found.  Could not access bucket none", "\(number)")
         }
-        for (method, body) in [("GET", nil), ("PUT", "hello"), ("DELETE", nil)] as [(String, String?)] {
-            let answer = try await client.send(method, "/none/x", body)
-            #expect(answer.status == 404 && answer.text.contains("<Code>NoSuchBucket</Code>"), "\(method)")
+        for (method, path, body) in [
+            ("GET", "/none/x", nil), ("PUT", "/none/x", "hello"), ("DELETE", "/none/x", nil), ("GET", "/none", nil),
+            ("GET", "/none?max-keys=0", nil), ("GET", "/none?uploads", nil), ("GET", "/none?location", nil),
+            ("POST", "/none/x?uploads", ""),
+            ("POST", "/none?delete", "<Delete><Object><Key>x</Key></Object></Delete>"),
+        ] as [(String, String, String?)] {
+            let answer = try await client.send(method, path, body)
+            #expect(answer.status == 404 && answer.text.contains("<Code>NoSuchBucket</Code>"), "\(method) \(path)")
         }
         for (method, params) in [
             ("reference/list", #"{"reference":"gs://none"}"#), ("reference/delete", #"{"reference":"gs://none/x"}"#),
@@ -70,6 +75,36 @@ import Testing
         #expect(try await client.send("DELETE", "\(cloud)/made?ifMetagenerationMatch=1").status == 204)
         #expect(try await client.get("\(cloud)/made").status == 404)
         #expect(try await client.send("PUT", "/made/x", "hello").status == 404)
+        try gateway.end()
+    }
+
+    @Test(arguments: [["--buckets", "box"], []])
+    func `Unfinished uploads in parts go with their bucket`(flags: [String]) async throws {
+        let gateway = try LiveGateway(flags)
+        let client = gateway.client
+        let make = #"{"name":"made"}"#
+        let objects = gateway.place.root + "/objects"
+        for remove in ["\(cloud)/made", "/made"] {
+            #expect(try await client.send("POST", "\(cloud)?project=p", make).status == 200)
+            let start = try await client.send("POST", "/made/x?uploads").text
+            let id = try #require(start.firstMatch(of: /<UploadId>([^<]*)</)?.1)
+            let upload = "/made/x?uploadId=\(id)"
+            #expect(try await client.send("PUT", "\(upload)&partNumber=1", "part").status == 200)
+            let files = try FileManager.default.contentsOfDirectory(atPath: objects)
+            let other = try await client.send("POST", "/box/x?uploads")
+            #expect(other.status == 200)
+            #expect(try await client.send("DELETE", remove).status == 204)
+            #expect(try await client.get("/made?uploads").status == 404)
+            #expect(try await client.send("POST", "\(cloud)?project=p", make).status == 200)
+            #expect(try await client.get("/made?uploads").text.contains("<UploadId>") == false)
+            #expect(try await client.send("PUT", "\(upload)&partNumber=2", "part").status == 404)
+            #expect(try await client.get("/box?uploads").text.contains("<UploadId>"))
+            try await until {
+                try FileManager.default.contentsOfDirectory(atPath: objects).filter { files.contains($0) }.count
+                    < files.count
+            }
+            #expect(try await client.send("DELETE", "\(cloud)/made").status == 204)
+        }
         try gateway.end()
     }
 

@@ -90,16 +90,17 @@ extension Database {
             ?? false
     }
 
-    /// False where it has objects.
-    func removeBucket(_ name: String) throws -> Bool {
+    /// Removes a bucket with its unfinished uploads in parts. Returns their files, which must stay until the transaction is
+    /// durable; nil where the bucket has objects.
+    func removeBucket(_ name: String) throws -> [Int64]? {
         if let bucket = try bucket(named: name) {
             let values: Values = ["bucket": .integer(bucket)]
             let isUsed = try first("SELECT 1 AS used FROM objects WHERE bucket = :bucket LIMIT 1", values) { _ in true }
-            guard isUsed == nil else { return false }
+            guard isUsed == nil else { return nil }
             try run("DELETE FROM buckets WHERE id = :bucket", values)
         }
         try run("INSERT OR IGNORE INTO deletedBuckets (name) VALUES (:name)", ["name": .text(name)])
-        return true
+        return try multiparts(in: name, "", after: ("", ""), most: .max).flatMap { try removeMultipart($0.id) }
     }
 
     private static let bucketColumns: Columns = [
@@ -224,10 +225,12 @@ extension EmbeddedBackend {
     /// False where it has objects. Throws as `bucket` does.
     package func removeBucket(_ name: String, if conditions: Preconditions) async throws(StorageError) -> Bool {
         let root = try Reference(bucket: name, path: "")
-        return try await store.write { [buckets] database in
+        let files = try await store.write { [buckets] database in
             try conditions.check(database.bucket(at: root, buckets).version, at: root)
             return try database.removeBucket(name)
         }
+        for file in files ?? [] { remove(file) }
+        return files != nil
     }
 }
 

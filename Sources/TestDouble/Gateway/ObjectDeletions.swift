@@ -1,3 +1,4 @@
+import EmbeddedEngine
 import HTTPServer
 import HTTPText
 import Platform
@@ -24,6 +25,7 @@ import Storage
         try request.allow(QueryParams.signature.union(["delete"]))
         try request.allow(headers: BodyChecksums.amazonHeaders)
         let (deletions, isQuiet) = try await deletions()
+        _ = try await service.engine.bucket(bucket)
         var results: [XMLElement] = []
         for deletion in deletions {
             var members = [XMLElement("Key", deletion.reference.object)]

@@ -36,6 +36,7 @@ import Storage
         query.after = request[isSecond ? "start-after" : "marker"] ?? ""
         (query.maxResults, query.pageToken) = (max(most, 1), request["continuation-token"])
         try await request.expectList(of: most)
+        if most == 0 { _ = try await service.engine.bucket(bucket) }
         let page = most == 0 ? ObjectQuery.Page() : try await service.engine.list(query)
         return .xml(
             XMLElement(
@@ -134,6 +135,7 @@ import Storage
             ]))
         let text = try ListText(request)
         try await service.admit(.list, root)
+        _ = try await service.engine.bucket(bucket)
         let most = try most("max-uploads")
         let (key, id) = (request["key-marker"] ?? "", request["upload-id-marker"] ?? "")
         // Without an id the list begins behind all uploads of the name.
