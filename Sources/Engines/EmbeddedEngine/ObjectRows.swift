@@ -134,7 +134,7 @@ extension Database {
     /// Stores a copy of an object, and replaces an existing one. Of a file no byte is copied. The source of a move is
     /// deleted. Throws `nonMatchingChecksum` where the bytes in a row are damaged, or those in a file are known to be.
     ///
-    /// - Parameter token: the download token of a copy with metadata of its own; any other has those of the object.
+    /// - Parameter token: the download token of a copy that does not keep those of the object.
     func copy(
         _ request: CopyRequest, as upload: Upload, token: String, at now: Timestamp, _ generations: Generations,
         _ checked: CheckedBodies
@@ -145,7 +145,8 @@ extension Database {
         let (md5, crc32c) = (object.md5 ?? [], object.crc32c ?? 0)
         try upload.check(md5: md5, crc32c)
         var settable = request.metadata(upload.metadata, of: object.settable)
-        if request.keepsMetadata, let tokens = object.downloadTokens {
+        let keepsTokens = request.isMove || request.keepsDownloadTokens == true
+        if request.keepsMetadata, keepsTokens, let tokens = object.downloadTokens {
             settable.custom[SettableMetadata.tokensKey] = tokens.joined(separator: ",")
         }
         let copy = NewObject(

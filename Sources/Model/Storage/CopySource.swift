@@ -10,13 +10,17 @@ public struct CopyRequest: Codable, Equatable, Sendable {
     public var isMove: Bool
     /// The copy has the metadata of the object, but for kept properties of the upload. Otherwise it has that of the upload.
     public var keepsMetadata: Bool
+    /// A copy with the metadata of the object has its download tokens, too: who has its URL may read the copy and the object.
+    /// Nil, which is false, in requests of earlier releases. A move keeps them in any case. For the embedded engine alone.
+    public var keepsDownloadTokens: Bool?
 
     public init(
         of reference: Reference, if preconditions: Preconditions = Preconditions(), isMove: Bool = false,
-        keepsMetadata: Bool = true
+        keepsMetadata: Bool = true, keepsDownloadTokens: Bool = false
     ) {
         (self.reference, self.preconditions) = (reference, preconditions)
         (self.isMove, self.keepsMetadata) = (isMove, keepsMetadata)
+        self.keepsDownloadTokens = keepsDownloadTokens ? true : nil
     }
 
     /// The metadata of a copy of this object. Without a content type of its own it has that of the object.

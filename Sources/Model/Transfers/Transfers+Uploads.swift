@@ -117,13 +117,13 @@ extension Transfers {
     public func copy(
         _ source: Reference, to reference: Reference, _ change: MetadataChange? = nil, isMove: Bool = false,
         if conditions: Preconditions = Preconditions(), ifSource sourceConditions: Preconditions = Preconditions(),
-        for client: TransferClient? = nil, isAwaited: Bool = false
+        keepsDownloadTokens: Bool = false, for client: TransferClient? = nil, isAwaited: Bool = false
     ) async throws -> UploadTask {
         try change?.check()
         let reference = try reference.checkedAsObject("cannot be written", param: "to")
         let request = CopyRequest(
             of: try source.checkedAsObject("cannot be copied"), if: sourceConditions, isMove: isMove,
-            keepsMetadata: change?.isAboutKeptAlone ?? true)
+            keepsMetadata: change?.isAboutKeptAlone ?? true, keepsDownloadTokens: keepsDownloadTokens)
         if isMove, source == reference {
             throw StorageError.invalidArgument("to", "The object \(source.url) cannot be moved onto itself.")
         }

@@ -114,8 +114,8 @@ extension GatewayService {
         change?.crc32c = nil
         if change?.isAboutKeptAlone == false { change?.makeNoDownloadToken() }
         let task = try await transfers.copy(
-            source, to: target, change, isMove: isMove, if: conditions, ifSource: sourceConditions, for: .gateway,
-            isAwaited: true)
+            source, to: target, change, isMove: isMove, if: conditions, ifSource: sourceConditions,
+            keepsDownloadTokens: true, for: .gateway, isAwaited: true)
         do {
             return try await readingStored { try await stored(by: task) }
         } catch {

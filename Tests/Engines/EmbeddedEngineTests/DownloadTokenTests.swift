@@ -64,6 +64,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [10, 200_000])
+    func `A copy has another token than its object, unless the request says otherwise`(size: Int) async throws {
+        let place = try await EmbeddedFixture()
+        let object = try await place.backend.put(noise(size), at: "a")
+        let token = try #require(object.downloadTokens?.first)
+        let copy = try await place.backend.run(.copy(of: ref("a"), to: ref("b")))
+        #expect(copy.downloadTokens?.count == 1 && copy.downloadTokens != object.downloadTokens)
+        #expect(try await servable(place, "b", token) == nil)
+        let request = try CopyRequest(of: ref("a"), keepsDownloadTokens: true)
+        let kept = try await place.backend.run(
+            Upload(reference: ref("c"), source: .object(CopySource(request)), metadata: .init()))
+        #expect(kept.downloadTokens == object.downloadTokens)
+        let moved = try await place.backend.run(.copy(of: ref("a"), to: ref("d"), isMove: true))
+        #expect(moved.downloadTokens == object.downloadTokens)
+    }
+
     @Test func `A token that expires is signed with one of the object's own`() async throws {
         let token = try ExpiringToken(ref("a/b"), until: 1_760_000_000)
         let signed = try token.text(signedBy: "one")

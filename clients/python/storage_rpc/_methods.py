@@ -520,12 +520,13 @@ class ReferenceMethods(Asking, Referring):
         """Makes another object of an object.
 
         An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
-        missing one fails the task with ObjectNotFound. The new object has the metadata of the object, its download
-        URLs among it where the engine keeps those with the object, or the metadata that is given. On the embedded
-        engine no byte is copied: objects share a file until the last of them goes. Google Cloud Storage copies by
-        itself. Firebase Storage has no copies: the bytes go through the service, in constant memory. Where the object
-        is replaced meanwhile, the copy begins anew once; then, or with if_source_generation_match, it fails with
-        PreconditionFailed. A copy onto itself is a new generation. URLs with `expires_in` are not copied.
+        missing one fails the task with ObjectNotFound. The new object has the metadata of the object, or the metadata
+        that is given. On the embedded engine its download URL is another: who has that of the object cannot read the
+        copy, nor the other way round. Google Cloud Storage copies download tokens, which are custom metadata there.
+        On the embedded engine no byte is copied: objects share a file until the last of them goes. Google Cloud
+        Storage copies by itself. Firebase Storage has no copies: the bytes go through the service, in constant
+        memory. Where the object is replaced meanwhile, the copy begins anew once; then, or with
+        if_source_generation_match, it fails with PreconditionFailed. A copy onto itself is a new generation.
 
         `to`: The new object. One that has this name is replaced.
 
@@ -574,10 +575,11 @@ class ReferenceMethods(Asking, Referring):
     ) -> UploadTask:
         """Gives an object another name, or moves it to another bucket.
 
-        As `copy`; then the object is deleted. On the embedded engine both happen in one moment. Elsewhere the object
-        that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays, and the
-        task fails with PreconditionFailed. Firebase Storage deletes by name alone: there the service compares just
-        before. An object cannot be moved onto itself (InvalidArgument).
+        As `copy`; then the object is deleted, whose download URLs are those of the new object where the engine keeps
+        them with the object. URLs with `expires_in` end. On the embedded engine both happen in one moment. Elsewhere
+        the object that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays,
+        and the task fails with PreconditionFailed. Firebase Storage deletes by name alone: there the service compares
+        just before. An object cannot be moved onto itself (InvalidArgument).
 
         `to`: The new name. An object that has it is replaced.
 
@@ -1480,12 +1482,13 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         """Makes another object of an object.
 
         An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
-        missing one fails the task with ObjectNotFound. The new object has the metadata of the object, its download
-        URLs among it where the engine keeps those with the object, or the metadata that is given. On the embedded
-        engine no byte is copied: objects share a file until the last of them goes. Google Cloud Storage copies by
-        itself. Firebase Storage has no copies: the bytes go through the service, in constant memory. Where the object
-        is replaced meanwhile, the copy begins anew once; then, or with if_source_generation_match, it fails with
-        PreconditionFailed. A copy onto itself is a new generation. URLs with `expires_in` are not copied.
+        missing one fails the task with ObjectNotFound. The new object has the metadata of the object, or the metadata
+        that is given. On the embedded engine its download URL is another: who has that of the object cannot read the
+        copy, nor the other way round. Google Cloud Storage copies download tokens, which are custom metadata there.
+        On the embedded engine no byte is copied: objects share a file until the last of them goes. Google Cloud
+        Storage copies by itself. Firebase Storage has no copies: the bytes go through the service, in constant
+        memory. Where the object is replaced meanwhile, the copy begins anew once; then, or with
+        if_source_generation_match, it fails with PreconditionFailed. A copy onto itself is a new generation.
 
         `to`: The new object. One that has this name is replaced.
 
@@ -1532,10 +1535,11 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
     ) -> AsyncUploadTask:
         """Gives an object another name, or moves it to another bucket.
 
-        As `copy`; then the object is deleted. On the embedded engine both happen in one moment. Elsewhere the object
-        that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays, and the
-        task fails with PreconditionFailed. Firebase Storage deletes by name alone: there the service compares just
-        before. An object cannot be moved onto itself (InvalidArgument).
+        As `copy`; then the object is deleted, whose download URLs are those of the new object where the engine keeps
+        them with the object. URLs with `expires_in` end. On the embedded engine both happen in one moment. Elsewhere
+        the object that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays,
+        and the task fails with PreconditionFailed. Firebase Storage deletes by name alone: there the service compares
+        just before. An object cannot be moved onto itself (InvalidArgument).
 
         `to`: The new name. An object that has it is replaced.
 

@@ -552,12 +552,12 @@ public enum StorageCalls {
 
     /// `reference/copy`: Makes another object of an object. An upload task whose source is an object. Its size is
     /// unknown until the task has looked at the object; a missing one fails the task with -13010. The new object has
-    /// the metadata of the object, its download URLs among it where the engine keeps those with the object, or the
-    /// metadata that is given. On the embedded engine no byte is copied: objects share a file until the last of them
-    /// goes. Google Cloud Storage copies by itself. Firebase Storage has no copies: the bytes go through the service,
-    /// in constant memory. Where the object is replaced meanwhile, the copy begins anew once; then, or with
-    /// ifSourceGenerationMatch, it fails with -13412. A copy onto itself is a new generation. URLs with `expiresIn` are
-    /// not copied.
+    /// the metadata of the object, or the metadata that is given. On the embedded engine its download URL is another:
+    /// who has that of the object cannot read the copy, nor the other way round. Google Cloud Storage copies download
+    /// tokens, which are custom metadata there. On the embedded engine no byte is copied: objects share a file until
+    /// the last of them goes. Google Cloud Storage copies by itself. Firebase Storage has no copies: the bytes go
+    /// through the service, in constant memory. Where the object is replaced meanwhile, the copy begins anew once;
+    /// then, or with ifSourceGenerationMatch, it fails with -13412. A copy onto itself is a new generation.
     public struct ReferenceCopy: StorageCall {
         /// The object that is copied.
         public var reference: StorageWire.ReferenceParam
@@ -599,10 +599,11 @@ public enum StorageCalls {
     }
 
     /// `reference/move`: Gives an object another name, or moves it to another bucket. As `reference/copy`; then the
-    /// object is deleted. On the embedded engine both happen in one moment. Elsewhere the object that was copied is
-    /// deleted after that: where it, or its metadata, was changed meanwhile, it stays, and the task fails with -13412.
-    /// Firebase Storage deletes by name alone: there the service compares just before. An object cannot be moved onto
-    /// itself (-13050).
+    /// object is deleted, whose download URLs are those of the new object where the engine keeps them with the object.
+    /// URLs with `expiresIn` end. On the embedded engine both happen in one moment. Elsewhere the object that was
+    /// copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays, and the task fails
+    /// with -13412. Firebase Storage deletes by name alone: there the service compares just before. An object cannot be
+    /// moved onto itself (-13050).
     public struct ReferenceMove: StorageCall {
         /// The object that is moved.
         public var reference: StorageWire.ReferenceParam
