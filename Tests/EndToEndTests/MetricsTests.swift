@@ -54,6 +54,7 @@ import Testing
             #expect(metrics[#"storage_rpc_http_requests_total{server="download_urls",status="4xx"}"#] == 1)
             #expect(try #require(metrics["storage_rpc_commit_duration_seconds_count"]) > 0)
             #expect(try #require(metrics["storage_rpc_sync_duration_seconds_count"]) > 0)
+            #expect(try #require(metrics["storage_rpc_loop_iteration_duration_seconds_count"]) > 0)
             #expect(try #require(metrics["process_resident_memory_bytes"]) > 1_000_000)
         }
         withExtendedLifetime((service, caller)) {}
@@ -87,7 +88,7 @@ import Testing
 }
 
 /// Reads the text format as strictly as it is defined.
-private enum PrometheusReader {
+enum PrometheusReader {
     struct Malformed: Error { let line: String }
 
     /// The values by name and labels.

@@ -22,8 +22,8 @@ package struct ObjectQuery: Sendable {
 
     /// The entries that one page looks at: a page without a match may be followed by others.
     static let mostLooked = 20_000
-    /// The work of matching for one page, as `Glob.Match` counts it, before its last entry: well below a second.
-    static let mostWork = 20_000_000
+    /// The work of matching for one page, as `Glob.Match` counts it, before its last entry.
+    static let mostWork = 5_000_000
 
     package init(bucket: String) { self.bucket = bucket }
 

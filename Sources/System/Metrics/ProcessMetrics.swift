@@ -4,6 +4,8 @@ public enum ProcessMetrics {
     public static let commits = Histogram()
     /// The durations of syncs of files.
     public static let syncs = Histogram()
+    /// The durations of iterations of the event loop, without the waits for descriptors.
+    public static let iterations = Histogram()
     /// Requests to a server that were repeated, except those of tasks.
     public static let operationRetries = Counter()
 
@@ -13,6 +15,9 @@ public enum ProcessMetrics {
                 "storage_rpc_commit_duration_seconds", "Transactions that changed the database, with their syncs.",
                 commits),
             .histogram("storage_rpc_sync_duration_seconds", "Syncs of files to the disk.", syncs),
+            .histogram(
+                "storage_rpc_loop_iteration_duration_seconds",
+                "Iterations of the event loop, in which no other client is served.", iterations),
         ]
     }
 }

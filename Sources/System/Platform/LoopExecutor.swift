@@ -1,4 +1,5 @@
 import CSystem
+import Metrics
 import Synchronization
 
 /// Reports that work waits because the system starts no thread.
@@ -34,6 +35,8 @@ final class LoopExecutor: SerialExecutor {
         /// Resumes the poller behind the jobs of an iteration.
         var poller: UnsafeContinuation<Void, Never>?
         var nextRetry = ContinuousClock.now
+        /// When the poller returned last, in monotonic time; 0 before.
+        var began: Int64 = 0
         /// The next job is not queued but kept in `kept`, for `runImmediately`.
         var keepsNextJob = false
         var kept: Job?
@@ -102,13 +105,15 @@ final class LoopExecutor: SerialExecutor {
 
     /// Stores the ready descriptors and returns their number; waits for them only if there is no job.
     func poll(into ready: inout [csystem_ready]) -> Int {
-        let hasJobs = iteration.withState { !$0.queue.isEmpty }
+        let (hasJobs, began) = iteration.withState { (!$0.queue.isEmpty, $0.began) }
+        if began > 0 { ProcessMetrics.iterations.record(nanoseconds: monotonicNow() - began) }
         let timeout: Int32 = inbox.withLock { inbox in
             inbox.asleep = inbox.jobs.isEmpty && !hasJobs
             return !inbox.asleep ? 0 : inbox.retries.isEmpty ? -1 : 100
         }
         let count = csystem_poller_wait(poller, &ready, Int32(ready.count), timeout)
         if timeout != 0 { inbox.withLock { $0.asleep = false } }
+        iteration.withState { $0.began = monotonicNow() }
         return max(0, Int(count))
     }
 
