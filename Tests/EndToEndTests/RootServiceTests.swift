@@ -208,6 +208,31 @@ import Testing
             "\(said)")
     }
 
+    @Test func `An error says that the service has another version where that may be the reason`() async throws {
+        let line = """
+            cat > other.py << 'END'
+            import json, socket
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind("other")
+            listener.listen()
+            for version in ["0.0.9", "0.1.0"]:
+                connection, _ = listener.accept()
+                for line in connection.makefile():
+                    asked = json.loads(line)
+                    answer = {"id": asked["id"], "error": {"code": -32601, "message": "There is no such method."}}
+                    if asked["method"] == "initialize": answer = {"id": asked["id"], "result": {"server": {"version": version}}}
+                    connection.sendall(json.dumps(answer).encode() + b"\\n")
+            END
+            python3 other.py & P=$!; await '[ -S other ]'
+            for round in 1 2; do $S call new/method -q --socket other; echo $?; done; wait $P
+            """
+        let said = await sh(line).text.split(separator: "\n")
+        try #require(said.count == 4, "\(said)")
+        #expect(said[0].contains("no such method. The service has version 0.0.9, and this program 0.1.0"), "\(said)")
+        #expect(said[0].contains("storage-rpc call service/stop ends that service"), "\(said)")
+        #expect(said[1...] == ["1", "storage-rpc: There is no such method.", "1"], "\(said)")
+    }
+
     @Test func `The log of a service that a command starts is shown by the command`() async throws {
         let shown = await sh(
             "$S ls --log-level debug 2>&1 >/dev/null | tee log | grep -c 'listens on'; tail -n 1 log; idle")

@@ -1,5 +1,6 @@
 import JSONRPC
 import JSONText
+import Methods
 import Platform
 import Tracing
 
@@ -16,7 +17,7 @@ package struct Client {
 
     package struct Failure: UserFacingError {
         /// What went wrong.
-        let sentence: String
+        fileprivate(set) var sentence: String
         /// The service has answered with an error, and can take further requests.
         var isAnswer = false
         /// Of the error that was answered.
@@ -55,6 +56,8 @@ package struct Client {
     private var framing = Framing(maxMessageBytes: .max / 2)
     private var lastID: Int64 = 0
     private var hasAskedForInput = false
+    /// That of the service, where it is not the one of this program.
+    private var otherVersion: String?
 
     /// `socket` is connected to a service; `signals` becomes readable when the process is asked to end.
     package init(socket: Descriptor, signals: Descriptor?, trace: Bool = false, isQuiet: Bool = true) {
@@ -128,7 +131,10 @@ package struct Client {
         } isExpected: {
             $0 == id
         }
-        return try Self.result(message).get()
+        let description = try result(message).get()
+        let version = description["server"]?["version"]?.string
+        otherVersion = version == ServiceContext.version ? nil : version
+        return description
     }
 
     /// The answers to many requests, in their order.
@@ -147,7 +153,7 @@ package struct Client {
             }
             let message = try answer("the answer to \(method)") { places[$0] != nil }
             guard let id = message["id"]?.number?.int64, let place = places.removeValue(forKey: id) else { continue }
-            answers[place] = Self.result(message)
+            answers[place] = result(message)
         }
         return answers.compactMap { $0 }
     }
@@ -169,7 +175,7 @@ package struct Client {
 
     private mutating func answer(to id: JSON, _ method: String) throws -> Result<JSON, Failure> {
         let id = id.number?.int64
-        return try Self.result(answer("the answer to \(method)") { $0 == id })
+        return try result(answer("the answer to \(method)") { $0 == id })
     }
 
     /// - Parameters:
@@ -228,8 +234,17 @@ package struct Client {
         if let interruption = Interruption(signals) { throw interruption }
     }
 
-    static func result(_ message: JSON) -> Result<JSON, Failure> {
-        message["result"].map { .success($0) } ?? .failure(Failure(message["error"]))
+    /// The result of an answer, or its error. Where a service of another version refuses a method or its params, the error
+    /// says so.
+    func result(_ message: JSON) -> Result<JSON, Failure> {
+        if let result = message["result"] { return .success(result) }
+        var failure = Failure(message["error"])
+        if let otherVersion, [-32601, -32602].contains(failure.code) {
+            failure.sentence +=
+                " The service has version \(otherVersion), and this program \(ServiceContext.version): "
+                + "storage-rpc call service/stop ends that service, and the next command starts its own."
+        }
+        return .failure(failure)
     }
 
     /// Prints a message as the service traces it.

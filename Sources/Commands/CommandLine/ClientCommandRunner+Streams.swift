@@ -164,7 +164,7 @@ extension ClientCommandRunner {
     /// Follows the transfer until the answer to a request is there.
     @discardableResult
     private func answer(to id: JSON, before others: [JSON] = []) throws -> JSON {
-        try Client.result(message(answering: id, before: others)).get()
+        try client.result(message(answering: id, before: others)).get()
     }
 
     /// Answers to others may come first: the service encodes several at the same time.
