@@ -14,6 +14,7 @@ package final class InMemoryTaskStore: TaskRecordStore {
         var waiting: [CheckedContinuation<Void, Never>] = []
         var isDead = false
         var keeps = 0
+        var readsOfEnded = 0
     }
 
     private let state: Mutex<State>
@@ -44,6 +45,8 @@ package final class InMemoryTaskStore: TaskRecordStore {
     package var spooled: [String: [UInt8]] { state.withLock { $0.spooled } }
     /// How many records were kept, all in all.
     package var keeps: Int { state.withLock { $0.keeps } }
+    /// How often the records of tasks that have ended were read.
+    package var readsOfEnded: Int { state.withLock { $0.readsOfEnded } }
     /// How many calls wait until it may go on.
     package var waiting: Int { state.withLock { $0.waiting.count } }
 
@@ -90,9 +93,28 @@ package final class InMemoryTaskStore: TaskRecordStore {
         }
     }
 
-    package func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
+    package func openRecords() async throws(StorageError) -> OpenRecords {
         try await turn()
-        return state.withLock { $0.unreadable.map { .failure($0) } + $0.records.values.map { .success($0) } }
+        return state.withLock { state in
+            var open = OpenRecords(records: state.unreadable.map { .failure($0) })
+            for record in state.records.values {
+                open.lastNumber = max(open.lastNumber, record.number)
+                if record.isOpen {
+                    open.records.append(.success(record))
+                } else if case .ended(let outcome, _) = record.stage {
+                    open.ended[record.kind, default: [:]][outcome.finalState, default: 0] += 1
+                }
+            }
+            return open
+        }
+    }
+
+    package func endedRecords() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
+        try await turn()
+        return state.withLock { state in
+            state.readsOfEnded += 1
+            return state.records.values.filter { !$0.isOpen }.map { .success($0) }
+        }
     }
 
     package func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
@@ -151,5 +173,27 @@ package final class InMemoryTaskStore: TaskRecordStore {
             if isFree { call.resume() } else { stalled.deliver(()) }
         }
         if let failure { throw failure }
+    }
+}
+
+extension TaskRecord {
+    /// A process has to know it at its start.
+    fileprivate var isOpen: Bool { folder != nil || !hasEnded }
+}
+
+extension TaskOutcome {
+    fileprivate var finalState: TaskState {
+        switch self {
+        case .succeeded: .success
+        case .failed: .failed
+        case .cancelled, .cancelledInDoubt: .cancelled
+        }
+    }
+}
+
+extension TaskRecordStore {
+    /// All records.
+    package func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
+        try await openRecords().records + endedRecords()
     }
 }

@@ -44,7 +44,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
     /// Adopts the tasks of an ended process, except those of other endpoints. An interrupted adoption is continued by
     /// the next process. Calls `complain` for each unreadable record and leaves it in place.
     package func adopt(_ abandoned: DatabaseTaskStore, complain: (String) -> Void) async throws(StorageError) {
-        for readable in try await abandoned.records(andOthers: false) {
+        for readable in try await abandoned.ownRecords() {
             var record: TaskRecord
             switch readable {
             case .success(let read): record = read
@@ -70,14 +70,33 @@ package struct DatabaseTaskStore: TaskRecordStore {
         try await folders.adopt(abandoned.folders, complain: complain)
     }
 
-    package func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
-        try await records(andOthers: true)
+    package func openRecords() async throws(StorageError) -> OpenRecords {
+        var open = try await database.write(changesObjects: false) { [place] in
+            var (open, hasEndedOfFolders) = try $0.countEndedTasks()
+            open.records = try $0.tasks(.unfinished, place: place)
+            if hasEndedOfFolders { open.records += try $0.tasks(.endedOfFolders, place: place) }
+            return open
+        }
+        open.records = await withEnds(open.records)
+        return open
     }
 
-    private func records(andOthers: Bool) async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
-        let records = try await database.write(changesObjects: false) { [place] in
-            try $0.tasks(place: place, andOthers: andOthers)
-        }
+    package func endedRecords() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
+        try await database.write(changesObjects: false) { [place] in try $0.tasks(.ended, place: place) }
+    }
+
+    /// All records of this place.
+    private func ownRecords() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
+        await withEnds(
+            try await database.write(changesObjects: false) { [place] in
+                try $0.tasks(.all, place: place, andOthers: false)
+            })
+    }
+
+    /// With the ends that only slots have.
+    private func withEnds(
+        _ records: [Result<TaskRecord, StorageError>]
+    ) async -> [Result<TaskRecord, StorageError>] {
         let ends = files.tombstones.found
         return await threads.run { [files] in
             records.map { record in

@@ -56,10 +56,21 @@ extension Database {
         ON CONFLICT (id) DO UPDATE SET \(state.excluded) WHERE tasks.ended IS NULL
         """
 
-    func tasks(place: String, andOthers: Bool) throws -> [Result<TaskRecord, StorageError>] {
+    /// Which rows of tasks are read: a table, and a condition.
+    enum TaskRows: String {
+        case all = "tasks WHERE true"
+        case unfinished = "tasks INDEXED BY unfinished WHERE ended IS NULL"
+        case endedOfFolders = "tasks WHERE ended IS NOT NULL AND folder IS NOT NULL"
+        /// Without those of folders.
+        case ended = "tasks WHERE ended IS NOT NULL AND folder IS NULL"
+    }
+
+    func tasks(
+        _ rows: TaskRows, place: String, andOthers: Bool = true
+    ) throws -> [Result<TaskRecord, StorageError>] {
         var records: [Result<TaskRecord, StorageError>] = []
-        try rows(
-            "SELECT * FROM tasks WHERE place = :place OR :all",
+        try self.rows(
+            "SELECT * FROM \(rows.rawValue) AND (place = :place OR :all)",
             ["place": .text(place), "all": .integer(andOthers ? 1 : 0)]
         ) { row in
             do {
@@ -72,6 +83,31 @@ extension Database {
             }
         }
         return records
+    }
+
+    /// Counts the tasks that have ended, without reading more of them.
+    func countEndedTasks() throws -> (OpenRecords, hasEndedOfFolders: Bool) {
+        var (open, hasEndedOfFolders) = (OpenRecords(), false)
+        try rows(
+            """
+            SELECT kind, outcome, count(*) AS count, count(folder) AS ofFolders,
+                max(CASE WHEN number < :end THEN number END) AS number
+            FROM tasks WHERE ended IS NOT NULL GROUP BY kind, outcome
+            """, ["end": .integer(TaskRecord.endOfNumbers)]
+        ) { row in
+            let ofFolders = try row.integer("ofFolders")
+            hasEndedOfFolders = hasEndedOfFolders || ofFolders > 0
+            open.lastNumber = max(open.lastNumber, try row.integerOrNil("number") ?? 0)
+            guard let kind = TaskKind(rawValue: try row.text("kind")) else { return }
+            let state: TaskState =
+                switch try row.textOrNil("outcome") {
+                case "success": .success
+                case Self.failed: .failed
+                default: .cancelled
+                }
+            open.ended[kind, default: [:]][state, default: 0] += Int(try row.integer("count") - ofFolders)
+        }
+        return (open, hasEndedOfFolders)
     }
 
     /// Ends a task, if it exists and has not ended.
@@ -105,6 +141,9 @@ struct Unreadable: Error, CustomStringConvertible {
 }
 
 extension TaskRecord {
+    /// All numbers are smaller: the next tasks get larger ones.
+    fileprivate static let endOfNumbers = Int64.max / 2
+
     fileprivate init(_ row: borrowing Row) throws {
         let id = try row.text("id")
         guard let kind = TaskKind(rawValue: try row.text("kind")),
@@ -116,8 +155,7 @@ extension TaskRecord {
             Progress(completedUnitCount: min(max(completed, 0), max($0, 0)), totalUnitCount: max($0, 0))
         }
         let number = try row.integer("number")
-        // The next tasks get larger ones.
-        guard (0..<Int64.max / 2).contains(number) else { throw Unreadable(description: "its number is \(number)") }
+        guard (0..<Self.endOfNumbers).contains(number) else { throw Unreadable(description: "its number is \(number)") }
         let began = Timestamp(microseconds: try row.integer("began"))
         var settable = try row.content
         if let text = try row.textOrNil("customMetadata") { settable.custom = try .init(text: text) }

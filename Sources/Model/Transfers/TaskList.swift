@@ -29,6 +29,12 @@ public struct TransferLog: Sendable {
     /// The unfinished tasks that have keys, by these.
     private var ids = ByteKeyedDictionary<String>()
     private var finished = Queue<String>()
+    /// The tasks of earlier processes that have ended and are still only in the store, by their states.
+    private var unread: [TaskState: Int] = [:]
+    /// The tasks that were forgotten meanwhile.
+    private var forgottenMeanwhile: Set<String> = []
+    /// Called when tasks have to be forgotten that are still only in the store.
+    var readsEnded: @Loop () -> Void = {}
     /// The number of unfinished tasks of other endpoints.
     private var unfinishedElsewhere = 0
     private var lastNumber: Int64 = 0
@@ -82,7 +88,7 @@ public struct TransferLog: Sendable {
     /// The number of tasks in the state.
     func count(of state: TaskState) -> Int {
         let unseen = state == .running ? unseen.count - unseenEnded : state == .success ? unseenEnded : 0
-        return (seenCounts[state] ?? 0) + unseen
+        return (seenCounts[state] ?? 0) + unseen + (unread[state] ?? 0)
     }
 
     /// Counts a listed task in its present state, or a task that leaves the list no more.
@@ -158,6 +164,7 @@ public struct TransferLog: Sendable {
         guard finished.removeFirst(where: { $0 == task.id }) else { return false }
         seen[task.id] = nil
         count(task, leaves: true)
+        if hasUnread { forgottenMeanwhile.insert(task.id) }
         await ends?.forget([task.id])
         return true
     }
@@ -201,9 +208,43 @@ public struct TransferLog: Sendable {
         noteFinished(task.id)
     }
 
+    // MARK: - Tasks that have ended before
+
+    /// Some tasks of earlier processes are still only in the store.
+    var hasUnread: Bool { !unread.isEmpty }
+
+    /// More tasks have ended than are kept.
+    var hasTooMany: Bool { finished.count + unreadCount > finishedKept }
+
+    private var unreadCount: Int { unread.values.reduce(0, +) }
+
+    /// So many tasks of earlier processes have ended, in these states; `add` adds them later.
+    func leaveUnread(_ counts: [TaskState: Int], after number: Int64) {
+        unread = counts.filter { $0.value > 0 }
+        lastNumber = max(lastNumber, number)
+    }
+
+    /// Adds the tasks that were only in the store, in the order of their ends, before those that have ended since.
+    func add(unread records: [TaskRecord], _ make: @Loop (TaskRecord) -> Void) {
+        var since = exchange(&finished, with: Queue())
+        let forgotten = exchange(&forgottenMeanwhile, with: [])
+        unread = [:]
+        for record in records where !hasTask(record.id) && !forgotten.contains(record.id) { make(record) }
+        while let id = since.popFirst() { noteFinished(id) }
+    }
+
+    private static var droppedAtOnce: Int { 64 }
+
     private func noteFinished(_ id: String) {
         finished.append(id)
         defer { released() }
+        // The oldest are in the store. Now and then they go.
+        if hasUnread {
+            if finished.count > finishedKept || finished.count + unreadCount >= finishedKept + Self.droppedAtOnce {
+                readsEnded()
+            }
+            return
+        }
         guard finished.count > finishedKept, let oldest = finished.popFirst() else { return }
         if unseen.removeValue(forKey: oldest) != nil { unseenEnded -= 1 }
         let gone = seen.removeValue(forKey: oldest)
@@ -211,7 +252,7 @@ public struct TransferLog: Sendable {
         // A record of another endpoint stays for the service there.
         guard gone?.endpoint == nil else { return }
         dropped.append(oldest)
-        guard dropped.count >= 64 else { return }
+        guard dropped.count >= Self.droppedAtOnce else { return }
         let some = dropped
         dropped = []
         Loop.task { [ends] in await ends?.forget(some) }

@@ -43,7 +43,7 @@ extension Transfers {
     /// The upload of a session, which continues where an earlier process has left it. Nil for another task, an unknown one,
     /// or one that has ended.
     public func incomingUpload(_ id: String) async throws -> IncomingUpload? {
-        try await ready()
+        try await ready(for: id)
         guard let task = uploadSessions[id] else {
             // One that had to go may still be ending.
             if let task = try? uploads.task(id) {

@@ -11,8 +11,50 @@ public enum UnfinishedTasks: String, CaseIterable, Sendable {
 }
 
 extension Transfers {
-    /// Returns when the tasks of earlier processes are restored.
+    /// Returns when the unfinished tasks of earlier processes are restored.
     public func ready() async throws { while !isReady { try await readiness.wait() } }
+
+    /// Returns when the task is in its list, if it exists.
+    public func ready(for task: String) async throws { if !hasRead(task) { try await allTasks() } }
+
+    /// The task is in its list, or there is no such task.
+    public func hasRead(_ task: String) -> Bool {
+        isReady && (hasTask(task) || !uploads.hasUnread && !downloads.hasUnread)
+    }
+
+    /// Returns when the numbers of tasks are those that are kept.
+    public func readyToCount() async throws {
+        try await ready()
+        if uploads.hasTooMany || downloads.hasTooMany { try await allTasks() }
+    }
+
+    /// Returns when the lists have all tasks of earlier processes. Those that have ended are read when they are first
+    /// needed: each command would wait for them otherwise.
+    public func allTasks() async throws {
+        try await ready()
+        while uploads.hasUnread || downloads.hasUnread {
+            guard !isReadingEnded else { try await endedAreRead.wait(); continue }
+            isReadingEnded = true
+            defer {
+                isReadingEnded = false
+                endedAreRead.wakeAll()
+            }
+            guard let ends else { return }
+            let ended = inOrder(readable(try await ends.persistence.store.endedRecords(), ends))
+            uploads.add(unread: ended.filter { $0.kind == .upload }, remember)
+            downloads.add(unread: ended.filter { $0.kind == .download }, remember)
+        }
+    }
+
+    func readEndedSoon() {
+        guard !isReadingEnded, let ends else { return }
+        Loop.task { [self] in
+            do { try await allTasks() } catch {
+                let reason = (error as? StorageError)?.message ?? "\(error)"
+                ends.persistence.complain("Tasks that are over could not be forgotten: \(reason)")
+            }
+        }
+    }
 
     /// Restores the recorded tasks, once, before any task is made. `tokens` are for `.resume`.
     public func restore(_ unfinished: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
@@ -30,19 +72,14 @@ extension Transfers {
         _ unfinished: UnfinishedTasks, _ tokens: (any TokenSource)?
     ) async throws -> [TaskRecord] {
         guard let ends else { return [] }
-        var ofFolders: [TaskRecord] = []
-        var ended: [(TaskRecord, TaskOutcome, at: Timestamp)] = []
-        var records: [TaskRecord] = []
-        for result in try await ends.persistence.store.records() {
-            switch result {
-            case .success(let record): records.append(record)
-            case .failure(let error): ends.persistence.complain(error.message)
-            }
-        }
-        for record in records.sorted(by: { $0.number < $1.number }) {
+        var (ofFolders, ended): ([TaskRecord], [TaskRecord]) = ([], [])
+        let open = try await ends.persistence.store.openRecords()
+        uploads.leaveUnread(open.ended[.upload] ?? [:], after: open.lastNumber)
+        downloads.leaveUnread(open.ended[.download] ?? [:], after: open.lastNumber)
+        for record in readable(open.records, ends).sorted(by: { $0.number < $1.number }) {
             switch record.stage {
             case .ended where record.folder != nil: ofFolders.append(record)
-            case .ended(let outcome, let time): ended.append((record, outcome, time))
+            case .ended: ended.append(record)
             case .unfinished(let request, let bookmark):
                 if record.folder != nil { ofFolders.append(record) }
                 switch record.kind {
@@ -61,11 +98,23 @@ extension Transfers {
                 }
             }
         }
-        ended.sort { $0.at < $1.at }
-        // The oldest are dropped first.
-        for (record, outcome, _) in ended where record.endpoint != nil { remember(record, outcome) }
-        for (record, outcome, _) in ended where record.endpoint == nil { remember(record, outcome) }
+        for record in inOrder(ended) { remember(record) }
         return ofFolders
+    }
+
+    private func readable(_ records: [Result<TaskRecord, StorageError>], _ ends: OutcomeRecorder) -> [TaskRecord] {
+        records.compactMap { record in
+            do throws(StorageError) { return try record.get() } catch {
+                ends.persistence.complain(error.message)
+                return nil
+            }
+        }
+    }
+
+    /// The order in which ended tasks are dropped: those of other endpoints first, then the oldest.
+    private func inOrder(_ ended: [TaskRecord]) -> [TaskRecord] {
+        ended.map { record in (record, isOwn: record.endpoint == nil ? 1 : 0, end: record.end ?? record.began) }
+            .sorted { ($0.isOwn, $0.end, $0.0.number) < ($1.isOwn, $1.end, $1.0.number) }.map(\.0)
     }
 
     private func settle<Strategy>(
@@ -82,7 +131,8 @@ extension Transfers {
         }
     }
 
-    private func remember(_ record: TaskRecord, _ outcome: TaskOutcome) {
+    private func remember(_ record: TaskRecord) {
+        guard case .ended(let outcome, _) = record.stage else { return }
         switch record.kind {
         case .upload:
             let size = record.progress.totalUnitCount
@@ -94,4 +144,9 @@ extension Transfers {
             downloads.make(record, DownloadMachine(strategy, ended: outcome), .closed, arriving)
         }
     }
+}
+
+extension TaskRecord {
+    /// Nil for an unfinished task.
+    fileprivate var end: Timestamp? { if case .ended(_, let time) = stage { time } else { nil } }
 }

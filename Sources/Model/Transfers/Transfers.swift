@@ -39,6 +39,9 @@ import Storage
     /// Before it was ready.
     var hasRefusedAppends = false
     let readiness = Waiters()
+    /// The tasks that have ended in earlier processes are being read.
+    var isReadingEnded = false
+    let endedAreRead = Waiters()
     lazy var small = ConcurrencyLimiter(limit: backend.smallUploadsAtOnce) { [weak self] in self?.released() }
     lazy var large = ConcurrencyLimiter(limit: backend.uploadsAtOnce) { [weak self] in self?.released() }
     lazy var arriving = ConcurrencyLimiter(limit: backend.downloadsAtOnce) { [weak self] in self?.released() }
@@ -78,11 +81,13 @@ import Storage
     }
 
     private func newList<Strategy>() -> TaskList<Strategy> {
-        TaskList(time, log, finishedKept: limits.finishedTasks, ends) { [weak self] in
+        let list = TaskList<Strategy>(time, log, finishedKept: limits.finishedTasks, ends) { [weak self] in
             self?.uploadSessions[$0] = nil
         } released: { [weak self] in
             self?.released()
         }
+        list.readsEnded = { [weak self] in self?.readEndedSoon() }
+        return list
     }
 
     /// Counts a task against `--max-tasks` while it is being created. Throws `quotaExceeded` beyond that.
@@ -129,12 +134,16 @@ import Storage
         await downloads.cancelAll()
     }
 
-    /// An id that no task has: a harness draws the same ids in each process, and a root may have tasks of an earlier one.
+    /// An id that no task has. A harness draws the same ids in each process, so it needs `allTasks` before: a root may have
+    /// tasks of an earlier one.
     func newTaskID() -> String {
         var id = random.uuid()
-        while uploads.hasTask(id) || downloads.hasTask(id) || folders.tasks[id] != nil { id = random.uuid() }
+        while hasTask(id) { id = random.uuid() }
         return id
     }
+
+    /// The tasks that are still only in the store do not count.
+    func hasTask(_ id: String) -> Bool { uploads.hasTask(id) || downloads.hasTask(id) || folders.tasks[id] != nil }
 
     /// Throws `invalidArgument` for an id that is no task's.
     public func checkTask(_ id: String) throws(StorageError) {

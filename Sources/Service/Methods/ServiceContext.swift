@@ -242,7 +242,7 @@ package final class ConnectionContext: MethodContext {
 
     /// Messages behind an early request wait, too: bytes have their places in the order in which they arrive.
     func streamTask(_ id: String) async throws -> UploadTask {
-        if !transfers.isReady { try await alone { try await transfers.ready() } }
+        if !transfers.hasRead(id) { try await alone { try await transfers.ready(for: id) } }
         return try UploadTask.task(id, of: transfers)
     }
 

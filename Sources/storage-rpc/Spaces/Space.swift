@@ -72,6 +72,8 @@ struct Surroundings: Sendable {
         do {
             try await engine.open()
             try await transfers.restore(options.tasks, tokens: engine.tokens)
+            // Its ids are those of earlier processes.
+            if service.harness != nil { try await transfers.allTasks() }
         } catch {
             throw .described(error)
         }

@@ -36,11 +36,13 @@ import Testing
         let stored = ObjectMetadata(
             reference: try ref("dir/a\0b"), generation: 5, metageneration: 6, size: 77, timeCreated: time,
             updated: time, md5: nil, crc32c: .max, settable: settable)
+        var ofFolder = try TaskRecord.sample("one of many").ended(.cancelled, at: time)
+        ofFolder.folder = "folder"
         let records = [
             try TaskRecord.sample("unfinished"), download,
             try TaskRecord.sample("won").ended(.succeeded(stored), at: time),
             try TaskRecord.sample("lost").ended(.failed(Self.longFailure()), at: time),
-            try TaskRecord.sample("given up").ended(.cancelled, at: time),
+            try TaskRecord.sample("given up").ended(.cancelled, at: time), ofFolder,
         ]
         do {
             let taskStore = DatabaseTaskStore(root, place: "p")
@@ -51,6 +53,10 @@ import Testing
         // After a success the record has the object's metadata.
         expected[2].metadata = stored.settable
         #expect(try await kept(again).sorted { $0.id < $1.id } == expected.sorted { $0.id < $1.id })
+        let open = try await again.openRecords()
+        #expect(Set(try open.records.map { try $0.get().id }) == [records[0].id, download.id, ofFolder.id])
+        #expect(open.ended == [.upload: [.success: 1, .failed: 1, .cancelled: 1]])
+        #expect(open.lastNumber == records[2...].map(\.number).max())
     }
 
     @Test func `The newest record of a task is kept, and an end is not overwritten`() async throws {

@@ -19,6 +19,7 @@ import Transfers
         stage.store?.move([upload.id, download.id], to: "https://other")
         let next = TransfersFixture(ScriptedBackend(), stage.store?.afterCrash(), limits: limits, isFirst: false)
         try await next.transfers.restore(wish)
+        try await next.transfers.allTasks()
         return (next, try next.transfers.uploads.task(upload.id), try next.transfers.downloads.task(download.id))
     }
 

@@ -52,6 +52,62 @@ import Transfers
             ])
     }
 
+    /// The next process, which has read no task that has ended.
+    private func next(after stage: TransfersFixture, keeping most: Int = 1000) async throws -> TransfersFixture {
+        var limits = TransferLimits()
+        limits.finishedTasks = most
+        let next = TransfersFixture(ScriptedBackend(), stage.store?.afterCrash(), limits: limits, isFirst: false)
+        try await next.transfers.restore(.pause)
+        return next
+    }
+
+    @Test func `Tasks that have ended are read once, when the first of them is asked for`() async throws {
+        let before = try await stage.storedUpload()
+        let next = try await next(after: stage)
+        let since = try await next.storedUpload()
+        try await next.transfers.ready(for: since)
+        try await next.transfers.readyToCount()
+        #expect(next.transfers.count(of: .success) == 2 && next.store?.readsOfEnded == 0)
+        async let first: Void = next.transfers.ready(for: before)
+        async let second: Void = next.transfers.allTasks()
+        _ = try await (first, second)
+        try await next.transfers.ready(for: "unknown")
+        #expect(next.store?.readsOfEnded == 1 && next.transfers.count(of: .success) == 2)
+        #expect(next.transfers.uploads.all.map(\.id) == [before, since])
+        #expect(try next.transfers.uploads.task(before).state == .success)
+    }
+
+    @Test func `A task that is forgotten while those before are read stays forgotten`() async throws {
+        _ = try await stage.storedUpload()
+        let next = try await next(after: stage)
+        let task = try next.transfers.uploads.task(try await next.storedUpload())
+        next.store?.stall()
+        async let all: Void = next.transfers.allTasks()
+        try await next.store?.stalled.next()
+        async let isForgotten = next.transfers.uploads.forget(task)
+        try await next.store?.stalled.next()
+        next.store?.proceed()
+        _ = try await all
+        #expect(await isForgotten && next.transfers.uploads.all.count == 1)
+    }
+
+    @Test func `The oldest tasks that have ended are forgotten, whether they were read or not`() async throws {
+        var ids = [String]()
+        for _ in 0..<2 { ids.append(try await stage.storedUpload()) }
+        let next = try await next(after: stage, keeping: 3)
+        for _ in 0..<2 { ids.append(try await next.storedUpload()) }
+        #expect(next.store?.readsOfEnded == 0)
+        try await next.transfers.readyToCount()
+        #expect(next.transfers.uploads.all.map(\.id) == Array(ids.suffix(3)))
+        #expect(next.transfers.count(of: .success) == 3)
+
+        let last = try await self.next(after: next, keeping: 3)
+        ids = ids.suffix(3)
+        for _ in 0..<4 { ids.append(try await last.storedUpload()) }
+        try await until { last.store?.readsOfEnded == 1 && last.transfers.uploads.all.count == 3 }
+        #expect(last.transfers.uploads.all.map(\.id) == Array(ids.suffix(3)))
+    }
+
     @Test func `An upload that was killed before its session opened opens a session`() async throws {
         let (made, first) = try await stage.upload()
         made.start()

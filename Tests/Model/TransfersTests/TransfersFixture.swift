@@ -41,6 +41,7 @@ import Transfers
             backend ?? ScriptedBackend(), store?.afterCrash(), clock: clock, isFirst: false,
             folders: folders?.afterCrash())
         try await stage.transfers.restore(wish, tokens: tokens)
+        try await stage.transfers.allTasks()
         return stage
     }
 

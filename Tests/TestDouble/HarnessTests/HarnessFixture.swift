@@ -38,6 +38,7 @@ import Transfers
         #expect(harness.stop(at: Self.start))
         try await backend.open()
         try await transfers.restore(.pause)
+        try await transfers.allTasks()
         // The test itself is one waiting request.
         watch()
     }
@@ -67,6 +68,7 @@ import Transfers
             time: harness.clock.time, random: random)
         try await backend.open()
         try await transfers.restore(.pause)
+        try await transfers.allTasks()
         watch()
     }
 

@@ -161,8 +161,10 @@ public struct Bookmark: Equatable, Sendable, CustomStringConvertible, CustomRefl
 
 /// Stores the records of tasks, and the bytes of uploads from memory.
 public protocol TaskRecordStore: Sendable {
-    /// All records, those of other endpoints too; an unreadable record is the reason why.
-    func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>]
+    /// What a process has to know at its start of the tasks of earlier ones.
+    func openRecords() async throws(StorageError) -> OpenRecords
+    /// All other records, which are those of tasks that have ended.
+    func endedRecords() async throws(StorageError) -> [Result<TaskRecord, StorageError>]
     /// Returns when the record is written. A record that is not urgent survives the process, but perhaps not a loss of
     /// power. The record of an ended task does not change.
     func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError)
@@ -176,6 +178,23 @@ public protocol TaskRecordStore: Sendable {
     /// Writes the bytes to a file, and syncs it.
     func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity)
     func unspool(_ task: String)
+}
+
+/// The records of tasks that have not ended, and how many others there are.
+public struct OpenRecords: Sendable {
+    /// Those of other endpoints too, and those of all transfers of folders; an unreadable record is the reason why.
+    public var records: [Result<TaskRecord, StorageError>]
+    /// The numbers of all other records.
+    public var ended: [TaskKind: [TaskState: Int]]
+    /// None of the others has a larger number.
+    public var lastNumber: Int64
+
+    public init(
+        records: [Result<TaskRecord, StorageError>] = [], ended: [TaskKind: [TaskState: Int]] = [:],
+        lastNumber: Int64 = 0
+    ) {
+        (self.records, self.ended, self.lastNumber) = (records, ended, lastNumber)
+    }
 }
 
 extension Encodable {

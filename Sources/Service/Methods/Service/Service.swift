@@ -17,7 +17,7 @@ struct ServiceStatus: ParameterlessMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let service = request.context.service
-        try await service.transfers.ready()
+        try await service.transfers.readyToCount()
         let requests = service.connections.values.reduce(into: RequestCounts()) { $0 += $1.requests }
         return [
             "version": .string(ServiceContext.version),

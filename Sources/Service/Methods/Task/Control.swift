@@ -7,7 +7,7 @@ import Transfers
 extension Request<ConnectionContext> {
     /// Throws `invalidArgument` where there is no such task; those of earlier processes are waited for.
     @Loop func task<Controlled: ControllableTask>(_ id: String) async throws -> Controlled {
-        try await context.transfers.ready()
+        try await context.transfers.ready(for: id)
         return try Controlled.task(id, of: context.transfers)
     }
 }

@@ -43,7 +43,7 @@ struct ListTasks<Controlled: MethodTask>: RPCMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
         let transfers = request.context.transfers
-        try await transfers.ready()
+        try await transfers.allTasks()
         try await request.roomToAnswer(expecting: Self.longestPage)
         let longest = request.context.service.configuration.longestAnswer - 1024
         return try await Controlled.page(maxResults, after: pageToken, of: transfers)
