@@ -69,7 +69,7 @@ import Testing
         "System/Platform/LoopExecutor.swift": "the system may soon start threads again",
         "System/Platform/Thread.swift": "blocks a thread while another process holds a file",
         "Wire/JSONRPC/Connection.swift": "the program passes its clock",
-        "Wire/JSONRPC/ConnectionLimits.swift": "the program passes its clock",
+        "System/ClientMemory/MemoryQuota.swift": "the program passes its clock",
         "Engines/Credentials/ShellCommand.swift": "a command is another process",
         "Commands/CommandLine/Client.swift": "a person waits",
         "Commands/CommandLine/ProgressDisplay.swift": "a person reads it",

@@ -292,9 +292,9 @@ import Testing
         let silent = """
             $S serve --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; kill -STOP $P
             await '! grep -h ^State: /proc/$P/task/*/status | grep -qv stopped'
-            $S ls --socket s > list 2>&1 & L=$!; await 'grep -q waits.for.the.answer list'; kill -CONT $P; wait $L; kill $P; wait; cat list
+            $S ls --socket s > list 2>&1 & L=$!; await 'grep -q waits.for.the.service list'; kill -CONT $P; wait $L; kill $P; wait; cat list
             """
-        #expect(await sh(silent, withNotices: true).text.contains("waits for the answer to initialize"))
+        #expect(await sh(silent, withNotices: true).text.contains("waits for the service at s (process "))
         let command = """
             export TOKEN='until [ -e go ]; do sleep 0.05; done; exit 1'
             $S ls --engine firebase --endpoint http://127.0.0.1:1 --id-token-command "$TOKEN" > list 2>&1 &

@@ -120,7 +120,7 @@ package struct Client {
     }
 
     /// How long a service may take for its first answer.
-    private static let longestSilence = Duration.seconds(10)
+    private static let longestSilence = Duration.seconds(30)
 
     /// The answer to `initialize`, the first request of a client. Throws `Unanswered` where none comes.
     mutating func initialize(_ params: JSON, at path: String) throws -> JSON {
