@@ -26,10 +26,10 @@ public final class ConnectionMemory {
 @Loop
 public final class MemoryQuota {
     /// In bytes.
-    package let limit: Int
+    @usableFromInline package let limit: Int
     package let timeout: Duration
     private let clock: any Clock<Duration>
-    private var used = 0
+    @usableFromInline package private(set) var used = 0
     private var reserved = 0
     private var waiting: [Waiter] = []
     /// What tasks wait for, in bytes.
@@ -58,7 +58,7 @@ public final class MemoryQuota {
         (self.limit, self.timeout, self.clock) = (limit, timeout, clock)
     }
 
-    fileprivate var isFull: Bool { used >= limit }
+    @inlinable package var isFull: Bool { used >= limit }
 
     /// So many bytes could be reserved.
     package func hasRoom(for bytes: Int) -> Bool { used + reserved + bytes <= limit }
@@ -162,11 +162,12 @@ public final class MemoryQuota {
 
 /// The share of one connection in a quota.
 @Loop
+@usableFromInline
 package final class QuotaShare {
     /// The bytes that every connection of JSON-RPC may have.
-    package static let least = 256 << 10
+    @inlinable package static var least: Int { 256 << 10 }
 
-    package let quota: MemoryQuota
+    @usableFromInline package let quota: MemoryQuota
     /// Grows when the holder makes progress.
     package var progress = 0
     /// By how much it grows in the time-out of the quota, unless the holder is slow.
@@ -177,6 +178,8 @@ package final class QuotaShare {
     package private(set) var reserved = 0
     /// True until memory is granted.
     package private(set) var isWaiting = false
+    /// Its connection has gone. What still ends for that connection holds nothing.
+    private var hasLeft = false
     /// Called when other shares wait and the holder is slow.
     package var revoke: @Loop () -> Void = {}
 
@@ -188,10 +191,10 @@ package final class QuotaShare {
     fileprivate var held: Int { used + reserved }
 
     /// Says whether a holder of so many bytes may not get more.
-    package func isFull(with bytes: Int) -> Bool { bytes >= Self.least && quota.isFull }
+    @inlinable package func isFull(with bytes: Int) -> Bool { bytes >= Self.least && quota.isFull }
 
     package func use(_ bytes: Int) {
-        guard bytes != used else { return }
+        guard bytes != used, !hasLeft else { return }
         let change = bytes - used
         used = bytes
         quota.use(change)
@@ -200,7 +203,7 @@ package final class QuotaShare {
     /// Returns true when `bytes` are reserved at once. Otherwise `granted` is called when they are, unless the share
     /// waits already. For no bytes it is called when the quota is no longer full.
     package func reserve(_ bytes: Int, _ granted: @escaping @Loop () -> Void) -> Bool {
-        if isWaiting { return false }
+        if isWaiting || hasLeft { return false }
         if !quota.hasWaiters, quota.reserve(bytes) {
             reserved += bytes
             return true
@@ -216,13 +219,13 @@ package final class QuotaShare {
     }
 
     /// Returns when `bytes` are reserved; smaller reservations may overtake it. Returns false when `isOver` holds
-    /// before.
+    /// before, or the share has left.
     package func reserve(_ bytes: Int, unless isOver: () -> Bool) async throws -> Bool {
-        if isOver() { return false }
+        if isOver() || hasLeft { return false }
         if reserveAtOnce(bytes) { return true }
         var isReserved = false
         try await quota.wait(for: bytes) {
-            if isOver() { return true }
+            if isOver() || hasLeft { return true }
             isReserved = take(bytes)
             return isReserved
         }
@@ -237,7 +240,7 @@ package final class QuotaShare {
     private func isFew(_ bytes: Int) -> Bool { held + bytes <= least }
 
     private func take(_ bytes: Int) -> Bool {
-        guard quota.reserve(bytes, isFew: isFew(bytes)) else { return false }
+        guard !hasLeft, quota.reserve(bytes, isFew: isFew(bytes)) else { return false }
         reserved += bytes
         return true
     }
@@ -249,10 +252,11 @@ package final class QuotaShare {
         quota.free(bytes)
     }
 
-    /// Frees all memory of the share. Nothing may be called afterwards.
+    /// Frees all memory of the share, for good: it gets none from then on.
     package func leave() {
         free(reserved)
         use(0)
+        hasLeft = true
         quota.leave(self)
     }
 }

@@ -8,7 +8,7 @@ import Storage
 @Loop final class CopiedBytes: ByteSource {
     private let piece: IncomingBytes.Piece
     private let engine: EmbeddedBackend
-    /// Of the request.
+    /// The body of the request, whose memory the copied bytes count against.
     private let body: HTTPRequestBody
     private var rest: Range<Int64>
 

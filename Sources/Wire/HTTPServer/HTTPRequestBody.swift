@@ -106,7 +106,7 @@ package final class HTTPRequestBody {
         guard await memory.keep(min(bytes, Int(clamping: incoming?.bytesLeft ?? .max))) else { throw .noRoom }
     }
 
-    /// What `keep` has reserved.
+    /// The bytes that `keep` has reserved.
     package var kept: Int { packed.map(\.body.kept) ?? incoming?.memory?.incoming.reserved ?? 0 }
 
     /// The handler keeps no more than so many bytes.

@@ -19,7 +19,7 @@ final class ServedConnection {
     private var isLate = false
     /// The number of unsent bytes at the last check.
     private var untaken: Int32 = 0
-    /// Of the request and its answer.
+    /// The memory of the request and its answer.
     let memory: HeldMemory
     /// How long the body of the request may keep its handler waiting.
     var patience = Duration.zero

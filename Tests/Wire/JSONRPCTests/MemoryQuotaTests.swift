@@ -52,6 +52,19 @@ import Testing
         #expect(shares[2].reserved == 500)
     }
 
+    @Test func `A share that has left gets nothing, whatever still ends for its connection`() async throws {
+        let (full, gone) = (QuotaShare(of: quota), QuotaShare(of: quota, least: 100))
+        full.use(1000)
+        let waiting = Loop.task { try await gone.reserve(500, unless: { false }) }
+        gone.leave()
+        full.leave()
+        #expect(try await waiting.value == false)
+        gone.use(1000)
+        #expect(!gone.reserve(1) { Issue.record("it has left") } && !gone.reserveAtOnce(1))
+        #expect(gone.used == 0 && gone.reserved == 0)
+        #expect(QuotaShare(of: quota).reserve(1000) {}, "all memory is free")
+    }
+
     @Test func `A share without progress is revoked while others wait`() async throws {
         let (idle, busy, waiting) = (QuotaShare(of: quota), QuotaShare(of: quota), QuotaShare(of: quota))
         idle.revoke = { [unowned idle] in idle.free(500) }
