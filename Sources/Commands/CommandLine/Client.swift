@@ -119,6 +119,14 @@ package struct Client {
         try answer(to: say(method, params), method).get()
     }
 
+    /// Nil where no service listens. Throws `Unanswered` where one listens and accepts no connection.
+    static func connect(toRunning path: String) throws(Unanswered) -> Descriptor? {
+        do throws(ConnectFailure) { return try connectUnixSocket(path) } catch {
+            if error.isUnanswered { throw Unanswered(path) }
+            return nil
+        }
+    }
+
     /// How long a service may take for its first answer.
     private static let longestSilence = Duration.seconds(30)
 

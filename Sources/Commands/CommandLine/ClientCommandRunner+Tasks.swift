@@ -111,6 +111,7 @@ extension ClientCommandRunner {
         while true {
             switch try client.hear() {
             case .interrupted(let interruption): throw interruption
+            case .message(let message) where message["method"] == "request/retry": continue
             case .message(let message):
                 try Console.print(message)
                 guard let snapshot = message["params"]?["snapshot"], snapshot["task"] == task, task != nil else {

@@ -60,7 +60,7 @@ package struct CommandService {
     package static func running(
         _ kind: ClientCommand, _ options: CommandOptions, at path: String, _ signals: Descriptor?
     ) throws -> CommandService? {
-        guard let socket = try? connectUnixSocket(path) else { return nil }
+        guard let socket = try Client.connect(toRunning: path) else { return nil }
         try options.checkFlags(ofServiceAt: path)
         do {
             var client = try CommandService(kind, options, socket, at: path, isPrivate: false, signals).client

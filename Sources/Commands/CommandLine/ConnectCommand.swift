@@ -40,12 +40,15 @@ package enum ConnectCommand {
     /// Connects through a service that listens there already. Nil where none does. Throws `Client.Unanswered`, and
     /// `OtherDurabilityError`.
     package static func connect(toRunning path: String, _ options: ServiceOptions) throws -> Descriptor? {
-        guard let socket = try? connectUnixSocket(path) else { return nil }
+        guard let socket = try Client.connect(toRunning: path) else { return nil }
         var client = Client(socket: socket, signals: nil)
         do {
             let answer = try client.initialize([:], at: path)
             return try connect(.init(client: client, answer: answer, started: nil), path, options)
-        } catch  where error is ConnectFailure || error is Client.Failure {
+        } catch let failure as ConnectFailure {
+            if failure.isUnanswered { throw Client.Unanswered(path) }
+            return nil
+        } catch is Client.Failure {
             return nil
         }
     }

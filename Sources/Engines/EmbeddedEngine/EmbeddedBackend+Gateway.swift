@@ -127,7 +127,7 @@ extension EmbeddedBackend {
 
     /// Throws `nonMatchingChecksum` where bytes are damaged.
     package func verify(_ bytes: StoredBytes) async throws(StorageError) {
-        try await files.run { Result { () throws(StorageError) in try bytes.verify() } }.get()
+        try await verifying.run { Result { () throws(StorageError) in try bytes.verify() } }.get()
     }
 
     /// Whether the body of an object can be unpacked.

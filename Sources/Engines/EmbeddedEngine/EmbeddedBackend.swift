@@ -28,6 +28,8 @@ package final class EmbeddedBackend: Backend {
     /// Read, write and sync files. There are more threads than parallel uploads, so that some may hang in a stalled
     /// disk.
     package let files = WorkerThreads("files", limit: 16)
+    /// Compare whole objects with their checksums. Further copies of one object find that it was compared.
+    let verifying = WorkerThreads("verify", limit: 2)
     let hashing = MD5Threads()
     let blocks = BlockCache()
     package let reserved: ReservedFiles

@@ -145,7 +145,7 @@ extension Database {
         let (md5, crc32c) = (object.md5 ?? [], object.crc32c ?? 0)
         try upload.check(md5: md5, crc32c)
         var settable = request.metadata(upload.metadata, of: object.settable)
-        let keepsTokens = request.isMove || request.keepsDownloadTokens == true
+        let keepsTokens = request.isMove || request.keepsDownloadTokens == true || source == upload.reference
         if request.keepsMetadata, keepsTokens, let tokens = object.downloadTokens {
             settable.custom[SettableMetadata.tokensKey] = tokens.joined(separator: ",")
         }

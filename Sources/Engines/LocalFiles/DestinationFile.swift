@@ -10,7 +10,10 @@ struct DestinationFile {
     private let newFilesMask: UInt32?
     private var directory: OpenFile?
     /// A file that was changed since then is kept; nil where every file may be replaced.
-    var keepsNewer: Beginning?
+    var keepsNewer: Beginning? { didSet { isNewer = false } }
+    /// The inode that the download has given the name, or may have before its process ended: it is not newer than the
+    /// download. 0 for none.
+    var ownInode: UInt64 = 0
     /// The last check has met such a file.
     private(set) var isNewer = false
 
@@ -66,7 +69,9 @@ struct DestinationFile {
     private mutating func checkAge() throws(StorageError) {
         guard let keepsNewer else { return }
         let status = try writing { () throws(SystemError) in try opened().status(of: name) }
-        isNewer = keepsNewer.isBefore(fileChangedAt: status.changed.sinceEpoch)
+        // A rename changes one of the times, a later write in place both.
+        let isOwn = status.inode == ownInode && status.modified.sinceEpoch < status.changed.sinceEpoch
+        isNewer = !isOwn && keepsNewer.isBefore(fileChangedAt: status.changed.sinceEpoch)
         if isNewer { throw .newerFile(at: path) }
     }
 

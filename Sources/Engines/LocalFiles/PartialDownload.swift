@@ -61,6 +61,7 @@ package final class PartialDownload {
         let number = restored?.number ?? 0
         temporary = Temporary(
             name: target.temporaryName(for: task, number: number), number: number, inode: restored?.inode ?? 0)
+        target.ownInode = restored?.inode ?? 0
         generation = restored?.generation
         offset = max(0, restored?.offset ?? 0)
         checkpoint.set(restored)
@@ -132,7 +133,10 @@ package final class PartialDownload {
             try giveName(to: file)
             // Another program may have written a file meanwhile.
             if keepsNewer != nil { try target.check() }
-            if let temporary { try target.take(temporary.name, file) }
+            if let temporary {
+                target.ownInode = temporary.inode
+                try target.take(temporary.name, file)
+            }
         }
         temporary = nil
         defer { discard() }

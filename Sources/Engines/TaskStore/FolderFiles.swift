@@ -57,7 +57,7 @@ package final class FolderFiles: FolderStore {
         do throws(StorageError) {
             try await plan.create(request, place: place, number: number, began: began)
         } catch {
-            guard error.code == .quotaExceeded, request.kind == .delete else { throw error }
+            guard error.isWithoutRoom, request.kind == .delete else { throw error }
             return UnkeptPlan(id: id)
         }
         return plan

@@ -34,7 +34,8 @@ public protocol Backend: Sendable {
 
     /// Throws `objectNotFound`, or the reason why the engine could not look.
     func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
-    /// The same, for the service, which fetches the bytes of the object next.
+    /// The metadata of an object whose bytes the service fetches next. Rules of a harness about reads of metadata do not
+    /// strike it. Throws the errors of `metadata(of:for:)`.
     func metadataForBytes(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
     /// What `metadata(of:for:)` would answer now. Nil where that is not known without a wait.
     func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>?

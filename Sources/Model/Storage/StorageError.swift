@@ -71,7 +71,7 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
     public var logText: String { "\(code.rawValue)" + (httpStatus.map { " (status \($0))" } ?? "") }
 
     /// The engine has no room for bytes. What it has stays, and the same bytes may come again.
-    var isWithoutRoom: Bool { code == .quotaExceeded && httpStatus == nil }
+    package var isWithoutRoom: Bool { code == .quotaExceeded && httpStatus == nil }
 
     public init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
 

@@ -52,7 +52,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     private(set) var wasRecorded = false
     /// The task was paused when it ended.
     var wasPaused = false
-    /// Hears of its waits before a retry while nobody observes it: a request waits for its end.
+    /// Hears of each wait before a retry while the task has no observers and a request waits for its end.
     var willRetry: (@Sendable (RequestRetry) -> Void)?
     /// A client of this process started or resumed the task: it may replace an object that is newer than the task.
     private(set) var replacesNewer = true

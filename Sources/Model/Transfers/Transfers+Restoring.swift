@@ -41,8 +41,8 @@ extension Transfers {
             }
             guard let ends else { return }
             let ended = inOrder(readable(try await ends.persistence.store.endedRecords(), ends))
-            uploads.add(unread: ended.filter { $0.kind == .upload }, remember)
-            downloads.add(unread: ended.filter { $0.kind == .download }, remember)
+            if uploads.hasUnread { uploads.add(unread: ended.filter { $0.kind == .upload }, remember) }
+            if downloads.hasUnread { downloads.add(unread: ended.filter { $0.kind == .download }, remember) }
         }
     }
 

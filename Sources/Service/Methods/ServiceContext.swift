@@ -70,10 +70,12 @@ package final class ServiceContext {
     /// ids.
     private var pausing: [String: (owner: ObjectIdentifier, task: any ControllableTask)] = [:]
 
-    /// A client has started or resumed a task, or appends to it. It pauses with the connection if that wants it, and otherwise with none.
+    /// A client has started or resumed a task, or appends to it. The task pauses with the connection if that wants it, and
+    /// otherwise with none. A retried task is another object with the same id.
     fileprivate func began(_ task: any ControllableTask, _ context: ConnectionContext) {
         let owner = context.pausesTasks ? ObjectIdentifier(context) : nil
-        guard owner != pausing[task.id]?.owner else { return }
+        let known = pausing[task.id]
+        if owner == known?.owner, known == nil || known?.task === task { return }
         pausing[task.id] = owner.map { ($0, task) }
         // Now and then those that have ended go.
         if pausing.count.nonzeroBitCount == 1 { pausing = pausing.filter { !$0.value.task.hasEnded } }

@@ -55,10 +55,10 @@ import Transfers
         try request.allow(["token"])
         try service.check(.get, object.url, for: request)
         var metadata = try await service.backend.metadata(of: object, for: service.caller)
+        try request.checkTags(metadata.resourceTag)
         if metadata.downloadTokens?.isEmpty == true, mayMakeToken {
             metadata = try await service.engine.withDownloadToken(object)
         }
-        try request.checkTags(metadata.resourceTag)
         return .json(metadata.firebase, tag: metadata.resourceTag)
     }
 

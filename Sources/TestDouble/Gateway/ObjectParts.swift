@@ -14,7 +14,7 @@ import Transfers
     private static let smallest: Int64 = 5 << 20
     /// In bytes: the list of parts at the end.
     private static let mostXML = 4 << 20
-    /// Of a part in a list.
+    /// The estimated bytes of a part in a list.
     private static let bytesOfEntry = 512
     private static let block = 1 << 20
     private static let piece = 256 << 10

@@ -78,6 +78,8 @@ import Testing
         #expect(kept.downloadTokens == object.downloadTokens)
         let moved = try await place.backend.run(.copy(of: ref("a"), to: ref("d"), isMove: true))
         #expect(moved.downloadTokens == object.downloadTokens)
+        let onItself = try await place.backend.run(.copy(of: ref("d"), to: ref("d")))
+        #expect(onItself.downloadTokens == object.downloadTokens)
     }
 
     @Test func `A token that expires is signed with one of the object's own`() async throws {

@@ -43,6 +43,29 @@ import Testing
         return try #require(found, "no storage error was thrown")
     }
 
+    @Test func `A newer file is kept until a client resumes the download, except the one that it has stored itself`()
+        throws
+    {
+        let hourAgo = Beginning(TimeSource.system.now().advanced(by: .seconds(-3600)))
+        let (partial, path) = try parked()
+        let other = try scratch.file("file", [1])
+        partial.keepsNewer = hourAgo
+        #expect(try error { try partial.open(for: 1) { true } }.message == StorageError.newerFile(at: target).message)
+        #expect(partial.isSuperseded)
+        partial.keepsNewer = nil
+        #expect(!partial.isSuperseded, "the next error is about something else")
+        #expect(unlink(other) == 0)
+        // A process that ends between the rename and the record of the end leaves its own file.
+        var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
+        #expect(utimensat(AT_FDCWD, path, &times, 0) == 0 && rename(path, target) == 0)
+        var download = Download(reference: try ref("a"), file: target, task: "task", caller: Caller(retryTime: .zero))
+        (download.isRestored, download.bookmark) = (true, partial.checkpoint.bookmark)
+        let next = PartialDownload(for: download, in: nil)
+        next.keepsNewer = hourAgo
+        #expect(try complete(next) && !next.isSuperseded)
+        #expect(try contentsOf(target) == bytes)
+    }
+
     @Test func `A short download has no name before it is complete`() throws {
         let partial = try PartialDownload(for: target)
         try partial.open(for: 1, isShort: true) { true }

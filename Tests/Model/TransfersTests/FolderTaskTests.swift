@@ -288,6 +288,31 @@ import Testing
         #expect(dry.state == .failed && dry.error?.code == .quotaExceeded && objects["m/x"] == 3)
     }
 
+    @Test func `A list that ends early deletes nothing by plan, and without a plan the counts tell what was deleted`()
+        async throws
+    {
+        let quota = StorageError(.quotaExceeded, "The project has no quota left.").with(\.httpStatus, 402)
+        for (isFull, error) in [(false, quota), (true, StorageError(.unknown, "The server is away."))] {
+            let objects = Objects()
+            objects["m/a"] = 3
+            let backend = ScriptedBackend(
+                page: { _, _, token, _ throws(StorageError) in
+                    if token != nil { throw error }
+                    var listing = try objects.listing
+                    listing.pageToken = "2"
+                    return listing
+                },
+                remove: { reference, _ in objects[reference.object] = nil })
+            let stage = TransfersFixture(backend, folders: InMemoryFolderStore())
+            stage.folders?.isFull = isFull
+            let task = try await stage.transfers.folder(FolderRequest(.delete, Reference(bucket: "b", path: "m")))
+            task.start()
+            let end = await ended(task)
+            #expect(end.state == .failed && end.counts.deleted == (isFull ? 1 : 0), "\(end)")
+            #expect(objects.names == (isFull ? [] : ["m/a"]))
+        }
+    }
+
     @Test func `A name that no file can have is refused, and a mirror deletes all the same`() async throws {
         for name in [repeated("x", 256), "a/" + repeated("x", 256) + "/b"] { objects["m/" + name] = 3 }
         tree.files = ["old": [1]]

@@ -21,7 +21,7 @@ import Storage
     private static let page = 500
 
     /// Compares paths with patterns.
-    private static let patterns = WorkerThreads("patterns")
+    private static let patterns = WorkerThreads("patterns", limit: 4)
 
     private let task: FolderTask
     private let transfers: Transfers
@@ -36,6 +36,8 @@ import Storage
     /// Other tasks over folders come first.
     private(set) var isQueued = true
     private var isStopping = false
+    /// Objects are deleted without a plan: the counts are those of the deletions.
+    private var isUnplanned = false
     /// The error that concerns all files.
     private var fatal: StorageError?
     private var inFlight: [Int64: any FolderTransfer] = [:]
@@ -104,7 +106,7 @@ import Storage
             if !isStopping, task.counts.failed == 0, !request.isDryRun { try await deleteAll() }
             if let fatal { throw fatal }
         } catch {
-            if task.stage == .planning { await forgetPlan() }
+            if task.stage == .planning, !isUnplanned { await forgetPlan() }
             return isStopping ? nil : .failed(error.orAbout(request.reference))
         }
         if isStopping { return nil }
@@ -215,8 +217,11 @@ import Storage
             try await planDownloads()
             try await planLocalDeletions()
         case .delete:
-            do throws(StorageError) { try await planDeletions() } catch {
-                guard error.code == .quotaExceeded, !isStopping, !request.isDryRun else { throw error }
+            do throws(StorageError) {
+                try await planDeletions()
+                return try await keepPlan()
+            } catch {
+                guard error.isWithoutRoom, !isStopping, !request.isDryRun else { throw error }
                 return try await deleteUnplanned()
             }
         }
@@ -304,6 +309,7 @@ import Storage
     /// known before the end, and after a stop all that is left is planned anew.
     private func deleteUnplanned() async throws(StorageError) {
         await forgetPlan()
+        isUnplanned = true
         let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
         try await forEachPage { [self] page async throws(StorageError) in
             let items = deletions(of: page)
@@ -313,7 +319,7 @@ import Storage
             }
             if let fatal { throw fatal }
         }
-        // Of what fitted.
+        // Some items may have fitted.
         try? await plan.clear()
     }
 
