@@ -99,9 +99,14 @@ import Testing
             offset = found["offset"]?.number?.int64 ?? -1
             #expect(found["state"] == "running" && offset == durable && durable > 0, "\(found)")
             for name in ["a", "b"] { try client.call("reference/delete", #"{"reference":"gs://b/\#(name)"}"#) }
-            for _ in 0..<3 { #expect(try append() == .null) }
+            // Other and fewer bytes than those that were refused.
+            let last = #"{"task":"\#(task)","offset":\#(durable),"text":"last"}"#
+            #expect(try client.call("uploadTask/append", last)["offset"]?.number?.int64 == durable + 4)
             let end = try client.call("uploadTask/finish", #"{"task":"\#(task)"}"#)
-            #expect(end["state"] == "success" && end["progress"]?["totalUnitCount"]?.number?.int64 == durable)
+            #expect(end["state"] == "success" && end["progress"]?["totalUnitCount"]?.number?.int64 == durable + 4)
+            let stored = try client.call("reference/getData", #"{"reference":"gs://b/s","maxSize":4194304}"#)["data"]
+            let expected = Data((repeated("y", Int(durable)) + "last").utf8)
+            #expect(stored?.string == expected.base64EncodedString())
             client.wire.endInput()
             try #require(try service.waitForExit() == 0)
         }

@@ -32,6 +32,8 @@ final class EmbeddedUpload: TransferSession {
         var isWhole = false
         /// The file has the id of the task in its row.
         var isClaimed = false
+        /// The last step has failed: the file may have bytes of it.
+        var hasFailed = false
         var isDiscarded = false
     }
 
@@ -230,10 +232,30 @@ final class EmbeddedUpload: TransferSession {
             do throws(StorageError) {
                 let task = upload.isRestored ? upload.record?.id : nil
                 let files = try await backend.store.read { try task.map($0.files) ?? [] }
-                queue.submit { [self] state in continueStaging(among: files, attempt, &state) }
+                let kept = await latest.withLock { $0 }?.lastCheckpoint()
+                queue.submit { [self] state in
+                    if state.hasFailed { return rollBack(to: kept, attempt, &state) }
+                    continueStaging(among: files, attempt, &state)
+                }
             } catch {
                 attempt.answer(.failed(error))
             }
+        }
+    }
+
+    /// Takes back what a failed step has written.
+    private func rollBack(to kept: UploadCheckpoint?, _ attempt: PendingAnswer, _ state: inout State) {
+        do throws(StorageError) {
+            guard let failed = state.staging,
+                let staging = try Staging(failed, backTo: kept, hashing: backend.hashing)
+            else { return attempt.answer(.forgotten(.lostStaging(upload.reference))) }
+            (state.staging, state.hasFailed) = (staging, false)
+            let progress = staging.progress
+            latest.withLock { $0 = progress }
+            rest(staging)
+            attempt.answer(.received(upTo: staging.offset))
+        } catch {
+            attempt.answer(.failed(error))
         }
     }
 
@@ -273,6 +295,7 @@ final class EmbeddedUpload: TransferSession {
                 attempt.answer(.received(upTo: staging.offset))
             } catch {
                 // A stream whose disk is full waits for its client.
+                if case .incoming = upload.source { state.hasFailed = true }
                 rest(staging)
                 attempt.answer(.failed(error))
             }

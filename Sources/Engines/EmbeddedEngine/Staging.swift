@@ -98,6 +98,22 @@ final class Staging {
         self.blocks = HashBufferPool(blocks)
     }
 
+    /// Continues a file in this process where a step that failed has begun: its bytes are taken back, as the client may send
+    /// others. Returns nil where the file is gone.
+    ///
+    /// - Parameter checkpoint: the last one of the file; nil where it had none, so that it begins at the first byte.
+    init?(_ failed: Staging, backTo checkpoint: UploadCheckpoint?, hashing: MD5Threads) throws(StorageError) {
+        let checksum = checkpoint.flatMap { Checksum(md5State: $0.md5, crc32c: $0.crc32c, after: $0.offset) }
+        guard checkpoint == nil || checksum != nil, let target = try failed.files.existing(failed.file) else {
+            return nil
+        }
+        (file, offset, isRestored) = (failed.file, checkpoint?.offset ?? 0, failed.isRestored)
+        (files, source, allowed, blocks) = (failed.files, failed.source, failed.allowed, failed.blocks)
+        self.checksum = checksum ?? Checksum()
+        progress = StagingProgress(BackgroundMD5(on: hashing, after: self.checksum), checkpoint)
+        try storing(path) { [offset] () throws(SystemError) in try target.truncate(to: offset) }
+    }
+
     /// Of an upload that was cancelled nothing waits to be hashed.
     deinit { progress.md5.park() }
 
@@ -133,7 +149,9 @@ final class Staging {
     func finish() throws(StorageError) -> [UInt8] {
         let target = try openTarget()
         progress.md5.hashRest()
-        try storing(path) { () throws(SystemError) in
+        try storing(path) { [offset] () throws(SystemError) in
+            // A step that failed, also in an earlier process, may have written more.
+            if case .incoming = source { try target.truncate(to: offset) }
             try target.sync()
             if isRestored { try files.sync() }
         }

@@ -1,5 +1,6 @@
 import Checksums
 import Glibc
+import Platform
 import Storage
 import Synchronization
 import TestSupport
@@ -58,9 +59,10 @@ import Testing
         // A process that ends between the rename and the record of the end leaves its own file.
         var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
         #expect(utimensat(AT_FDCWD, path, &times, 0) == 0 && rename(path, target) == 0)
-        var download = Download(reference: try ref("a"), file: target, task: "task", caller: Caller(retryTime: .zero))
+        let caller = Caller(retryTime: .zero)
+        var download = Download(reference: try ref("a"), file: target, task: "task", caller: caller)
         (download.isRestored, download.bookmark) = (true, partial.checkpoint.bookmark)
-        let next = PartialDownload(for: download, in: nil)
+        let next = PartialDownload(download, in: nil)
         next.keepsNewer = hourAgo
         #expect(try complete(next) && !next.isSuperseded)
         #expect(try contentsOf(target) == bytes)
