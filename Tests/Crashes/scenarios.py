@@ -100,7 +100,8 @@ class Copy(Step):
         if self.metadata:
             return world.with_object(self.to, new_object(self.to, source.data, self.metadata))
         kept = {name: value for name, value in source.metadata.items() if name not in CHOSEN}
-        copy = Object(source.data, kept | new_object(self.to, source.data, {}).metadata, source.token)
+        token = source.token if self.method == "move" else None  # A copy has one of its own.
+        copy = Object(source.data, kept | new_object(self.to, source.data, {}).metadata, token)
         return world.with_object(self.to, copy)
 
 

@@ -114,6 +114,8 @@ import Storage
     /// of them. A request that is cancelled before takes back those that the engine is not getting.
     public func append(_ bytes: [UInt8], at offset: Int64?) async throws -> Position {
         let mine = try take(bytes, at: offset)
+        // The engine may answer within `pump`.
+        waiting.append(mine)
         pump()
         do { return try await outcome(of: mine) } catch let error as CancellationError {
             switch mine.outcome {
@@ -134,17 +136,19 @@ import Storage
         if hasGap, !isFinishing { throw StorageError.unknownEnd(end) }
         if let size = source.announced, end != size { throw StorageError.otherSize(end, than: size) }
         guard let task else { throw StorageError(.cancelled, "The upload has ended.") }
+        let mine = Waiting(adding: nil, until: .max)
+        waiting.append(mine)
         if !isFinishing {
             (isFinishing, self.expected) = (true, expected)
             source.end(at: end, expected)
             pump()
         }
-        _ = try await outcome(of: Waiting(adding: nil, until: .max))
+        _ = try await outcome(of: mine)
         return try await task.result()
     }
 
+    /// - Parameter mine: one of those that wait; no longer when this returns.
     private func outcome(of mine: Waiting) async throws -> Position {
-        waiting.append(mine)
         defer {
             waiting.removeAll { $0 === mine }
             changed.wakeAll()
