@@ -278,34 +278,6 @@ import Testing
         }
     }
 
-    @Test func `With pausesTasks a task that is retried pauses, too`() async throws {
-        let fixture = try StorageFixture()
-        let held = Signal()
-        defer { held.fire() }
-        fixture.faults = [.init(.first(.start), .answer(400)), .init(.nth(2, .start), .stall(until: held))]
-        try await onThread {
-            let service = try place.listeningService(["--engine", "gcs", "--endpoint", fixture.url])
-            let other = try place.connect()
-            func state(_ task: String) throws -> String? {
-                try other.call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)["state"]?.string
-            }
-            let text = String(repeating: "x", count: 600_000)
-            var task = ""
-            do {
-                let client = try place.connect()
-                try client.call("initialize", #"{"pausesTasks":true}"#)
-                try client.call("storage/updateSettings", #"{"uploadChunkSizeBytes":262144}"#)
-                task = try client.begin("reference/putData", #"{"reference":"gs://b/a","text":"\#(text)"}"#)
-                while try state(task) != "failed" {}
-                try client.call("uploadTask/retry", #"{"task":"\#(task)"}"#)
-                #expect(try state(task) == "running")
-            }
-            while try state(task) != "paused" {}
-            service.signal(SIGTERM)
-            try #require(try service.waitForExit() == 0)
-        }
-    }
-
     @Test func `With pausesTasks a stream pauses with the connection that was the last to append to it`() async throws {
         try await onThread {
             let service = try place.listeningService()
