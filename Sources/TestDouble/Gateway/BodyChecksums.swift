@@ -46,6 +46,9 @@ struct BodyChecksums {
         guard let sum = [UInt8](base64: text), sum.count == Self.amazon[name]?.size else {
             throw .badRequest("\(name) is no such checksum: \(text.prefix(200))")
         }
+        guard expected[name, default: (algorithm, sum)].sum == sum else {
+            throw .badRequest("The request has two values of \(name).")
+        }
         expected[name] = (algorithm, sum)
     }
 
