@@ -169,7 +169,11 @@ extension HTTPHeaders {
         if name == "x-amz-trailer-signature" { return }
         guard announced.contains(name) else { throw Self.malformed("the trailer \(name) was not announced") }
         let value = line[line.index(after: colon)...].filter { $0 != " " && $0 != "\n" }
-        try checksums.add(name, value, of: BodyChecksums.algorithm(of: name))
+        do throws(GatewayError) {
+            try checksums.add(name, value, of: BodyChecksums.algorithm(of: name))
+        } catch {
+            throw HTTPRequestBody.Failure.refused(error.message)
+        }
     }
 
     /// Compares all that the client has said of the bytes.
