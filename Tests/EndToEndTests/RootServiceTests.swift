@@ -278,6 +278,36 @@ import Testing
         }
     }
 
+    @Test func `With pausesTasks a task that is retried pauses, too`() async throws {
+        let fixture = try StorageFixture()
+        let held = Signal()
+        defer { held.fire() }
+        fixture.faults = [.init(.first(.start), .answer(503)), .init(.nth(2, .start), .stall(until: held))]
+        try await onThread {
+            let service = try place.listeningService(["--engine", "gcs", "--endpoint", fixture.url])
+            let other = try place.connect()
+            func state(_ task: String) throws -> String? {
+                try other.call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)["state"]?.string
+            }
+            let file = place.directory + "/file"
+            try Data(count: 600_000).write(to: URL(filePath: file))
+            var task = ""
+            do {
+                let client = try place.connect()
+                try client.call("initialize", #"{"pausesTasks":true}"#)
+                try client.call("storage/updateSettings", #"{"maxUploadRetryTime":0,"uploadChunkSizeBytes":262144}"#)
+                task = try client.begin("reference/putFile", #"{"reference":"gs://b/a","file":"\#(file)"}"#)
+                try blockUntil { try state(task) == "failed" }
+                let retried = try client.call("uploadTask/retry", #"{"task":"\#(task)"}"#)
+                try #require(retried["accepted"]?.bool == true)
+            }
+            try blockUntil { try state(task) == "paused" }
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+        #expect(fixture.unfired.isEmpty)
+    }
+
     @Test func `With pausesTasks a stream pauses with the connection that was the last to append to it`() async throws {
         try await onThread {
             let service = try place.listeningService()
