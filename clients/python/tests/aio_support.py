@@ -55,6 +55,12 @@ async def reaped(process: int) -> None:
         await asyncio.sleep(0.005)
 
 
+async def none_but(tasks: set[asyncio.Task[Any]]) -> None:
+    """Returns when no tasks run but these, and the caller."""
+    while asyncio.all_tasks() - tasks - {asyncio.current_task()}:
+        await asyncio.sleep(0.005)
+
+
 async def within(awaited: Any) -> Any:
     return await asyncio.wait_for(awaited, PATIENCE)
 

@@ -22,7 +22,7 @@ from storage_rpc import (
     ServiceGone,
 )
 
-from .aio_support import AsyncTestCase, Ears, process_id, reaped, within
+from .aio_support import AsyncTestCase, Ears, none_but, process_id, reaped, within
 from .support import HARNESS, MIB, PATIENCE
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(storage_rpc.__file__).parent.parent)}
@@ -59,6 +59,7 @@ class SessionTests(AsyncTestCase):
                 await task
 
     async def test_closing_that_is_cancelled_leaves_nobody(self) -> None:
+        before = asyncio.all_tasks()
         storage = await self.pretend("""
 import os, signal
 say(id=request["id"], result=os.getpid()); sys.stdout.flush(); signal.pause()
@@ -67,6 +68,25 @@ say(id=request["id"], result=os.getpid()); sys.stdout.flush(); signal.pause()
         with self.assertRaises(asyncio.TimeoutError):
             await asyncio.wait_for(storage.close(), 0.01)
         await within(reaped(process))
+        await within(none_but(before))
+
+    async def test_closing_that_is_cancelled_ends_the_callback_that_it_waits_for(self) -> None:
+        before, called = asyncio.all_tasks(), asyncio.Event()
+        storage = await self.open()
+        process = await process_id(storage)
+
+        async def callback(snapshot: AsyncSnapshot) -> None:
+            called.set()
+            await asyncio.Event().wait()
+
+        storage.reference("a").put_data(b"x", observe={"success": callback})
+        await within(called.wait())
+        closing = asyncio.ensure_future(storage.close())
+        await within(reaped(process))
+        closing.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await within(closing)
+        await within(none_but(before))
 
     async def test_closing_that_is_cancelled_again_leaves_nobody(self) -> None:
         storage = await self.pretend("""

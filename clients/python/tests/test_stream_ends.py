@@ -27,40 +27,39 @@ from .aio_support import AsyncTestCase, within
 from .support import MIB, PATIENCE, StorageTestCase
 
 
+def leave(file: Any, half: str | bytes = "half") -> None:
+    file.write(half)
+    raise KeyError
+
+
 def text(stream: Any) -> None:
     with io.TextIOWrapper(stream) as file:
-        file.write("half")
-        raise KeyError
+        leave(file)
 
 
 def text_of_both(stream: Any) -> None:
     with stream as inner, io.TextIOWrapper(inner) as file:
-        file.write("half")
-        raise KeyError
+        leave(file)
 
 
 def buffered(stream: Any) -> None:
     with io.BufferedWriter(stream) as file:
-        file.write(b"half")
-        raise KeyError
+        leave(file, b"half")
 
 
 def two_wrappers(stream: Any) -> None:
     with io.TextIOWrapper(io.BufferedWriter(stream)) as file:
-        file.write("half")
-        raise KeyError
+        leave(file)
 
 
 def codec(stream: Any) -> None:
     with codecs.getwriter("utf-8")(stream) as file:
-        file.write("half")
-        raise KeyError
+        leave(file)
 
 
 def packed(stream: Any) -> None:
     with stream, gzip.GzipFile(fileobj=stream, mode="wb") as file:
-        file.write(b"half")
-        raise KeyError
+        leave(file, b"half")
 
 
 def archive(stream: Any) -> None:
@@ -71,8 +70,7 @@ def archive(stream: Any) -> None:
 
 def closing(stream: Any) -> None:
     with contextlib.closing(io.TextIOWrapper(stream)) as file:
-        file.write("half")
-        raise KeyError
+        leave(file)
 
 
 def stack(stream: Any) -> None:
@@ -109,8 +107,7 @@ def another_exception(stream: Any) -> None:
 
 def text_mode(stream: Any) -> None:
     with stream.text() as file:
-        file.write("half")
-        raise KeyError
+        leave(file)
 
 
 LEFT: tuple[Callable[[Any], None], ...] = (

@@ -100,10 +100,11 @@ class Session(SessionBase, AsyncStorageMethods):
             self._connection.guard.check()
             try:
                 await self._end(drain=drain)
+                await self._dispatcher.close()
             except asyncio.CancelledError:
+                self._dispatcher.cancel()
                 await through(self._end(drain=False))
                 raise
-            await self._dispatcher.close()
 
     async def _end(self, *, drain: bool) -> None:
         await self._end_streams(drain=drain)

@@ -161,7 +161,14 @@ class Dispatcher:
         """Returns when all callbacks have run."""
         self._jobs.put_nowait(None)
         if not self.is_current:
-            await self._task
+            await asyncio.wait({self._task})
+
+    def cancel(self) -> None:
+        """Cancels the callback that runs; those that wait do not run."""
+        if self.is_current:
+            self._jobs.put_nowait(None)
+        else:
+            self._task.cancel()
 
     async def _run(self) -> None:
         _current.set(self)
@@ -173,6 +180,10 @@ class Dispatcher:
                 continue
             if inspect.isawaitable(result):
                 callback = asyncio.ensure_future(result)
-                await asyncio.wait({callback})  # A cancelled callback does not cancel this task.
+                try:
+                    await asyncio.wait({callback})  # A cancelled callback does not cancel this task.
+                except asyncio.CancelledError:
+                    callback.cancel()
+                    raise
                 if not callback.cancelled() and callback.exception():
                     log.error("A callback failed", exc_info=callback.exception())
