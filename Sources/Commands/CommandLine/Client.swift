@@ -67,9 +67,13 @@ package struct Client {
         self.isQuiet = isQuiet
     }
 
-    /// Connects to a service that listens.
-    package static func connect(to path: String) throws(Failure) -> Descriptor {
-        do throws(ConnectFailure) { return try connectUnixSocket(path) } catch {
+    /// How long a service that listens may take to accept a connection.
+    package static let longestConnect = Duration.seconds(10)
+
+    /// Connects to a service that listens. Throws `Unanswered` where one listens and accepts no connection.
+    package static func connect(to path: String, within limit: Duration = longestConnect) throws -> Descriptor {
+        do throws(ConnectFailure) { return try connectUnixSocket(path, within: limit) } catch {
+            if error.isUnanswered { throw Unanswered(path) }
             throw Failure(message: "no service can be reached at \(path): \(error.reason)")
         }
     }
@@ -120,11 +124,8 @@ package struct Client {
     }
 
     /// Nil where no service listens. Throws `Unanswered` where one listens and accepts no connection.
-    static func connect(toRunning path: String) throws(Unanswered) -> Descriptor? {
-        do throws(ConnectFailure) { return try connectUnixSocket(path) } catch {
-            if error.isUnanswered { throw Unanswered(path) }
-            return nil
-        }
+    static func connect(toRunning path: String, within limit: Duration = longestConnect) throws -> Descriptor? {
+        do { return try connect(to: path, within: limit) } catch is Failure { return nil }
     }
 
     /// How long a service may take for its first answer.

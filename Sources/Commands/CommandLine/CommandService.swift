@@ -58,9 +58,10 @@ package struct CommandService {
     /// The service that listens there, for objects elsewhere. Nil where none does, or it ends. It gets the tokens of this
     /// process, since its environment may be another's.
     package static func running(
-        _ kind: ClientCommand, _ options: CommandOptions, at path: String, _ signals: Descriptor?
+        _ kind: ClientCommand, _ options: CommandOptions, at path: String, _ signals: Descriptor?,
+        within limit: Duration = Client.longestConnect
     ) throws -> CommandService? {
-        guard let socket = try Client.connect(toRunning: path) else { return nil }
+        guard let socket = try Client.connect(toRunning: path, within: limit) else { return nil }
         try options.checkFlags(ofServiceAt: path)
         do {
             var client = try CommandService(kind, options, socket, at: path, isPrivate: false, signals).client

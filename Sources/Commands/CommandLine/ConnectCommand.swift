@@ -29,7 +29,7 @@ package enum ConnectCommand {
         let socket: Descriptor
         do { socket = try connect(service.find(), path, options) } catch is RootService.Refusal {
             // The client gets the reason as the service sends it.
-            socket = try connectUnixSocket(path)
+            socket = try Client.connect(to: path)
         }
         if Descriptor.standardInput.isTerminal {
             _ = WaitNotice("connected; waits for JSON-RPC on standard input; Ctrl-D ends it")
@@ -39,24 +39,24 @@ package enum ConnectCommand {
 
     /// Connects through a service that listens there already. Nil where none does. Throws `Client.Unanswered`, and
     /// `OtherDurabilityError`.
-    package static func connect(toRunning path: String, _ options: ServiceOptions) throws -> Descriptor? {
-        guard let socket = try Client.connect(toRunning: path) else { return nil }
+    package static func connect(
+        toRunning path: String, _ options: ServiceOptions, within limit: Duration = Client.longestConnect
+    ) throws -> Descriptor? {
+        guard let socket = try Client.connect(toRunning: path, within: limit) else { return nil }
         var client = Client(socket: socket, signals: nil)
         do {
             let answer = try client.initialize([:], at: path)
-            return try connect(.init(client: client, answer: answer, started: nil), path, options)
-        } catch let failure as ConnectFailure {
-            if failure.isUnanswered { throw Client.Unanswered(path) }
-            return nil
+            return try connect(.init(client: client, answer: answer, started: nil), path, options, within: limit)
         } catch is Client.Failure {
             return nil
         }
     }
 
     /// The service keeps a place for the connection of `found` until it has the next one.
-    private static func connect(_ found: RootService.Found, _ path: String, _ options: ServiceOptions) throws
-        -> Descriptor
-    {
+    private static func connect(
+        _ found: RootService.Found, _ path: String, _ options: ServiceOptions,
+        within limit: Duration = Client.longestConnect
+    ) throws -> Descriptor {
         defer { withExtendedLifetime(found) {} }
         if let wanted = options.bucket, case let bucket? = found.answer["defaultBucket"]?.string,
             !bucket.hasSameBytes(as: wanted)
@@ -69,7 +69,7 @@ package enum ConnectCommand {
             let has = answer.map { "has --durability \($0)" } ?? "does not say its durability"
             throw OtherDurabilityError(message: "the service at \(path) \(has), not \(wanted.rawValue)")
         }
-        return try connectUnixSocket(path)
+        return try Client.connect(to: path, within: limit)
     }
 
     struct OtherBucketError: UserFacingError { let message: String }

@@ -32,6 +32,7 @@ struct RootService {
     /// The params of `initialize`.
     let introduction: (_ isStarted: Bool) -> JSON
     let start: () throws -> BackgroundService
+    var longestConnect = Client.longestConnect
     private var started: BackgroundService?
 
     /// How long a service that ends, or has no room, is waited for.
@@ -87,7 +88,7 @@ struct RootService {
 
     /// Returns nil if the service ends before it answers.
     private mutating func reach(mayWait: Bool) throws -> Found? {
-        let socket = try connectUnixSocket(path)
+        let socket = try connectUnixSocket(path, within: longestConnect)
         let own = started.flatMap { $0.isPeer(of: socket) ? $0 : nil }
         var client = client(socket)
         do {

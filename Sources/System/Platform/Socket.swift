@@ -31,9 +31,10 @@ extension Descriptor {
     /// Sends small segments without delay.
     package func sendAtOnce() { setOption(raw, Int32(IPPROTO_TCP), TCP_NODELAY) }
 
-    /// How long a connection or a sending may block; nil stands for no limit. After that it fails with `wouldBlock`.
-    func limitBlocking(toSeconds seconds: Int?) {
-        var time = timeval(tv_sec: seconds ?? 0, tv_usec: 0)
+    /// How long a connection or a sending may block; zero stands for no limit. After that it fails with `wouldBlock`.
+    func limitBlocking(to limit: Duration) {
+        let (seconds, attoseconds) = limit.components
+        var time = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
         setsockopt(raw, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     }
 

@@ -43,14 +43,16 @@ public struct ConnectFailure: Error {
     package var isUnanswered = false
 }
 
-/// Connects to a service of the same user. Blocks for at most ten seconds while its backlog is full.
-package func connectUnixSocket(_ path: String) throws(ConnectFailure) -> Descriptor {
+/// Connects to a service of the same user. Blocks for at most `limit` while its backlog is full.
+package func connectUnixSocket(
+    _ path: String, within limit: Duration = .seconds(10)
+) throws(ConnectFailure) -> Descriptor {
     let socket: Descriptor
     do throws(SystemError) {
         socket = try Descriptor(socketOf: AF_UNIX, blocks: true)
-        socket.limitBlocking(toSeconds: 10)
+        socket.limitBlocking(to: limit)
         try UnixAddress(path).connect(socket)
-        socket.limitBlocking(toSeconds: nil)
+        socket.limitBlocking(to: .zero)
     } catch {
         throw ConnectFailure(reason: error.reason, isUnanswered: error == .wouldBlock)
     }
