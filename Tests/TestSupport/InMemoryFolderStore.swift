@@ -51,9 +51,10 @@ package final class InMemoryFolderStore: FolderStore {
         return plan
     }
 
+    /// Not in the order of their numbers, as the files of a directory are not.
     package func stored() async throws(StorageError) -> [Result<StoredFolder, StorageError>] {
         if let failure { throw failure }
-        return unreadable.map { .failure($0) } + all.map { .success($0.stored) }
+        return unreadable.map { .failure($0) } + all.reversed().map { .success($0.stored) }
     }
 
     fileprivate func remove(_ id: String) { plans.withLock { $0.removeAll { $0.id == id } } }

@@ -17,7 +17,7 @@ import Storage
     }
     public private(set) lazy var uploads: TaskList<UploadStrategy> = newList()
     public private(set) lazy var downloads: TaskList<DownloadStrategy> = newList()
-    public private(set) lazy var folders = FolderList(time, log)
+    public private(set) lazy var folders = FolderList(time, log, finishedKept: limits.finishedTasks)
     /// The transfers of tasks over folders.
     private(set) lazy var folderUploads: TaskList<UploadStrategy> = newFolderList(within: uploads)
     private(set) lazy var folderDownloads: TaskList<DownloadStrategy> = newFolderList(within: downloads)

@@ -351,6 +351,26 @@ import Testing
         #expect(await ended(task).state == .success)
     }
 
+    @Test func `Beyond the limit of ended tasks the oldest is forgotten, after a restart, too`() async throws {
+        var limits = TransferLimits()
+        limits.finishedTasks = 2
+        let stage = TransfersFixture(limits: limits, folders: InMemoryFolderStore())
+        var ids: [String] = []
+        for _ in 0..<3 {
+            let request = FolderRequest(.delete, try Reference(bucket: "b", path: "m"), directory: nil)
+            let task = try await stage.transfers.folder(request)
+            task.start()
+            #expect(await ended(task).state == .success)
+            ids.append(task.id)
+        }
+        #expect(stage.transfers.folders.all.map(\.id) == ids.suffix(2))
+        try await until { stage.folders?.all.map(\.id) == ids.suffix(2) }
+        limits.finishedTasks = 1
+        let next = TransfersFixture(limits: limits, isFirst: false, folders: stage.folders?.afterCrash())
+        try await next.transfers.restore(.pause)
+        #expect(next.transfers.folders.all.map(\.id) == ids.suffix(1))
+    }
+
     @Test func `Of many tasks over folders a few run at once, and all end`() async throws {
         tree.files = ["a": [1]]
         var tasks: [FolderTask] = []

@@ -582,7 +582,10 @@ export interface Methods {
         maxUploadSessions: number;
         /** How long after its beginning such an upload expires, in seconds. */
         maxUploadSessionSeconds: number;
-        /** The maximum number of ended tasks of each kind that the service remembers. */
+        /**
+         * The maximum number of ended tasks of each kind that the service remembers; of those over folders never
+         * more than 100.
+         */
         maxFinishedTasks: number;
         /** The maximum number of observers of all connections. */
         maxObservers: number;

@@ -3,9 +3,10 @@ import Storage
 
 /// The tasks over folders: all unfinished ones, and the newest finished ones.
 @Loop public final class FolderList {
-    /// Their plans are on the disk.
-    static let finishedKept = 100
+    /// The most finished tasks that are kept, whatever the limit is: their plans are on the disk.
+    private static let mostFinished = 100
 
+    private let finishedKept: Int
     let time: TimeSource
     let log: TransferLog
     private(set) var tasks: [String: FolderTask] = [:]
@@ -14,7 +15,9 @@ import Storage
     private var finished = Queue<String>()
     private var lastNumber: Int64 = 0
 
-    init(_ time: TimeSource, _ log: TransferLog) { (self.time, self.log) = (time, log) }
+    init(_ time: TimeSource, _ log: TransferLog, finishedKept: Int) {
+        (self.time, self.log, self.finishedKept) = (time, log, min(finishedKept, Self.mostFinished))
+    }
 
     /// In the order of their creation.
     public var all: [FolderTask] { tasks.values.sorted { ($0.number, $0.id) < ($1.number, $1.id) } }
@@ -60,7 +63,7 @@ import Storage
     func finish(_ task: FolderTask) {
         finished.append(task.id)
         if let key = task.request.key, ids[key] == task.id { ids[key] = nil }
-        guard finished.count > Self.finishedKept, let oldest = finished.popFirst() else { return }
+        guard finished.count > finishedKept, let oldest = finished.popFirst() else { return }
         guard let task = tasks.removeValue(forKey: oldest) else { return }
         Loop.task { await task.remove() }
     }

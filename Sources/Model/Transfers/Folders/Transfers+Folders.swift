@@ -57,12 +57,14 @@ extension Transfers {
     /// Restores the tasks over folders, paused and without their transfers.
     func restoreFolders() async throws(StorageError) {
         guard let folderStore else { return }
+        var found: [StoredFolder] = []
         for result in try await folderStore.stored() {
             switch result {
-            case .success(let stored): try await restore(stored)
+            case .success(let stored): found.append(stored)
             case .failure(let error): folderComplaint("A task over a folder is left as it is", error)
             }
         }
+        for stored in found.sorted(by: { $0.number < $1.number }) { try await restore(stored) }
     }
 
     /// Gives the tasks over folders their transfers, which are restored, and continues them.

@@ -66,7 +66,8 @@ public enum StorageCalls {
                 public var maxUploadSessions: Int64
                 /// How long after its beginning such an upload expires, in seconds.
                 public var maxUploadSessionSeconds: Int64
-                /// The maximum number of ended tasks of each kind that the service remembers.
+                /// The maximum number of ended tasks of each kind that the service remembers; of those over folders never more
+                /// than 100.
                 public var maxFinishedTasks: Int64
                 /// The maximum number of observers of all connections.
                 public var maxObservers: Int64
