@@ -122,11 +122,7 @@ import Testing
         let other = scene.append("XY", at: 2)
         try await until { scene.stream.end == 4 }
         #expect(scene.task.resume())
-        #expect(try await scene.session.nextStep() == .query)
-        scene.session.answer(.received(upTo: 2))
-        #expect(try await scene.session.nextStep() == .send(2..<4))
-        #expect(try scene.sent(2..<4) == "XY")
-        scene.session.answer(.received(upTo: 4))
+        try await scene.goesOn(from: 2, to: 4, with: "XY")
         #expect(try await other.value == .init(offset: 4, durable: 4))
     }
 
@@ -308,11 +304,7 @@ import Testing
         let rest = try await scene.stage.clock.nextSleep()
         #expect(scene.task.snapshot().retry?.attempt == 1)
         scene.stage.clock.advance(by: rest)
-        #expect(try await scene.session.nextStep() == .query)
-        scene.session.answer(.received(upTo: 2))
-        #expect(try await scene.session.nextStep() == .send(2..<4))
-        #expect(try scene.sent(2..<4) == "cd")
-        scene.session.answer(.received(upTo: 4))
+        try await scene.goesOn(from: 2, to: 4, with: "cd")
         #expect(try await append.value.offset == 4)
     }
 
@@ -326,12 +318,8 @@ import Testing
         #expect(scene.task.state == .running && scene.stream.offset == 4)
         #expect(try await failure { _ = try await scene.stream.append([1], at: nil) }.message.contains("that at 4"))
         let again = scene.append("efgh", at: 4)
-        #expect(try await scene.session.nextStep() == .query)
         // A part has found room.
-        scene.session.answer(.received(upTo: 6))
-        #expect(try await scene.session.nextStep() == .send(6..<8))
-        #expect(try scene.sent(6..<8) == "gh")
-        scene.session.answer(.received(upTo: 8))
+        try await scene.goesOn(from: 6, to: 8, with: "gh")
         #expect(try await again.value == .init(offset: 8, durable: 8))
         let end = Task { try await scene.stream.finish(.init()) }
         #expect(try await scene.session.nextStep() == .send(8..<8))
@@ -489,6 +477,17 @@ import Testing
 
     func append(_ bytes: [UInt8], at offset: Int64? = nil) -> Task<StreamUpload.Position, any Error> {
         Task { [stream] in try await stream.append(bytes, at: offset) }
+    }
+
+    /// The engine is asked how many bytes it has, and gets the next ones.
+    func goesOn(
+        from start: Int64, to end: Int64, with text: String, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        #expect(try await session.nextStep() == .query, sourceLocation: location)
+        session.answer(.received(upTo: start))
+        #expect(try await session.nextStep() == .send(start..<end), sourceLocation: location)
+        #expect(try sent(start..<end) == text, sourceLocation: location)
+        session.answer(.received(upTo: end))
     }
 
     /// What the engine reads.
