@@ -369,6 +369,7 @@ import Testing
         let next = TransfersFixture(limits: limits, isFirst: false, folders: stage.folders?.afterCrash())
         try await next.transfers.restore(.pause)
         #expect(next.transfers.folders.all.map(\.id) == ids.suffix(1))
+        try await until { next.folders?.all.map(\.id) == ids.suffix(1) }
     }
 
     @Test func `Of many tasks over folders a few run at once, and all end`() async throws {
