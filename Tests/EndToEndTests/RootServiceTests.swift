@@ -56,6 +56,16 @@ import Testing
         #expect(await sh(line) == (0, "other\nother\npiped\n"))
     }
 
+    @Test func `A stream whose size is not known is listed with what it has, and no percentage`() async throws {
+        let line = """
+            mkfifo pipe; $S put -q - piped < pipe & P=$!; exec 8> pipe; printf abc >&8
+            await '$S tasks | grep -q "running *so far  [03] bytes *put  gs://default-bucket/piped"'
+            exec 8>&-; wait $P; $S tasks --all | grep -o "success.*100% of 3 bytes"; idle
+            """
+        let told = await sh(line)
+        #expect(told.text.hasPrefix("success"), "\(told.text)")
+    }
+
     @Test func `Commands and other clients use a service on stdio, which stays until they have left`() async throws {
         let line = """
             stdio --log-level info; printf x > f; $S put -q f a; $S ls

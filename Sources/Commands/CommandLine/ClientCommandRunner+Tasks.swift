@@ -58,12 +58,14 @@ extension ClientCommandRunner {
         let progress = task.snapshot["progress"]
         let total = progress?["totalUnitCount"]?.number?.int64 ?? 0
         let completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
-        let percent = "\(ProgressReport.percent(completed, of: total))%"
+        // The total of a stream is what it has until now, and no fraction of it is done.
+        let isOpen = completed == total && progress?["fractionCompleted"]?.number?.double == 0
+        let part = isOpen ? "so far" : "\(ProgressReport.percent(completed, of: total))%".padded(to: 4) + " of"
         let state = task.snapshot["state"]?.string ?? ""
         let isUpload = task.kind == .uploadTask || task.snapshot["kind"] == "put"
         let verb = task.snapshot["kind"] == "delete" ? "rm" : isUpload ? "put" : "get"
         let start =
-            "\(task.id.prefix(width))  \(state.padded(to: 9)) \(percent.padded(to: 4)) of "
+            "\(task.id.prefix(width))  \(state.padded(to: 9)) \(part.padded(to: 7)) "
             + "\(ProgressReport.size(total).padded(to: 10)) \(verb)  "
         return start + (task.snapshot["reference"]?.title ?? "").elided(to: max(20, 80 - start.count))
     }
