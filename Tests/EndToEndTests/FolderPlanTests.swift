@@ -1,0 +1,80 @@
+import Foundation
+import JSONText
+import TestSupport
+import Testing
+
+/// What others write after a task over a folder has made its plan, and before it has dealt with all files.
+@Suite(.watchdog) struct FolderPlanTests {
+    private static let newer = noise(100, seed: 99)
+
+    /// Begins a task, calls `change` when its first transfer is held, and returns how the task ends.
+    private static func ended(
+        _ method: String, _ params: JSON, holding operation: String, _ program: RestartableService,
+        _ change: () throws -> Void
+    ) throws -> JSON {
+        try program.call("harness/arm", ["on": .string(operation), "do": ["hold": true]])
+        let task = try program.call(method, params)
+        try blockUntil { try program.call("harness/settled")["held"]?.array?.count == 1 }
+        try change()
+        try program.call("harness/release")
+        _ = try program.answer("folderTask/wait", ["task": .string(task.id)])
+        return try program.call("folderTask/snapshot", ["task": .string(task.id)])
+    }
+
+    private static func store(_ name: String, _ bytes: [UInt8], _ program: RestartableService) throws {
+        let data = JSON.string(Data(bytes).base64EncodedString())
+        let reference = JSON.string("gs://default-bucket/up/\(name)")
+        try program.call("reference/putData", ["reference": reference, "data": data, "wait": true])
+    }
+
+    @Test func `Uploads replace objects that were stored after the plan, and no deletion removes one`() async throws {
+        try await RestartableService.run(.embedded) { program in
+            try FileManager.default.createDirectory(atPath: program.path("files"), withIntermediateDirectories: true)
+            for name in ["a", "b"] { _ = try program.write(noise(10), to: "files/" + name) }
+            try program.start("--harness")
+            for name in ["b", "old", "replaced"] { try Self.store(name, [1], program) }
+            let files = JSON.string(program.path("files"))
+            let params: JSON = ["reference": "gs://default-bucket/up", "directory": files, "delete": true, "atOnce": 1]
+            let end = try Self.ended("reference/putDirectory", params, holding: "whole", program) {
+                for name in ["a", "b", "replaced"] { try Self.store(name, Self.newer, program) }
+            }
+            #expect(end.state == "failed" && end["files"]?["completed"] == 2)
+            #expect(end["files"]?["deleted"] == 1 && end["files"]?["failed"] == 1)
+            #expect(end["failures"]?.array?.first?["path"] == "replaced")
+            for name in ["a", "b"] { _ = try program.expectObject("up/" + name, noise(10)) }
+            _ = try program.expectObject("up/replaced", Self.newer)
+            // It keeps what was stored after the plan.
+            try program.call("reference/deleteAll", ["reference": "gs://default-bucket/up", "wait": true])
+            let careful: JSON = [
+                "reference": "gs://default-bucket/up", "directory": files, "ifGenerationMatch": 0, "atOnce": 1,
+            ]
+            let kept = try Self.ended("reference/putDirectory", careful, holding: "whole", program) {
+                for name in ["a", "b"] { try Self.store(name, Self.newer, program) }
+            }
+            #expect(kept.state == "success" && kept["files"]?["unchanged"] == 2)
+            for name in ["a", "b"] { _ = try program.expectObject("up/" + name, Self.newer) }
+            try program.terminate()
+        }
+    }
+
+    @Test func `Downloads replace files that were written after the plan, and no deletion removes one`() async throws {
+        try await RestartableService.run(.embedded) { program in
+            try FileManager.default.createDirectory(atPath: program.path("files"), withIntermediateDirectories: true)
+            try program.start("--harness")
+            for name in ["a", "b"] { try Self.store(name, noise(10), program) }
+            for name in ["b", "changed", "old"] { _ = try program.write([1], to: "files/" + name) }
+            let files = JSON.string(program.path("files"))
+            let params: JSON = ["reference": "gs://default-bucket/up", "directory": files, "delete": true, "atOnce": 1]
+            let end = try Self.ended("reference/writeToDirectory", params, holding: "fetch", program) {
+                for name in ["b", "changed"] { _ = try program.write(Self.newer, to: "files/" + name) }
+                try Self.store("b", noise(20), program)
+            }
+            #expect(end.state == "failed" && end["files"]?["completed"] == 2)
+            #expect(end["files"]?["deleted"] == 1 && end["files"]?["failed"] == 1)
+            #expect(end["failures"]?.array?.first?["path"] == "changed")
+            #expect(try program.bytes("files/a") == noise(10) && program.bytes("files/b") == noise(20))
+            #expect(try program.bytes("files/changed") == Self.newer)
+            try program.terminate()
+        }
+    }
+}
