@@ -126,7 +126,8 @@ import Transfers
         defer { requests -= 1 }
         let elapsed = time.clock.stopwatch()
         var response = await answer(to: http, http.body)
-        debug?("\(http.method.rawValue) \(http.path.prefix(200)) answered \(response.status) after \(elapsed())")
+        let outcome = response.dropsConnection ? "dropped" : "answered \(response.status)"
+        debug?("\(http.method.rawValue) \(http.path.prefix(200)) \(outcome) after \(elapsed())")
         // Objects may be read by pages of all origins who have a token; the gateway asks for none.
         response.headers["Access-Control-Allow-Origin"] = nil
         for field in cors.answerHeaders(http.headers).fields { response.headers.add(field.name, field.value) }
@@ -191,6 +192,9 @@ import Transfers
             return refusal(GatewayError(error))
         } catch let error as HTTPRequestBody.Failure {
             return refusal(error.gatewayError)
+        } catch is CancellationError {
+            // Its connection, or the service, ends.
+            return .dropped
         } catch {
             complain("A request of the gateway was answered with 500: \(error)")
             return refusal(GatewayError(500, "Internal Server Error"))
