@@ -1,26 +1,26 @@
-/// Who may do what with objects, as a test says it: the first rule that fits counts.
+/// The access rules that a test sets for the gateway: the first rule that matches a request decides.
 public struct AccessTable: Sendable {
     public enum Action: String, CaseIterable, Sendable { case get, list, create, update, delete }
 
-    /// Who asks.
+    /// The client whose request is checked.
     public enum Requester: Equatable, Sendable {
         case anonymous
-        /// Nil for a token without one.
+        /// Nil for a token without a uid.
         case user(uid: String?)
-        /// The program that owns the objects; no rule is about it.
+        /// The program that owns the objects. It is allowed everything.
         case owner
     }
 
-    /// Whom a rule allows to do it.
+    /// The clients that a rule admits.
     public enum Allowed: Equatable, Sendable {
         case anybody, signedIn, owner
         case user(String)
     }
 
     public struct Rule: Sendable {
-        /// The beginning of `gs://` URLs; that of a list ends with a slash.
+        /// Matches the URLs (`gs://`) that begin with this text; the URL of a list ends with a slash.
         public var prefix: String
-        /// Nil for every one.
+        /// Nil for every action.
         public var action: Action?
         public var allowed: Allowed
 
@@ -29,7 +29,7 @@ public struct AccessTable: Sendable {
         }
     }
 
-    /// For what no rule is about.
+    /// The answer for requests that match no rule.
     public var allowsByDefault = true
     public var rules: [Rule] = []
 

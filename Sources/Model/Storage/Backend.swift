@@ -1,6 +1,6 @@
 import Platform
 
-/// The engines, by the names that flags and clients use.
+/// The engines, with the names that flags and clients use.
 public enum EngineKind: String, CaseIterable, Sendable { case embedded, firebase, gcs }
 
 /// An engine that stores objects. Sizes, offsets and limits are in bytes, here and in all rooms above.
@@ -9,9 +9,9 @@ public protocol Backend: Sendable {
     /// The kind of a token that a client sets without naming one.
     var tokenKind: Token.Kind { get }
     var uploadsAtOnce: Int { get }
-    /// Uploads of one request, which `uploadsAtOnce` does not count.
+    /// The maximum number of concurrent uploads of one request each; `uploadsAtOnce` does not count them.
     var smallUploadsAtOnce: Int { get }
-    /// Downloads to files.
+    /// The maximum number of concurrent downloads to files.
     var downloadsAtOnce: Int { get }
     /// Objects up to this size, in bytes, are uploaded in one request.
     var oneRequestLimit: Int64 { get }
@@ -24,20 +24,21 @@ public protocol Backend: Sendable {
 
     /// Inspects a local file before its upload. Throws `unknown` that names path and reason.
     ///
-    /// - Parameter tree: no link is followed between that directory, an absolute path, and the file.
+    /// - Parameter tree: an absolute path of a directory: between it and the file no link is followed.
     func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity
-    /// The same, and reads a small file: its upload then needs no second look. Nil for the bytes of any other file.
+    /// Inspects a local file before its upload and reads it if it is small, so that the upload need not open it again.
+    /// The bytes are nil for a larger file.
     func read(file path: String) async throws(StorageError) -> (FileIdentity, [UInt8]?)
     func beginUpload(_ upload: Upload) -> any UploadSession
-    /// A local directory, an absolute path, that a task over a folder reads, or writes.
+    /// The local directory (an absolute path) that a task over a folder reads or writes.
     func localTree(_ directory: String, isWritten: Bool) -> any LocalTree
 
-    /// Throws `objectNotFound`, or the reason why the engine could not look.
+    /// Throws `objectNotFound`, or why the engine could not look.
     func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
     /// The metadata of an object whose bytes the service fetches next. Rules of a harness about reads of metadata do not
     /// strike it. Throws the errors of `metadata(of:for:)`.
     func metadataForBytes(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
-    /// What `metadata(of:for:)` would answer now. Nil where that is not known without a wait.
+    /// The answer of `metadata(of:for:)` if the engine has it without waiting, else nil.
     func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>?
     func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
@@ -48,43 +49,44 @@ public protocol Backend: Sendable {
     /// Leaves out names that cannot be references.
     /// Throws `invalidArgument` for a page token that this engine has not given.
     func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
-    /// What `list(_:for:)` would answer now. Nil where that is not known without a wait.
+    /// The answer of `list(_:for:)` if the engine has it without waiting, else nil.
     func knownList(_ query: ListQuery) -> Listing?
     /// The names of all buckets, in order. Throws `invalidArgument` where the engine cannot list them.
     ///
     /// - Parameters:
-    ///   - project: the project of Google Cloud that has them. Nil where the client names none.
-    ///   - most: throws `quotaExceeded` beyond that.
+    ///   - project: the project of Google Cloud whose buckets are listed; nil if the client names none.
+    ///   - most: the maximum number of names; with more the call throws `quotaExceeded`.
     func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String]
-    /// The bytes of an object, verified, or a part of them, which is verified only where it is all of them. Throws
-    /// `downloadSizeExceeded` with both sizes, before it fetches bytes if it can.
+    /// The bytes of an object, verified, or a part of them, verified only if it covers all bytes. Throws
+    /// `downloadSizeExceeded` with both sizes, if possible before it fetches bytes.
     ///
     /// - Parameters:
     ///   - part: nil for all bytes.
-    ///   - known: the object's metadata, where the caller has just fetched it.
+    ///   - known: the object's metadata, if the caller has just fetched it.
     func data(
         of reference: Reference, part: BytePart?, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8]
-    /// A range of this generation, which is not verified. One attempt. Throws `objectNotFound` or `preconditionFailed`
-    /// where the object was deleted or replaced.
+    /// A range of this generation, unverified and without retries. Throws `objectNotFound` or `preconditionFailed` if
+    /// the object was deleted or replaced.
     ///
-    /// - Parameter task: the id of the download that the range is a part of.
+    /// - Parameter task: the id of the download that fetches the range.
     func piece(_ range: Range<Int64>, of object: ObjectMetadata, task: String, for caller: Caller)
         async throws(StorageError) -> [UInt8]
     func beginDownload(_ download: Download) -> any DownloadSession
-    /// A URL from which anybody may fetch the object, valid for `seconds` if that is not nil. Throws
+    /// A URL that gives access to the object without credentials, valid for `seconds` if that is not nil. Throws
     /// `invalidArgument` if the engine's URLs do not expire.
     func downloadURL(of reference: Reference, expiresIn seconds: Int64?, for caller: Caller) async throws(StorageError)
         -> String
     /// Revokes the earlier URLs, and returns a new one.
     func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
 
-    /// The newest generation that it has given. Nil where it does not say, or where generations are in no order.
+    /// The newest generation that the engine has given. Nil if the engine does not say, or if its generations have no
+    /// order.
     func lastGeneration() async throws(StorageError) -> Int64?
-    /// Whether an object is there that was stored since a task began. Throws the reason why the engine could not look.
+    /// Whether an object exists that was stored since a task began. Throws why the engine could not look.
     func isNewer(_ reference: Reference, than began: Beginning, for caller: Caller) async throws(StorageError) -> Bool
 
-    /// Nil where the engine does not hear of changes.
+    /// Publishes every change of an object; nil if the engine does not hear of changes.
     var changes: ChangeFeed? { get }
 
     /// Returns when background work is done, such as cancelling sessions at the server.
@@ -133,13 +135,14 @@ public protocol TransferSession<Strategy>: Sendable {
         -> Strategy.Answer
     /// The step in flight answers `aborted` at once, unless its effect can no longer be stopped.
     func abort()
-    /// The same for a pause: a step that is about to end may do so, if that saves work.
+    /// Stops the step like `abort()`, but lets it end by itself if it is about to and that saves work. A pause uses
+    /// this.
     func stopSoon()
     /// Removes what has been transferred so far.
     func discard()
-    /// The step in flight continues when the client sends more.
+    /// The step in flight cannot continue before the client sends more.
     @Loop var waitsForItsClient: Bool { get }
-    /// The state of the session for the next process; nil where that would begin anew.
+    /// The state of the session from which the next process resumes; nil if it would start over.
     func bookmark() async -> Bookmark?
 }
 
@@ -156,27 +159,27 @@ public struct Upload: Sendable {
     public var reference: Reference
     public var source: UploadSource
     public var metadata: SettableMetadata
-    /// The base64 MD5 that the bytes must have.
+    /// The base64 MD5 that the bytes are checked against.
     public var expectedMD5: String?
     public var expectedCRC32C: UInt32?
     public var preconditions: Preconditions
     public var caller: Caller
-    /// The id of its task.
+    /// The id of the task of this upload.
     public var task: String?
-    /// That of the task over a folder that it belongs to.
+    /// The id of the task over a folder that the upload belongs to.
     public var folder: String?
-    /// Where the task over a folder began, which its uploads did later. Nil for any other upload.
+    /// When the task over a folder began that the upload belongs to. Nil for any other upload.
     public var began: Beginning?
-    /// The bytes of the file, as it was when it was inspected: for the first attempt. Nil where they are not at hand.
+    /// The file's bytes at its inspection, for the first attempt. Nil if they were not read.
     public var bytesOfFile: [UInt8]?
-    /// The record of its task, if it has one. An engine with its own task store writes the task's success in the
-    /// transaction that stores the object.
+    /// The record of the upload's task, if it has one. An engine with its own task store writes the task's success in
+    /// the transaction that stores the object.
     public var record: TaskRecord?
     /// The source is a file that the service made for this upload.
     public var isSpooled = false
     /// An earlier process, or an earlier session, began the upload.
     public var isRestored = false
-    /// The state of that session.
+    /// The bookmark of the earlier session.
     public var bookmark: Bookmark?
 
     public init(
@@ -194,7 +197,7 @@ public enum UploadSource: Sendable {
     case incoming(IncomingBytes)
     case object(CopySource)
 
-    /// In bytes; `Int64.max` where it is not known yet.
+    /// In bytes; `Int64.max` while it is unknown.
     public var size: Int64 {
         switch self {
         case .data(let bytes): Int64(bytes.count)
@@ -204,10 +207,10 @@ public enum UploadSource: Sendable {
         }
     }
 
-    /// Nil where it is not known yet.
+    /// In bytes; nil while it is unknown.
     package var knownSize: Int64? { size < .max ? size : nil }
 
-    /// Nil where no object is copied.
+    /// The object that is copied; nil if the source is no object.
     public var copy: CopySource? { if case .object(let source) = self { source } else { nil } }
 }
 
@@ -217,13 +220,14 @@ public struct FileIdentity: Codable, Equatable, Sendable {
     public var modifiedSeconds: Int64
     public var modifiedNanoseconds: Int64
     public var inode: UInt64
-    /// When its bytes, name or permissions last changed: unlike the time above no program can put it back. Nil where
-    /// that says nothing about the bytes, and in records of earlier versions.
+    /// When the bytes, the name or the permissions last changed: no program can reset this time. Nil if it says nothing
+    /// about the bytes, and in records of earlier versions.
     public var changedSeconds: Int64?
     public var changedNanoseconds: Int64?
-    /// Tells files apart that had the same inode one after the other. Nil where the file system does not count them.
+    /// The inode's generation, which differs between files that have the same inode number one after the other. Nil if
+    /// the file system has none.
     public var generation: UInt32?
-    /// The CRC32C of its first and its last block.
+    /// The CRC32C of the file's first and last block.
     public var ends: UInt32
 
     public init(size: Int64, modifiedSeconds: Int64, modifiedNanoseconds: Int64, inode: UInt64, ends: UInt32) {
@@ -231,10 +235,10 @@ public struct FileIdentity: Codable, Equatable, Sendable {
         (self.inode, self.ends) = (inode, ends)
     }
 
-    /// The same file with the same bytes, as far as both say.
+    /// Whether both are the same file with the same bytes, as far as the two identities say.
     public func isSame(as other: FileIdentity) -> Bool { ends == other.ends && change(since: other) == nil }
 
-    /// What has changed, but for `ends`, as a sentence. Nil where nothing has; an unknown value equals any value.
+    /// The first difference besides `ends`, as a sentence; nil if there is none. An unknown value equals any value.
     package func change(since earlier: FileIdentity) -> String? {
         if inode != earlier.inode { return "another file took its place" }
         if size != earlier.size { return "its size went from \(earlier.size) to \(size) bytes" }
@@ -261,7 +265,7 @@ public struct ChunkSizes: Equatable, Sendable {
 
     public init(first: Int64 = granularity, largest: Int64) { (self.first, self.largest) = (first, largest) }
 
-    /// Rounded up to the granularity.
+    /// A fixed size, rounded up to the granularity.
     public static func fixed(_ size: Int64) -> ChunkSizes {
         let rounded =
             size > .max - granularity

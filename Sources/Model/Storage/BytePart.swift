@@ -2,7 +2,7 @@ import Platform
 
 /// A part of an object that a client wants.
 public struct BytePart: Equatable, Sendable {
-    /// Both in bytes, at least 0. Without a length it is all that follows.
+    /// In bytes, like `length`; both are at least 0. Without a length the part extends to the end of the object.
     public var offset: Int64
     public var length: Int64?
 
@@ -14,7 +14,8 @@ public struct BytePart: Equatable, Sendable {
         (self.offset, self.length) = (offset, length)
     }
 
-    /// The bytes of an object of this size. Throws `invalidArgument` where it ends before the part begins.
+    /// The range of the part in an object of this size. Throws `invalidArgument` if the object ends before the part
+    /// begins.
     public func range(in size: Int64) throws(StorageError) -> Range<Int64> {
         guard offset <= size else {
             throw .invalidArgument("offset", "offset is \(offset), but the object has only \(size) bytes.")

@@ -1,6 +1,6 @@
 import Resources
 
-/// The content type of an upload that names none.
+/// Infers the content type of an upload that names none.
 public enum ContentType {
     public static let fallback = "application/octet-stream"
 
@@ -20,7 +20,7 @@ public enum ContentType {
         UnsafeBufferPointer(start: resource_media_types().bytes, count: resource_media_types().count)
     }
 
-    // Every extension with the place of its type in the table.
+    // For every extension the range of its type in the table.
     private static let places: [String: Range<UInt16>] = {
         var places: [String: Range<UInt16>] = [:]
         places.reserveCapacity(2048)

@@ -1,17 +1,18 @@
 import Synchronization
 
-/// What a copy is made of, as its client asked for it.
+/// The request for a copy or a move.
 public struct CopyRequest: Codable, Equatable, Sendable {
     /// The object that is copied.
     public var reference: Reference
-    /// Those of that object.
+    /// The preconditions on the source object.
     public var preconditions: Preconditions
-    /// The object goes in the moment when the copy is there.
+    /// The object is removed in the same moment in which the copy is stored.
     public var isMove: Bool
-    /// The copy has the metadata of the object, but for kept properties of the upload. Otherwise it has that of the upload.
+    /// The copy has the source's metadata, except for kept properties that the upload sets. Otherwise it has the
+    /// upload's metadata.
     public var keepsMetadata: Bool
-    /// A copy with the metadata of the object has its download tokens, too: who has its URL may read the copy and the object.
-    /// Nil, which is false, in requests of earlier releases. A move keeps them in any case. For the embedded engine alone.
+    /// The copy shares the source's download tokens, so a URL of the source gives access to both. Only the embedded
+    /// engine supports this; a move always keeps the tokens. Nil (false) in requests of earlier releases.
     public var keepsDownloadTokens: Bool?
 
     public init(
@@ -23,7 +24,7 @@ public struct CopyRequest: Codable, Equatable, Sendable {
         self.keepsDownloadTokens = keepsDownloadTokens ? true : nil
     }
 
-    /// The metadata of a copy of this object. Without a content type of its own it has that of the object.
+    /// The metadata of a copy of this object. `contentType` defaults to the source's.
     public func metadata(_ own: SettableMetadata, of object: SettableMetadata) -> SettableMetadata {
         if keepsMetadata {
             var kept = object
@@ -37,7 +38,7 @@ public struct CopyRequest: Codable, Equatable, Sendable {
     }
 }
 
-/// The object that an upload copies.
+/// The source object of an upload that copies.
 public final class CopySource: Sendable {
     public let request: CopyRequest
     private let state = Mutex<ObjectMetadata?>(nil)
@@ -46,7 +47,8 @@ public final class CopySource: Sendable {
 
     public var reference: Reference { request.reference }
 
-    /// The generation that is copied. Nil until the engine has looked; an engine that copies at once need not.
+    /// The generation that is copied. Nil until the engine has looked it up; an engine that copies in one request may
+    /// skip that.
     public var found: ObjectMetadata? {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }

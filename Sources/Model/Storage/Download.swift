@@ -1,25 +1,25 @@
 /// A request to download an object to a file.
 public struct Download: Sendable {
     public var reference: Reference
-    /// An absolute path. An existing file stays until the object is complete.
+    /// The absolute path of the target. An existing file is replaced when the object is complete.
     public var file: String
     public var caller: Caller
-    /// The umask of the client, which a new file follows. Nil for that of this process.
+    /// The umask of the client, for a new file. Nil for the umask of this process.
     public var newFilesMask: UInt32?
-    /// Unique and hard to guess: names the partial download.
+    /// The id of the download's task, unique and hard to guess; the partial file is named after it.
     public var task: String
-    /// The task over a folder that it belongs to.
+    /// The id of the task over a folder that the download belongs to.
     public var folder: String?
-    /// When its task began, or the one over a folder that it belongs to.
+    /// When the download's task began, or the task over a folder that it belongs to.
     public var began: Beginning?
-    /// No link is followed between that directory, an absolute path, and the file.
+    /// The absolute path of a directory: between it and the file no link is followed.
     public var tree: String?
     /// An earlier process began the download, and may have left a partial file.
     public var isRestored = false
-    /// Records the task, durably: called before the download leaves a file that only the record finds. Nil where that
-    /// is done.
+    /// Writes the task's record durably. Called before the download creates a file that can be found only through the
+    /// record. Nil if the record exists already.
     public var record: (@Sendable () async throws(StorageError) -> Void)?
-    /// The checkpoint of the earlier process.
+    /// The bookmark that the earlier process left.
     public var bookmark: Bookmark?
 
     public init(reference: Reference, file: String, task: String, caller: Caller) {
@@ -31,7 +31,7 @@ public enum DownloadAnswer: TransferAnswer {
     case completed(ObjectMetadata)
     /// The bytes before the end of the part have arrived.
     case received(Progress)
-    /// The file that is there was changed since the task began, and stays.
+    /// The local file was changed since the task began, and is kept.
     case superseded(StorageError)
     case failed(StorageError)
     case aborted

@@ -4,7 +4,7 @@
 extension SettableMetadata {
     public static let tokensKey = "firebaseStorageDownloadTokens"
 
-    /// Takes the download tokens out of custom metadata; nil where it has no such entry.
+    /// Removes the download tokens from custom metadata and returns them; nil if it has no such entry.
     public mutating func takeDownloadTokens() -> [String]? {
         defer { custom[Self.tokensKey] = nil }
         return custom[Self.tokensKey].map([String].init(downloadTokens:))
@@ -12,7 +12,7 @@ extension SettableMetadata {
 }
 
 extension MetadataChange {
-    /// The download tokens that this sets; nil where it keeps them.
+    /// The download tokens that this change sets; nil if it keeps them.
     public var downloadTokens: [String]? {
         guard case .merge(let entries) = custom, let entry = entries[SettableMetadata.tokensKey] else {
             return dropsDownloadTokens ? [] : nil
@@ -20,7 +20,7 @@ extension MetadataChange {
         return [String](downloadTokens: entry ?? "")
     }
 
-    /// An object that is stored with this has the download tokens that it names, and no other.
+    /// Stores the object with the download tokens that are named here, and generates none.
     public mutating func makeNoDownloadToken() {
         guard downloadTokens == nil else { return }
         var entries: ByteKeyedDictionary<String?> = [:]
@@ -31,7 +31,7 @@ extension MetadataChange {
 }
 
 extension [String] {
-    /// Download tokens that are separated by commas.
+    /// Splits a comma-separated list of download tokens.
     public init(downloadTokens text: String) {
         self = text.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0, as: UTF8.self) }
     }

@@ -1,16 +1,16 @@
 /// A pattern of names: `*` (any characters but a slash), `**` (slashes, too), `?` and `[a-z]` or `[!a-z]`.
 ///
-/// The pattern is kept as its text. A `Matcher` is made of it where names are compared.
+/// The pattern is stored as text. A `Matcher` is made of it to compare names.
 package struct Glob: Sendable {
-    /// Why a text is no pattern, as a sentence without its subject.
+    /// The reason why a text is no pattern, as a sentence without its subject.
     package struct Invalid: Error, Equatable { package let reason: String }
 
-    /// In bytes: no more than names of objects need, so that a `Matcher` takes at most 600 KB.
+    /// The maximum size of a pattern in bytes: enough for any object's name, and a `Matcher` takes at most 600 KB.
     package static let mostBytes = 4096
 
     private let text: String
     private let isOfStars: Bool
-    /// It has `**`.
+    /// The pattern contains `**`.
     package let crossesFolders: Bool
 
     fileprivate enum Step: Sendable {
@@ -22,16 +22,16 @@ package struct Glob: Sendable {
         case run
         /// `**`
         case everything
-        /// Before `folders`: it may be left out.
+        /// Precedes `folders` and makes it optional.
         case option
-        /// `**/`: all up to a slash.
+        /// `**/`: any characters up to and including a slash.
         case folders
     }
 
-    /// `**/` at the beginning of a segment may stand for nothing. Throws for brackets that stand for no character.
+    /// `**/` at the beginning of a segment also matches nothing. Throws for brackets that match no character.
     package init(_ pattern: String) throws(Invalid) { try self.init(pattern, isOfStars: false) }
 
-    /// Nothing but `*` and `**` has a meaning.
+    /// A pattern in which only `*` and `**` have a meaning.
     package init(stars pattern: String) throws(Invalid) { try self.init(pattern, isOfStars: true) }
 
     private init(_ text: String, isOfStars: Bool) throws(Invalid) {
@@ -45,10 +45,10 @@ package struct Glob: Sendable {
         }
     }
 
-    /// Compares names with the pattern, whose text has been checked.
+    /// Compares names with the pattern, whose text was checked at its creation.
     package var matcher: Matcher { Matcher((try? Self.steps(text, isOfStars: isOfStars)) ?? []) }
 
-    /// No step that may stand for nothing follows another one, but those of `**/**` at the beginning of a segment.
+    /// Between two optional steps there is always a required one, except for `**/**` at the beginning of a segment.
     private static func steps(_ text: String, isOfStars: Bool) throws(Invalid) -> [Step] {
         let pattern = Array(text.unicodeScalars)
         var (steps, rest): ([Step], ArraySlice) = ([], pattern[...])
@@ -76,7 +76,8 @@ package struct Glob: Sendable {
         return steps
     }
 
-    /// - Parameter rest: what follows the `[`; then what follows its `]`. Directly behind `[` or `[!`, a `]` is a member.
+    /// - Parameter rest: the text after `[`; on return the text after `]`. Directly after `[` or `[!`, a `]` is a
+    ///   member.
     private static func set(_ rest: inout ArraySlice<Unicode.Scalar>) throws(Invalid) -> Step {
         let isNegated = rest.first == "!" || rest.first == "^"
         if isNegated { rest = rest.dropFirst() }
@@ -103,22 +104,23 @@ extension Glob {
     /// All positions in the pattern that the beginning of a name can lead to are the bits of one number, so a character of a
     /// name costs a few operations for each 64 steps of the pattern.
     package struct Matcher: Sendable {
-        /// The first character of each class but the first one, in order.
+        /// The first character of each class except the first one, in order.
         private var starts: [UInt32] = []
         private var classesOfASCII: [UInt16] = []
-        /// Of each class: the steps that take such a character and lead to the next step.
+        /// For each class the bits of the steps that take such a character and lead to the next step.
         private var taking: [UInt64] = []
-        /// The steps that keep any character, and those that keep all but a slash.
+        /// The steps that stay at their position for any character (`keeping`), and for any but a slash
+        /// (`keepingNames`).
         fileprivate var keeping: [UInt64]
         fileprivate var keepingNames: [UInt64]
-        /// `option`.
+        /// The positions of the steps `option`.
         fileprivate var options: [UInt64]
         /// The steps that need no character.
         fileprivate var skipped: [UInt64]
         fileprivate let words: Int
-        /// The position behind the last step.
+        /// The position after the last step.
         fileprivate let end: Int
-        /// The characters that a name has at least.
+        /// The minimum length of a matching name, in characters.
         private var least = 0
 
         fileprivate init(_ steps: [Step]) {
@@ -132,7 +134,8 @@ extension Glob {
             for (index, step) in steps.enumerated() { add(step, at: index) }
         }
 
-        /// Each character that a step or the slash begins or ends a range with. Fewer than 65,536.
+        /// The characters at which classes begin: the bounds of each step's ranges, and of the slash. Fewer than
+        /// 65,536.
         private static func starts(_ steps: [Step]) -> [UInt32] {
             let slash = UInt32(UInt8(ascii: "/"))
             var starts: Set<UInt32> = [slash, slash + 1]
@@ -186,7 +189,7 @@ extension Glob {
             }
         }
 
-        /// A slash stays out.
+        /// Sets or clears the bit in the rows of the classes, except that of the slash.
         private mutating func set(_ bit: UInt64, _ word: Int, to takes: Bool, in classes: ClosedRange<Int>) {
             let slash = Int(classesOfASCII[Int(UInt8(ascii: "/"))])
             for index in classes where index != slash {
@@ -194,7 +197,7 @@ extension Glob {
             }
         }
 
-        /// Where the row of the character's class begins.
+        /// The index at which the row of the character's class begins.
         private func row(of scalar: Unicode.Scalar) -> Int {
             let value = scalar.value
             return (value < 128 ? Int(classesOfASCII[Int(value)]) : Self.index(of: value, in: starts)) * words
@@ -205,7 +208,7 @@ extension Glob {
             return matches(name, &work)
         }
 
-        /// Adds to `work` how many words of positions were looked at.
+        /// Adds to `work` the number of words of positions that were examined.
         package func matches(_ name: String, _ work: inout Int) -> Bool {
             guard name.utf8.count >= least else { return false }
             let match = match(name)
@@ -213,7 +216,7 @@ extension Glob {
             return match.isComplete
         }
 
-        /// Names below this folder may match.
+        /// Whether names below this folder may match.
         package func mayMatchBelow(_ folder: String) -> Bool { match(folder + "/").isPossible }
 
         private func match(_ name: String) -> Match {
@@ -225,7 +228,7 @@ extension Glob {
             return match
         }
 
-        /// The steps in a word that take the character and lead to the next one, and those that keep it.
+        /// For one word: the steps that take the character and advance, and the steps that take it and stay.
         fileprivate func moves(_ row: Int, _ isSlash: Bool, _ word: Int) -> (advancing: UInt64, staying: UInt64) {
             (taking[row + word], isSlash ? keeping[word] : keeping[word] | keepingNames[word])
         }
@@ -235,13 +238,13 @@ extension Glob {
         }
     }
 
-    /// The positions in a pattern that the beginning of a name leads to.
+    /// The positions in a pattern that the characters so far lead to.
     package struct Match {
         private let matcher: Matcher
         private var positions: [UInt64]
-        /// The words behind the last one that has a position.
+        /// The number of words up to the last one with a position.
         private var used = 0
-        /// How many words of positions were looked at.
+        /// The number of words of positions that were examined.
         package private(set) var work = 0
 
         package init(_ matcher: Matcher) {
@@ -250,16 +253,16 @@ extension Glob {
             restart()
         }
 
-        /// The name may go on so that it matches.
+        /// Whether more characters could complete a match.
         package var isPossible: Bool { used > 0 }
 
-        /// What was taken matches.
+        /// Whether the characters so far match.
         package var isComplete: Bool { positions[matcher.end / 64] >> UInt64(matcher.end % 64) & 1 == 1 }
 
-        /// Forgets what was taken.
+        /// Begins a new name.
         package mutating func restart() {
             for word in 0..<used { positions[word] = 0 }
-            // The steps that need no character do not lead from the first one to the next word.
+            // Optional steps at the beginning of a pattern never lead into the second word.
             positions[0] = leftOut(1, 0).here
             used = 1
             work += 1
@@ -281,9 +284,9 @@ extension Glob {
             self.used = used
         }
 
-        /// With the positions behind steps that need no character, in this word and the next one.
+        /// Adds the positions after optional steps, in this word and the next one.
         ///
-        /// Behind an option only `*` and `**` need none, and no such step follows them.
+        /// After an `option` only `*` and `**` are optional, and no optional step follows them.
         private func leftOut(_ positions: UInt64, _ word: Int) -> (here: UInt64, next: UInt64) {
             var here = positions
             let options = here & matcher.options[word]

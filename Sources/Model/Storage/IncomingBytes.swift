@@ -1,11 +1,11 @@
 import Platform
 import Synchronization
 
-/// The bytes of an upload whose client sends them in requests of its own. At any time those of one request are there.
+/// The bytes of an upload whose client sends them in several requests. It holds the bytes of one request at a time.
 public final class IncomingBytes: Sendable {
     /// The bytes of one request, in memory or in a file.
     public struct Piece: Sendable {
-        /// Where they are in the object.
+        /// The range in the object.
         public let range: Range<Int64>
         /// Fills the buffer with the bytes at an offset of the object. May block.
         public typealias Read =
@@ -13,7 +13,7 @@ public final class IncomingBytes: Sendable {
 
         fileprivate let read: Read
 
-        /// Fills a buffer from an offset of the object on; both must be within the range. May block.
+        /// Fills a buffer with the bytes from an offset of the object; both must lie within the range. May block.
         package func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
             try read(buffer, offset)
         }
@@ -25,12 +25,12 @@ public final class IncomingBytes: Sendable {
             Piece(range.lowerBound..<min(max(end, range.lowerBound), range.upperBound), read: read)
         }
 
-        /// So many bytes from `start` on. No object reaches as far as the last integer: a client may say so all the same.
+        /// `count` bytes from `start` on. The end saturates, since a client may send any integer.
         public init(_ count: Int64, from start: Int64, read: @escaping Read) {
             self.init(start..<start.addingSaturated(count), read: read)
         }
 
-        /// Of bytes in memory.
+        /// A piece of bytes in memory.
         public init(_ bytes: [UInt8], at offset: Int64) {
             self.init(Int64(bytes.count), from: offset) { buffer, place in
                 bytes.withUnsafeBytes { all in
@@ -40,7 +40,7 @@ public final class IncomingBytes: Sendable {
         }
     }
 
-    /// The checksums that all bytes must have. Nil where the client has sent none.
+    /// The checksums of the whole object that the client has sent; nil for those that it has not.
     public struct Expected: Equatable, Sendable {
         public var md5: [UInt8]?
         public var crc32c: UInt32?
@@ -52,7 +52,7 @@ public final class IncomingBytes: Sendable {
         var piece: Piece?
         var size: Int64?
         var expected = Expected()
-        /// What is known of all bytes while no piece is there.
+        /// The size and the checksums of the object that hold while there is no piece.
         var whole: Whole
 
         struct Whole {
@@ -64,22 +64,22 @@ public final class IncomingBytes: Sendable {
     }
 
     private let state: Mutex<State>
-    /// In bytes; nil where the client sends the size with the last of them.
+    /// In bytes; nil if the client sends the size with the last bytes.
     public let announced: Int64?
 
-    /// `size` is nil where the client sends it later.
+    /// `size` is nil if the client sends it later.
     public init(size: Int64?) {
         announced = size
         state = Mutex(State(State.Whole(size: size)))
     }
 
-    /// Nil while it is unknown.
+    /// The size of the object; nil while it is unknown.
     public var size: Int64? { state.withLock { $0.size } }
 
     public var expected: Expected { state.withLock { $0.expected } }
 
-    /// `isLast`: the object ends with this piece. Otherwise it has no size yet, even if all announced bytes are there:
-    /// its client has not ended it.
+    /// `isLast`: the object ends with this piece. Otherwise its size stays unknown, even after all announced bytes,
+    /// until the client ends it.
     package func offer(_ piece: Piece, isLast: Bool, _ expected: Expected) {
         state.withLock { state in
             (state.piece, state.size) = (piece, isLast ? piece.range.upperBound : nil)
@@ -87,10 +87,10 @@ public final class IncomingBytes: Sendable {
         }
     }
 
-    /// The client may send the same bytes again, or others.
+    /// Removes the piece. The client may send the same bytes again, or others.
     package func withdraw() { state.withLock { $0 = State($0.whole) } }
 
-    /// The object has this size and these checksums, whether its last piece is there or not. Nil: its client goes on.
+    /// Sets the size and the checksums of the object, with or without its last piece. Nil: the client has not ended it.
     package func end(at size: Int64?, _ expected: Expected = .init()) {
         state.withLock { state in
             state.whole = State.Whole(size: size ?? announced, expected: expected)
@@ -98,7 +98,7 @@ public final class IncomingBytes: Sendable {
         }
     }
 
-    /// Where the piece is that is there.
+    /// The range of the present piece.
     package var range: Range<Int64>? { state.withLock { $0.piece?.range } }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {

@@ -1,21 +1,21 @@
-/// The classes of Google Cloud Storage. The name of one is kept with an object; all objects are stored alike.
+/// The storage classes of Google Cloud Storage. An object keeps the name of its class; the class has no other effect.
 public enum StorageClass: String, CaseIterable, Codable, Sendable {
     case standard = "STANDARD"
     case nearline = "NEARLINE"
     case coldline = "COLDLINE"
     case archive = "ARCHIVE"
-    // Classes of before, which clients still name.
+    // Earlier classes, which clients still name.
     case multiRegional = "MULTI_REGIONAL"
     case regional = "REGIONAL"
     case durableReducedAvailability = "DURABLE_REDUCED_AVAILABILITY"
 }
 
-/// What Google Cloud Storage keeps with an object besides its content properties. Nil where nobody has set it.
+/// The properties that Google Cloud Storage keeps with an object besides its content properties. Nil for an unset one.
 public struct KeptProperties: Codable, Equatable, Sendable {
     public var customTime: Timestamp?
-    /// Nil stands for `standard`.
+    /// Nil means `standard`.
     public var storageClass: StorageClass?
-    /// While one of the two is true, the object is neither deleted nor replaced.
+    /// While this or `eventBasedHold` is true, the object can be neither deleted nor replaced.
     public var temporaryHold: Bool?
     public var eventBasedHold: Bool?
 
@@ -23,14 +23,14 @@ public struct KeptProperties: Codable, Equatable, Sendable {
 
     package var isEmpty: Bool { self == KeptProperties() }
 
-    /// Those of a copy: holds stay with the object that they are about.
+    /// The properties that a copy takes over: all except the holds.
     package var ofCopy: KeptProperties {
         var copied = self
         (copied.temporaryHold, copied.eventBasedHold) = (nil, nil)
         return copied
     }
 
-    /// With the properties of another where this one has none.
+    /// These properties, with the other's values for the unset ones.
     package func filled(from other: KeptProperties) -> KeptProperties {
         var filled = self
         filled.customTime = customTime ?? other.customTime
@@ -40,7 +40,7 @@ public struct KeptProperties: Codable, Equatable, Sendable {
         return filled
     }
 
-    /// Throws `unauthorized`, in Google's words, where a hold forbids to delete or replace the object.
+    /// Throws `unauthorized`, with Google's message, if a hold prevents deleting or replacing the object.
     package func checkHolds(of reference: Reference) throws(StorageError) {
         let hold =
             eventBasedHold == true ? "Event-Based hold" : temporaryHold == true ? "Temporary hold" : nil
@@ -57,7 +57,7 @@ extension ObjectMetadata {
     public var storageClass: StorageClass { settable.kept?.storageClass ?? .standard }
 }
 
-/// A change of kept properties: an absent one stays, a nil removes it, a value sets it.
+/// A change of kept properties: an absent one is kept, a nil removes it, a value sets it.
 public struct KeptChange: Equatable, Sendable {
     public var customTime: Timestamp??
     public var storageClass: StorageClass?
@@ -68,7 +68,7 @@ public struct KeptChange: Equatable, Sendable {
 
     public var isEmpty: Bool { self == KeptChange() }
 
-    /// Throws `invalidArgument` where the custom time would go back, or away.
+    /// Throws `invalidArgument` if the custom time would decrease or be removed.
     func applied(to properties: KeptProperties) throws(StorageError) -> KeptProperties {
         var changed = properties
         if let customTime {

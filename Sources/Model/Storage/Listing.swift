@@ -1,14 +1,15 @@
 /// The request for one page of a listing.
 public struct ListQuery: Hashable, Sendable {
     public var reference: Reference
-    /// At least 1 and at most `Listing.mostResults`.
+    /// From 1 to `Listing.mostResults`.
     public var maxResults: Int
     public var pageToken: String?
     /// Includes names that are not paths, as exact references.
     public var isExact: Bool
     /// The page has the metadata of its items.
     public var wantsMetadata: Bool
-    /// The items below the reference at any depth, and no prefixes. Otherwise those directly below it.
+    /// Lists the items below the reference at any depth, without prefixes. Otherwise lists only those directly below
+    /// it.
     public var isRecursive: Bool
 
     public init(
@@ -42,10 +43,10 @@ public struct ListQuery: Hashable, Sendable {
 
 /// One page of the items and prefixes below a reference, ordered together by the bytes of their names.
 public struct Listing: Equatable, Sendable {
-    /// The maximum and the default of a page, as in Google Cloud Storage.
+    /// The maximum number of results of a page, and the default, as in Google Cloud Storage.
     public static let mostResults = 1000
 
-    /// Throws `invalidArgument` for a number of results that no page may have.
+    /// Throws `invalidArgument` for a number of results that a page cannot have.
     public static func checked(maxResults: Int64) throws(StorageError) -> Int {
         guard (1...Int64(mostResults)).contains(maxResults) else {
             throw .invalidArgument("maxResults", "maxResults must be between 1 and \(mostResults), not \(maxResults).")
@@ -55,11 +56,11 @@ public struct Listing: Equatable, Sendable {
 
     public var prefixes: [Reference]
     public var items: [Reference]
-    /// Of the items, in their order; nil where it was not wanted.
+    /// The metadata of the items, in their order; nil if the query did not ask for it.
     public var metadata: [ObjectMetadata]?
     /// The token of the next page; nil on the last page.
     public var pageToken: String?
-    /// Nothing was ever stored in the bucket, and nobody has made it.
+    /// The bucket does not exist: it was never created, and no object was ever stored in it.
     public var isBucketMissing = false
 
     public init(prefixes: [Reference] = [], items: [Reference] = [], pageToken: String? = nil) {

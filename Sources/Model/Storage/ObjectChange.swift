@@ -1,17 +1,17 @@
 import Synchronization
 
-/// What happened to an object.
+/// A change of an object.
 public struct ObjectChange: Equatable, Sendable {
     public enum Kind: String, CaseIterable, Sendable {
         case created, replaced
-        /// Its metadata.
+        /// The metadata changed.
         case updated
         case deleted
     }
 
     public var kind: Kind
     public var reference: Reference
-    /// What is there now, or was there until its deletion.
+    /// The stored version, or after a deletion the last one.
     public var version: ObjectVersion
 
     public init(_ kind: Kind, _ reference: Reference, _ version: ObjectVersion) {
@@ -21,12 +21,12 @@ public struct ObjectChange: Equatable, Sendable {
     public init(_ kind: Kind, _ object: ObjectMetadata) { self.init(kind, object.reference, object.version) }
 }
 
-/// Tells of the changes of an engine's objects, in the order in which they were committed, whoever made them.
+/// Publishes the changes of an engine's objects, by any client, in the order of their commits.
 public final class ChangeFeed: Sendable {
-    /// Called on any thread, one call after the other; it must not block.
+    /// Called on any thread, with one call at a time. It must not block.
     public typealias Listener = @Sendable ([ObjectChange]) -> Void
 
-    /// A closure is in a lock only within a structure: a generic lock wraps it once more in each access.
+    /// The struct avoids that a generic lock wraps the closure once more in each access.
     private struct State { var listener: Listener? }
     private let state = Mutex(State())
 
@@ -35,6 +35,6 @@ public final class ChangeFeed: Sendable {
     /// Replaces the listener; nil for none.
     public func listen(_ listener: Listener?) { state.withLock { $0.listener = listener } }
 
-    /// The caller calls in the order of the commits.
+    /// Calls the listener. The caller must publish changes in the order of their commits.
     package func publish(_ changes: [ObjectChange]) { state.withLock { $0.listener }?(changes) }
 }

@@ -2,10 +2,10 @@
 public enum ContentProperty: String, CaseIterable, Sendable {
     case cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType
 
-    /// Of each value, in UTF-8.
+    /// The maximum size of a value, in bytes of UTF-8.
     public static let maxBytes = 8192
 
-    /// Throws `invalidArgument` for a value that a header of HTTP cannot have as it is.
+    /// Throws `invalidArgument` for a value that an HTTP header cannot hold.
     func check(_ value: String) throws(StorageError) {
         let param = "metadata.\(self)"
         if self == .contentType, !value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
@@ -24,16 +24,16 @@ public enum ContentProperty: String, CaseIterable, Sendable {
 public struct SettableMetadata: Sendable {
     public var content: [ContentProperty: String] = [:]
     public var custom: ByteKeyedDictionary<String> = [:]
-    /// Nil where there are none.
+    /// Nil if no kept property is set.
     public var kept: KeptProperties?
 
-    /// Keys and values together, in bytes of UTF-8: the service's own limit.
+    /// The maximum size of all custom keys and values together, in bytes of UTF-8: the service's own limit.
     public static let maxCustomBytes = 8192
 
     public init() {}
 
-    /// Throws `invalidArgument`, and changes nothing, where a property or the custom metadata would grow too large, or a
-    /// header of HTTP cannot have a property as it is.
+    /// Throws `invalidArgument`, and changes nothing, if a property or the custom metadata would exceed its size, or if
+    /// an HTTP header cannot hold a property.
     public mutating func apply(_ change: MetadataChange) throws(StorageError) {
         var changed = change.replacesAll ? replaceable : self
         for property in ContentProperty.allCases {
@@ -62,14 +62,14 @@ public struct SettableMetadata: Sendable {
         self = changed
     }
 
-    /// What stays where all that a change does not name goes: the class and the time of an object are not removed.
+    /// What a change with `replacesAll` keeps: the storage class and the custom time cannot be removed.
     private var replaceable: SettableMetadata {
         var left = SettableMetadata()
         left.kept = kept?.ofCopy
         return left
     }
 
-    /// The metadata of a new object. Without a content type it has that of the first name that implies one.
+    /// The metadata of a new object. The content type defaults to that of the first name that implies one.
     public static func ofUpload(
         _ change: MetadataChange, named names: [String]
     ) throws(StorageError) -> SettableMetadata {
@@ -77,13 +77,13 @@ public struct SettableMetadata: Sendable {
         metadata.content[.contentType] =
             names.lazy.compactMap(ContentType.inferred(fromName:)).first ?? ContentType.fallback
         var change = change
-        // There is nothing to remove yet.
+        // A new object has no property to remove.
         change.content = change.content.filter { $0.value != nil }
         try metadata.apply(change)
         return metadata
     }
 
-    /// Keys and values together, without download tokens.
+    /// The size of all custom keys and values together, in bytes of UTF-8, without download tokens.
     package var customBytes: Int {
         custom.reduce(0) { sum, entry in
             entry.key == Self.tokensKey ? sum : sum + entry.key.utf8.count + entry.value.utf8.count
@@ -102,24 +102,24 @@ extension ContentProperty: Codable, CodingKeyRepresentable {}
 extension SettableMetadata: Codable {}
 
 extension SettableMetadata: Equatable {
-    /// By bytes, as it is stored.
+    /// Compares texts by their bytes.
     public static func == (a: SettableMetadata, b: SettableMetadata) -> Bool {
         a.content.count == b.content.count && a.kept == b.kept && a.isMet(by: b)
     }
 
-    /// Whether stored metadata fulfils this: servers add content properties of their own.
+    /// Whether stored metadata has these custom entries, exactly, and these content properties: servers add properties.
     public func isMet(by other: SettableMetadata) -> Bool {
         custom.count == other.custom.count && isContained(in: other)
     }
 
-    /// Whether an object with the other metadata may have been made with these: servers add some of their own.
+    /// Whether an object with the other metadata may have been stored with this: servers add entries and properties.
     package func isContained(in other: SettableMetadata) -> Bool {
         custom.allSatisfy { other.custom[$0.key]?.hasSameBytes(as: $0.value) == true }
             && content.allSatisfy { other.content[$0.key]?.hasSameBytes(as: $0.value) == true }
     }
 }
 
-/// A change of metadata: an absent property stays, a nil removes it, a value sets it.
+/// A change of metadata: an absent property is kept, a nil removes it, a value sets it.
 public struct MetadataChange: Equatable, Sendable {
     public enum Custom: Equatable, Sendable {
         case keep
@@ -129,25 +129,24 @@ public struct MetadataChange: Equatable, Sendable {
 
     public var content: [ContentProperty: String?] = [:]
     public var custom = Custom.keep
-    /// For the embedded engine alone.
+    /// The change of kept properties. Only the embedded engine supports it.
     public var kept = KeptChange()
-    /// What the change does not name is removed. For the embedded engine alone.
+    /// Removes what the change does not name. Only the embedded engine supports it.
     public var replacesAll = false
-    /// Download tokens that the change does not name are removed. For the embedded engine alone.
+    /// Removes the download tokens that the change does not name. Only the embedded engine supports it.
     public var dropsDownloadTokens = false
-    /// An object without a download token gets one. For the embedded engine alone.
+    /// Gives an object without a download token one. Only the embedded engine supports it.
     public var makesDownloadToken = false
-    /// The base64 MD5 that the uploaded bytes must have; checked on upload, ignored on update. The same holds for the
-    /// CRC32C.
+    /// The base64 MD5 that uploaded bytes are checked against; ignored by an update, like `crc32c`.
     public var md5Hash: String?
     public var crc32c: UInt32?
 
     public init() {}
 
-    /// Whether the change names kept properties, and nothing else.
+    /// Whether the change contains only kept properties.
     package var isAboutKeptAlone: Bool { content.isEmpty && custom == .keep && !replacesAll && !kept.isEmpty }
 
-    /// Throws `invalidArgument` for a change that no object can take, whatever its metadata is.
+    /// Throws `invalidArgument` for a change that fits no object, whatever its metadata is.
     public func check() throws(StorageError) {
         var metadata = SettableMetadata()
         try metadata.apply(self)
@@ -156,19 +155,19 @@ public struct MetadataChange: Equatable, Sendable {
 
 public struct ObjectMetadata: Equatable, Sendable {
     public var reference: Reference
-    /// Changes with every upload to the same reference, and only grows.
+    /// Grows with every upload to the reference.
     public var generation: Int64
-    /// 1 after an upload; each change of metadata adds 1.
+    /// 1 after an upload; each change of metadata increments it.
     public var metageneration: Int64
     public var size: Int64
     public var timeCreated: Timestamp
     public var updated: Timestamp
-    /// Either of the two may be unknown to a remote engine.
+    /// Nil if a remote engine does not know it, like `crc32c`.
     public var md5: [UInt8]?
     public var crc32c: UInt32?
     public var settable: SettableMetadata
-    /// Whoever knows one of them may fetch the object. Nil where they were not read with the rest: from a remote service,
-    /// or from the record of a task.
+    /// The tokens that give access to the object without other credentials. Nil if they were not read with the rest:
+    /// from a remote service, or from the record of a task.
     public var downloadTokens: [String]?
 
     public init(

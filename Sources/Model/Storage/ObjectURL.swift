@@ -1,24 +1,24 @@
 import HTTPText
 
-/// An http or https URL of an object or of its bucket, in one of the shapes that the services give:
+/// An http or https URL of an object or a bucket, in one of the shapes that the services use:
 ///
 /// - `HOST/v0/b/BUCKET/o/PATH`: a download URL of Firebase Storage, and of the embedded engine
 /// - `HOST/storage/v1/b/BUCKET/o/PATH`, the same after `/download`, and `HOST/upload/storage/v1/b/BUCKET/o?name=PATH`:
 ///   the JSON API of Google Cloud Storage
-/// - `storage.googleapis.com/BUCKET/PATH` and `BUCKET.storage.googleapis.com/PATH`: its XML API
-/// - `HOST/BUCKET/PATH` with https and a signature: what is signed for another endpoint
+/// - `storage.googleapis.com/BUCKET/PATH` and `BUCKET.storage.googleapis.com/PATH`: the XML API of Google Cloud Storage
+/// - `HOST/BUCKET/PATH` with https and a signature: a signed URL of another endpoint
 struct ObjectURL {
-    /// Bytes as they are written in the URL.
+    /// The still encoded bytes of a part of the URL.
     typealias Text = Substring.UTF8View
 
     private let url: String
-    /// In lower case, without a port that goes without saying.
+    /// In lower case, without a default port.
     private let host: String
     private let isSecure: Bool
     private let segments: [Text]
     private let query: Text
 
-    /// `rest` follows the scheme.
+    /// `rest` is the text after the scheme.
     init(_ url: String, _ rest: Text, isSecure: Bool) {
         (self.url, self.isSecure) = (url, isSecure)
         let target = rest.prefix { !"?#".utf8.contains($0) }
@@ -29,13 +29,13 @@ struct ObjectURL {
         host = authority.hasSuffix(port) ? String(authority.dropLast(port.count)) : authority
     }
 
-    /// Bucket and name, still percent-encoded. Throws `pathError` for a URL of another shape.
+    /// The bucket and the name, still percent-encoded. Throws `pathError` for a URL of another shape.
     func place() throws(StorageError) -> (bucket: [UInt8], name: [UInt8]) {
         guard !host.isEmpty else { throw unlike }
         var path = segments.dropFirst()
         if let bucket = bucketInHost { return (bucket, joined(path)) }
         if take("v0", "b", from: &path) { return try apiPlace(path) }
-        // A bucket may be named like the JSON API, which has no signed URLs.
+        // A bucket may have the name with which paths of the JSON API begin, and that API has no signed URLs.
         if isSigned, isPathStyle { return try pathStylePlace(path) }
         let isUpload = take("upload", from: &path)
         if !isUpload { _ = take("download", from: &path) }
@@ -47,7 +47,7 @@ struct ObjectURL {
         return try pathStylePlace(segments.dropFirst())
     }
 
-    /// Decodes once.
+    /// Decodes a text once. Throws for invalid escapes.
     func percentDecoded(_ text: [UInt8]) throws(StorageError) -> String {
         guard let bytes = percentDecodedBytes(text) else {
             throw .notAStorageURL(url, "a % is not followed by two hexadecimal digits")
@@ -70,7 +70,7 @@ struct ObjectURL {
 
     private var isPathStyle: Bool { Self.pathStyleHosts.contains(host) || isSecure && isSigned && !host.contains("@") }
 
-    /// By the fourth version of Google's signatures, or the second.
+    /// Whether the URL has a signature of Google, version 4 or 2.
     private var isSigned: Bool {
         parameters.contains { ["x-goog-signature", "googleaccessid"].contains($0.name.lowercased()) }
     }
@@ -82,7 +82,7 @@ struct ObjectURL {
         }
     }
 
-    /// In a query a plus is a space.
+    /// The param `name` of the query, where a plus is a space.
     private func nameInQuery() throws(StorageError) -> [UInt8] {
         guard let name = parameters.first(where: { $0.name == "name" })?.value, !name.isEmpty else {
             throw .notAStorageURL(url, "an upload must name its object")
@@ -95,7 +95,7 @@ struct ObjectURL {
         return (Array(bucket), joined(path.dropFirst()))
     }
 
-    /// What follows `b/`: a bucket, or one of its objects.
+    /// The bucket, or the bucket and the object, that follow `b/`.
     private func apiPlace(_ path: ArraySlice<Text>) throws(StorageError) -> (bucket: [UInt8], name: [UInt8]) {
         var path = path
         guard let bucket = path.popFirst(), !bucket.isEmpty else { throw unlike }
@@ -107,7 +107,7 @@ struct ObjectURL {
 
     private func joined(_ path: ArraySlice<Text>) -> [UInt8] { Array(path.joined(separator: [UInt8(ascii: "/")])) }
 
-    /// Removes these segments where the path begins with them.
+    /// Removes these segments if the path begins with them, and returns whether it did.
     private func take(_ words: String..., from path: inout ArraySlice<Text>) -> Bool {
         guard path.count >= words.count, zip(path, words).allSatisfy({ $0.elementsEqual($1.utf8) }) else {
             return false

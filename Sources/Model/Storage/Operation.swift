@@ -1,8 +1,8 @@
-/// The requests to an engine, by the names that rules and the journal use.
+/// The requests to an engine, with the names that rules and the journal use.
 public enum Operation: String, CaseIterable, Sendable {
     /// The steps of an upload.
     case open, send, query, whole
-    /// The steps of a copy or a move after it has been opened.
+    /// The steps of a copy or a move after `open`.
     case copy, move
     /// One attempt of a download.
     case fetch

@@ -14,14 +14,14 @@ extension ObjectMetadata {
     public var version: ObjectVersion { ObjectVersion(generation: generation, metageneration: metageneration) }
 }
 
-/// The version that a write requires. Zero stands for no object, nil for any version.
+/// The versions that a request requires. Zero requires that no object exists, nil allows any version.
 public struct Preconditions: Codable, Equatable, Sendable {
     public var generation: Int64?
     public var metageneration: Int64?
-    /// The version must be another one than these, and there must be an object.
+    /// The object must exist, and its version must differ from these.
     public var notGeneration: Int64?
     public var notMetageneration: Int64?
-    /// The request is about this generation: any other is another object, which is not found.
+    /// The generation that the request names: the object counts as missing if it has another one.
     public var named: Int64?
 
     public init(
@@ -38,8 +38,8 @@ public struct Preconditions: Codable, Equatable, Sendable {
 
     public var isEmpty: Bool { self == Preconditions() }
 
-    /// Throws `objectNotFound` where another generation is named, and `preconditionFailed` unless all others hold for the
-    /// version that is there.
+    /// Throws `objectNotFound` if the object does not have the named generation, and `preconditionFailed` if another
+    /// condition does not hold for the stored version.
     public func check(_ version: ObjectVersion, at reference: Reference) throws(StorageError) {
         guard named ?? version.generation == version.generation else { throw .objectNotFound(reference) }
         guard generation ?? version.generation == version.generation,
@@ -55,7 +55,7 @@ public struct Preconditions: Codable, Equatable, Sendable {
 }
 
 extension StorageError {
-    /// - Parameter version: the stored version; nil where it may not be read.
+    /// - Parameter version: the stored version; nil if the caller may not read it.
     public static func preconditionFailed(
         _ reference: Reference, _ version: ObjectVersion?, _ why: String = "is not what the preconditions ask for"
     ) -> StorageError {
@@ -69,7 +69,7 @@ extension StorageError {
             .with(\.version, version)
     }
 
-    /// A download piece by piece has lost its object.
+    /// The error of a download in pieces whose object was replaced.
     public static func replacedWhileRead(_ reference: Reference, by version: ObjectVersion) -> StorageError {
         .preconditionFailed(reference, version, "was replaced while it was read")
     }

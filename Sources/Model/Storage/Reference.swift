@@ -1,12 +1,12 @@
 /// Names an object, a folder or the root of a bucket, whether or not it exists.
 ///
-/// Paths are normalised as the SDK does it: leading, trailing and doubled slashes go, nothing else changes. An object
-/// whose name is no such path, as in `folder/` or `a//b`, is reached by a reference that names it exactly.
+/// Paths are normalised as in the SDK: leading, trailing and doubled slashes are removed, nothing else changes. An
+/// object whose name is not normalised, such as `folder/` or `a//b`, needs a reference that names it exactly.
 public struct Reference: Sendable {
     public let bucket: String
-    /// Normalised. Empty at the root of the bucket.
+    /// The normalised path. Empty at the root of the bucket.
     public let fullPath: String
-    /// The name of the object, byte for byte. It differs from `fullPath` only where it has empty segments.
+    /// The exact name of the object. It differs from `fullPath` only if it has empty segments.
     public let object: String
 
     public static let maxPathBytes = 1024
@@ -40,10 +40,10 @@ public struct Reference: Sendable {
 
     public var isRoot: Bool { object.isEmpty }
 
-    /// The name of the object has empty segments, and so is not a path.
+    /// The name of the object has empty segments, so it is not a normalised path.
     public var isExact: Bool { !object.hasSameBytes(as: fullPath) }
 
-    /// Never percent-encoded.
+    /// The `gs://` URL, never percent-encoded.
     public var url: String { "gs://\(bucket)/\(object)" }
 
     /// The reference to the normalised path.
@@ -75,10 +75,10 @@ public struct Reference: Sendable {
         }
     }
 
-    /// The prefix of all names below it: empty, or ending with a slash.
+    /// The prefix of all names below the reference: empty, or ending with a slash.
     public var prefix: String { object.isEmpty || object.utf8.last == UInt8(ascii: "/") ? object : object + "/" }
 
-    /// Itself, unless it is the root, which is no object: then `invalidArgument`.
+    /// Returns the reference. At the root, which is no object, throws `invalidArgument`.
     public func checkedAsObject(_ complaint: String, param: String = "reference") throws(StorageError) -> Reference {
         if isRoot {
             throw .invalidArgument(param, "The root of bucket \(bucket) \(complaint); name an object in it.")
@@ -86,7 +86,7 @@ public struct Reference: Sendable {
         return self
     }
 
-    /// Throws `bucketMismatch` unless this is a reference into the bucket.
+    /// Throws `bucketMismatch` for a reference into another bucket.
     public func check(bucket expected: String) throws(StorageError) {
         guard bucket.hasSameBytes(as: expected) else {
             throw StorageError(.bucketMismatch, "\(url) is in bucket \(bucket), not in \(expected).").about(self)
@@ -105,7 +105,7 @@ extension Reference: Hashable {
 }
 
 extension Reference {
-    /// By bytes too: a slash before a combining mark is still a slash.
+    /// Splits by bytes: a slash before a combining mark is still a slash.
     static func segments(of path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/")).map { String(decoding: $0, as: UTF8.self) }
     }

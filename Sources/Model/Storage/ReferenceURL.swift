@@ -1,9 +1,9 @@
 extension Reference {
-    /// Reads `gs://BUCKET/PATH`, taken literally, or an http or https URL of an object, percent-decoded: see `ObjectURL`.
+    /// Reads `gs://BUCKET/PATH`, taken literally, or an http or https URL of an object, percent-decoded: see
+    /// `ObjectURL`.
     ///
-    /// In the first `?` and `#` belong to the name, which is normalised as a path; in the second they end it, and it is the
-    /// exact name of the object. Throws `pathError` for anything else, and `invalidArgument` for a name that no object may
-    /// have.
+    /// In a `gs://` URL `?` and `#` belong to the name, which is normalised as a path; in other URLs they end the name,
+    /// which is exact. Throws `pathError` for anything else, and `invalidArgument` for a name that no object may have.
     public init(url: String) throws(StorageError) {
         if let rest = url.after("gs://") {
             try self.init(gsURL: url, rest)

@@ -1,6 +1,6 @@
 import Secrets
 
-/// Why an operation on storage failed, in the codes of the SDK's `StorageErrorCode`.
+/// A failed operation on storage, with a code of the SDK's `StorageErrorCode`.
 public struct StorageError: Error, Codable, Equatable, Sendable {
     public enum Code: Int, CaseIterable, Codable, Sendable {
         case unknown = -13000
@@ -22,7 +22,7 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
     }
 
     public var code: Code
-    /// A sentence for a person: what failed and why.
+    /// A sentence for people: what failed and why.
     public var message: String
     public var bucket: String?
     public var object: String?
@@ -30,25 +30,25 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
     public var file: String?
     /// The argument that caused the error.
     public var param: String?
-    /// The stored version that the preconditions refuse.
+    /// The stored version for which the preconditions do not hold.
     public var version: ObjectVersion?
     public var httpStatus: Int?
     public var serverResponse: String?
     public var retryable = false
     public var retryAfter: Duration?
-    /// The request may have been executed, but its answer is lost. The gateway then closes the connection.
+    /// The request may have been executed, but its answer is lost. The gateway closes the connection.
     public var answerIsLost: Bool?
-    /// A cancelled upload may have stored its object, or may store it later.
+    /// The upload was cancelled, but its object may be stored, or may be stored later.
     public var mayBeStored: Bool?
     /// The failed attempts since the last progress, once the retry time is used up.
     public var attempts: [Attempt] = []
 
     public struct Attempt: Codable, Equatable, Sendable {
         public var time: Timestamp
-        /// The server's error, or the reason why there was no response.
+        /// The status of the server's error response, if the server responded.
         public var httpStatus: Int?
         public var cause: String
-        /// Bytes that the engine had acknowledged.
+        /// The number of bytes that the engine had acknowledged.
         public var completedUnitCount: Int64
 
         public init(time: Timestamp, httpStatus: Int?, cause: String, completedUnitCount: Int64) {
@@ -57,20 +57,20 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         }
     }
 
-    /// The cause is a file, an argument, the caller or this program, and not a server's response.
+    /// Whether the error has a local cause: a file, an argument, the caller or this program.
     private var isLocal: Bool {
         param != nil || code == .cancelled || code == .internalError || (file != nil && code != .nonMatchingChecksum)
     }
 
-    /// Adds the server's earlier response, unless that is about something else.
+    /// Adds the status of the server's earlier response, unless the error has a local cause.
     public func after(httpStatus: Int?) -> StorageError {
         isLocal ? self : with(\.httpStatus, self.httpStatus ?? httpStatus)
     }
 
-    /// For the log: without names and texts of a server.
+    /// The text for the log, without names and without texts of a server.
     public var logText: String { "\(code.rawValue)" + (httpStatus.map { " (status \($0))" } ?? "") }
 
-    /// The engine has no room for bytes. What it has stays, and the same bytes may come again.
+    /// The engine has no room for the bytes. Stored bytes are kept, and the request can be repeated.
     package var isWithoutRoom: Bool { code == .quotaExceeded && httpStatus == nil }
 
     public init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
@@ -79,13 +79,13 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         with(\.bucket, reference.bucket).with(\.object, reference.object)
     }
 
-    /// About this object, unless it is about another one already.
+    /// The error about this object, unless it already names one.
     public func orAbout(_ reference: Reference) -> StorageError { object == nil ? about(reference) : self }
 
-    /// With another sentence at the end of its message.
+    /// The error with another sentence at the end of its message.
     public func adding(_ sentence: String) -> StorageError { with(\.message, "\(message) \(sentence)") }
 
-    /// The same error with another value of one property.
+    /// The error with another value of one property.
     public func with<Value>(_ property: WritableKeyPath<StorageError, Value>, _ value: Value) -> StorageError {
         var error = self
         error[keyPath: property] = value
@@ -96,7 +96,7 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         StorageError(.objectNotFound, "Object \(reference.object) does not exist.").about(reference)
     }
 
-    /// About the bucket of a reference.
+    /// The bucket of the reference does not exist.
     public static func bucketNotFound(_ reference: Reference) -> StorageError {
         StorageError(.bucketNotFound, "Bucket \(reference.bucket) does not exist.").about(reference)
     }
@@ -105,7 +105,7 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         StorageError(.cancelled, "User cancelled the \(kind) of \(reference.url).").about(reference)
     }
 
-    /// Of a cancelled upload whose last request has no answer.
+    /// The error of a cancelled upload whose last request has no answer.
     public var inDoubt: StorageError {
         adding("The server has not answered its last request: the object may be stored, or may be stored later.")
             .with(\.mayBeStored, true)
@@ -115,12 +115,12 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         StorageError(.invalidArgument, message).with(\.param, param)
     }
 
-    /// The message leaves out the URL's query and password, which may be secret.
+    /// The text is no storage URL. The message leaves out the URL's query and password, which may be secret.
     public static func notAStorageURL(_ url: String, _ why: String) -> StorageError {
         StorageError(.pathError, "\(url.withoutSecretParts) is not a storage URL: \(why).").with(\.param, "url")
     }
 
-    /// A local file that cannot be read or does not stay as it was.
+    /// A local file cannot be read, or it changes while it is read.
     public static func file(_ path: String, _ why: String) -> StorageError {
         StorageError(.unknown, "File \(path) \(why).").with(\.file, path)
     }

@@ -19,11 +19,10 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         return Timestamp(microseconds: duration < .zero ? .min : .max)
     }
 
-    /// The range of RFC 3339: the years 0000 to 9999.
+    /// The range of RFC 3339, the years 0000 to 9999, in microseconds.
     private static let writable: ClosedRange<Int64> = -62_167_219_200_000_000...253_402_300_799_999_999
 
-    /// RFC 3339, UTC, milliseconds: `2016-03-01T20:16:01.673Z`. Cut off, not rounded. Moments of years that it cannot
-    /// write are moved to its ends.
+    /// RFC 3339 in UTC with milliseconds: `2016-03-01T20:16:01.673Z`. Truncates, and clamps moments outside the range.
     public var rfc3339: String {
         let moment = min(max(microseconds, Self.writable.lowerBound), Self.writable.upperBound)
         let (days, timeOfDay) = moment.dividedByFloor(86_400_000_000)
@@ -49,7 +48,7 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         }
     }
 
-    /// The same, with microseconds where it has some.
+    /// RFC 3339 in UTC with microseconds, if the moment has some.
     package var exactRFC3339: String {
         let rest = microseconds.dividedByFloor(1000).1
         guard rest > 0 else { return rfc3339 }
@@ -92,7 +91,7 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         }
         guard rest.isEmpty else { return nil }
         let days = CalendarDay(year: year, month: month, day: day).daysSince1970
-        // A day that its month does not have is one of the next.
+        // A day that its month does not have falls into the next month.
         guard CalendarDay(daysSince1970: days).month == month else { return nil }
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
         microseconds = seconds * 1_000_000 + fraction

@@ -2,18 +2,18 @@
 public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The kind of a token decides how it is sent.
     public enum Kind: String, CaseIterable, Sendable {
-        /// Of a user of Firebase Authentication.
+        /// A token of a user of Firebase Authentication.
         case idToken
-        /// OAuth 2.0, of Google Cloud.
+        /// An OAuth 2.0 token of Google Cloud.
         case accessToken
         case appCheckToken
     }
 
     public var kind: Kind
     public var secret: String
-    /// When the token expires. Nil where its source does not say.
+    /// When the token expires. Nil if its source does not say.
     public var expires: Timestamp?
-    /// The project of Google Cloud that pays for requests with it. Nil for the project of the token.
+    /// The project of Google Cloud that pays for requests with the token. Nil for the token's own project.
     public var userProject: String?
 
     public init(_ kind: Kind, _ secret: String, expires: Timestamp? = nil) {
@@ -24,10 +24,10 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflecta
     public var customMirror: Mirror { Mirror(self, children: ["kind": kind]) }
 }
 
-/// Where tokens come from: a client, a file, a command, a service that issues them.
+/// A source of tokens: a client, a file, a command, or a service that issues them.
 public protocol TokenSource: Sendable {
-    /// The token to send now; nil where this source has none of that kind. One that has expired, or that the
-    /// server has just `refused`, is not given again. Throws `unauthenticated` that says what to look at.
+    /// The token to send now; nil if the source has none of that kind. Never a token that has expired, or that the
+    /// server has just `refused`. Throws `unauthenticated` with a hint what to check.
     func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token?
     /// Whether the tokens belong to one client.
     func isPersonal() async -> Bool
@@ -39,22 +39,22 @@ extension TokenSource {
 
 /// The tokens and the retry time of a call to an engine.
 public struct Caller: Sendable {
-    /// Nil sends no token.
+    /// The source of the call's tokens; nil sends none.
     public var tokens: (any TokenSource)?
-    /// How long failures may be retried.
+    /// The maximum time of retries.
     public var retryTime: Duration
-    /// The project of Google Cloud that pays; nil leaves that to the tokens.
+    /// The project of Google Cloud that pays; nil for the project that the tokens name.
     public var userProject: String?
-    /// Whoever calls repeats what fails: the engine does not.
+    /// The engine does not retry: the caller does.
     public var isTriedOnce = false
-    /// Hears of each wait before an operation is tried again, on any thread.
+    /// Called on any thread before each wait for a retry.
     public var willRetry: (@Sendable (RequestRetry) -> Void)?
 
     public init(tokens: (any TokenSource)? = nil, retryTime: Duration, userProject: String? = nil) {
         (self.tokens, self.retryTime, self.userProject) = (tokens, retryTime, userProject)
     }
 
-    /// The same with another retry time.
+    /// The caller with another retry time.
     public func with(retryTime: Duration) -> Caller {
         var caller = self
         caller.retryTime = retryTime
@@ -65,19 +65,19 @@ public struct Caller: Sendable {
 public protocol URLSigner: Sendable {
     /// The account's e-mail address.
     var account: String { get }
-    /// By SHA-256.
+    /// The SHA-256 of the bytes.
     func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8]
-    /// By RSASSA-PKCS1-v1_5 with SHA-256.
+    /// The signature of the bytes: RSASSA-PKCS1-v1_5 with SHA-256.
     func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8]
 }
 
-/// Nil without a key.
+/// Returns nil if there is no key.
 public typealias URLSignerSource = @Sendable () async throws(StorageError) -> (any URLSigner)?
 
 extension Token {
     static let longestSecret = 64 << 10
 
-    /// Throws `invalidArgument`, which does not repeat the secret, unless it can stand in a header of HTTP.
+    /// Throws `invalidArgument`, without repeating the secret, if an HTTP header cannot hold it.
     public init(_ kind: Kind, checking secret: String, expires: Timestamp? = nil) throws(StorageError) {
         if let fault = Self.fault(in: secret) { throw .invalidArgument("token", "The token \(fault).") }
         self.init(kind, secret, expires: expires)

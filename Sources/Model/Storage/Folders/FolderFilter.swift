@@ -1,13 +1,13 @@
 /// The files of a folder that a task takes.
 ///
-/// A pattern with a slash is compared with the path below the folder, any other with the name of a file or of a folder on
-/// the way to it. A pattern that begins with a slash is compared with the path, too; one that ends with a slash matches
-/// folders alone. What is below a folder that matches, matches.
+/// A pattern with a slash, except one at its end, is compared with the path below the folder; any other with the name
+/// of the file and of each folder on its path. A pattern that ends with a slash matches only folders. A folder that
+/// matches does so with everything below it.
 public struct FolderFilter: Sendable {
     private let include: [Pattern]
     private let exclude: [Pattern]
 
-    /// All files.
+    /// A filter that takes all files.
     public init() { (include, exclude) = ([], []) }
 
     public init(include: [String], exclude: [String]) throws(StorageError) {
@@ -15,7 +15,7 @@ public struct FolderFilter: Sendable {
         self.exclude = try Self.patterns(exclude, "exclude")
     }
 
-    /// It takes all files.
+    /// The filter takes all files.
     package var isEmpty: Bool { include.isEmpty && exclude.isEmpty }
 
     private static func patterns(_ texts: [String], _ param: String) throws(StorageError) -> [Pattern] {
@@ -36,10 +36,11 @@ public struct FolderFilter: Sendable {
         return !exclude.contains { $0.matches(path) }
     }
 
-    /// False where all that is below a folder is left out.
+    /// False if the filter excludes everything below a folder.
     public func mayEnter(_ folder: String) -> Bool { !exclude.contains { $0.matches(folder, isFolder: true) } }
 
-    /// A directory is entered, a file is taken, and what may be one of them may be the other.
+    /// Whether an entry is of interest: directories that may be entered, files that are taken, and for an entry of
+    /// unknown kind either of the two.
     package func wants(_ entry: LocalEntry) -> Bool {
         switch entry.kind {
         case .directory: mayEnter(entry.path)
@@ -51,7 +52,7 @@ public struct FolderFilter: Sendable {
 
 private struct Pattern: Sendable {
     let matcher: Glob.Matcher
-    /// Compared with the whole path.
+    /// Whether the pattern is compared with the whole path instead of with single names.
     let isPath: Bool
     let isOfFolders: Bool
 
@@ -62,14 +63,14 @@ private struct Pattern: Sendable {
         matcher = try Glob(Self.names(in: text)).matcher
     }
 
-    /// Without a slash at the beginning and one at the end.
+    /// The pattern without slashes at its beginning and end.
     static func names(in text: String) -> String {
         let slash = UInt8(ascii: "/")
         let body = text.utf8.last == slash ? text.utf8.dropLast() : text.utf8[...]
         return String(decoding: body.first == slash ? body.dropFirst() : body, as: UTF8.self)
     }
 
-    /// It matches the path, or a folder on the way to it.
+    /// Whether the pattern matches the path or a folder on it.
     func matches(_ path: String, isFolder: Bool = false) -> Bool {
         var match = Glob.Match(matcher)
         for scalar in path.unicodeScalars {

@@ -1,4 +1,4 @@
-/// The rules of a task over a folder, without its files: when it works, and what its clients hear of it.
+/// The rules of a task over a folder, without its files: when it works, and which events its clients get.
 ///
 ///     ready ──▶ working ──▶ ended ──▶ working    after a failure, by `retry`
 ///                 │ ▲
@@ -8,7 +8,7 @@ public struct FolderMachine: Equatable, Sendable {
     public enum State: Equatable, Sendable {
         case ready
         case working
-        /// Its work was told to stop; nothing else happens until it has.
+        /// The work was told to stop; the next transition happens when it has.
         case stopping(then: Intent)
         case paused
         case ended(FolderOutcome)
@@ -29,7 +29,7 @@ public struct FolderMachine: Equatable, Sendable {
         case begin
         case stop
         case publish(Status)
-        /// Record the end, then publish it.
+        /// Records the end, then publishes it.
         case end
     }
 
@@ -93,7 +93,7 @@ public struct FolderMachine: Equatable, Sendable {
         return effects
     }
 
-    /// False while its work is being stopped: a pause or a cancellation is answered after that.
+    /// False while the work is being stopped: a pause or a cancellation is answered after that.
     public var isSettled: Bool { if case .stopping = state { false } else { true } }
 
     /// The state for clients.

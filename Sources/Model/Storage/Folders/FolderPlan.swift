@@ -1,49 +1,49 @@
-/// The plan of one task over a folder: what it was asked, its items and how far they are. It outlives the process, and the
-/// memory that it takes does not grow with the number of items.
+/// The plan of one task over a folder: the request, the items and their progress. It outlives the process, and its
+/// memory does not grow with the number of items.
 ///
-/// Errors are those of the disk. A plan is used by one task, and by one call at a time; pages of items may be read at
-/// any time.
+/// Its methods throw errors of the disk. A plan belongs to one task and takes one call at a time, except that pages of
+/// items may be read at any time.
 public protocol FolderPlan: AnyObject, Sendable {
     var id: String { get }
 
-    /// Adds files, and directories that are still to be read. A path that is there is not added again.
+    /// Adds files, and directories that have not been read. A path that the plan already has is skipped.
     func add(_ items: [FolderItem], directories: [String]) async throws(StorageError)
-    /// A directory that is still to be read; nil where there is none.
+    /// A directory that has not been read; nil if all have been.
     func nextDirectory() async throws(StorageError) -> String?
-    /// The directory was read.
+    /// Marks a directory as read.
     func didRead(_ directory: String) async throws(StorageError)
-    /// Notes what is at the targets, and returns the paths among these that no item has, and that are below none that is
-    /// refused or has failed: it is not known what the source has there.
+    /// Stores which objects exist at the targets. Returns the paths among them that have no item and lie below no
+    /// refused or failed item: below such an item the source's files are unknown.
     func note(_ objects: [(path: String, object: FolderObject)]) async throws(StorageError) -> Set<String>
-    /// Whether something is transferred below this path: then the path is a folder.
+    /// Whether a file below this path is transferred, so that the path must be a folder.
     func hasItems(below path: String) async throws(StorageError) -> Bool
-    /// Whether a file of this path prevents a transfer: one below the path, or one to a directory of the path.
+    /// Whether a file at this path prevents a transfer: to a path below it, or to a directory of the path.
     func isInTheWay(_ path: String) async throws(StorageError) -> Bool
     /// Removes all items and directories.
     func clear() async throws(StorageError)
 
-    /// The next pending items of an action, after a number, in the order of their numbers.
+    /// The next pending items of an action with numbers above the given one, in the order of their numbers.
     func pending(_ action: FolderItem.Action, after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
     /// Stores the state, size and error of items.
     func update(_ items: [FolderItem]) async throws(StorageError)
-    /// Turns the failed items of a task that has ended into pending ones, and failed reads into directories that are still
-    /// to be read: it is about to go on. Returns whether there are such directories.
+    /// Prepares a task that has ended for a retry: failed items become pending, and directories that could not be read
+    /// are read again. Returns whether there are such directories.
     func renew() async throws(StorageError) -> Bool
-    /// Items after a number, in the order of their numbers; those of these states.
+    /// The items in the given states with numbers above the given one, in the order of their numbers.
     func items(_ states: [FolderItem.State], after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
     func counts() async throws(StorageError) -> FolderCounts
 
-    /// Stores how far the task is. An end is stored on a full disk, too, and is then read with the plan.
+    /// Stores the stage of the task. Even on a full disk an end is stored, and is then read with the plan.
     func keep(_ stage: FolderStage) async throws(StorageError)
     /// Removes the plan with its file. Later calls fail.
     func remove() async
     func close() async
 }
 
-/// How far a task over a folder is.
+/// The stage of a task over a folder.
 public enum FolderStage: Equatable, Sendable {
     case planning
-    /// The same after a failure: the items stay, and directories that could not be read are read again.
+    /// Finds the items again after a failure: known items stay, and directories that could not be read are read again.
     case completing
     /// All items are known.
     case working
@@ -56,26 +56,26 @@ public enum FolderOutcome: Equatable, Sendable {
     case failed(StorageError)
 }
 
-/// How many items there are, and their bytes.
+/// The numbers of items, and of their bytes.
 public struct FolderCounts: Codable, Equatable, Sendable {
-    /// Transfers, whatever their state, and their bytes, without those that are refused.
+    /// All transfers in any state, and their bytes, without refused ones.
     public var total: Int64 = 0
     public var totalBytes: Int64 = 0
-    /// Transfers that are done, and their bytes with those of unchanged ones.
+    /// Finished transfers; `completedBytes` includes the bytes of unchanged files.
     public var completed: Int64 = 0
     public var completedBytes: Int64 = 0
     public var unchanged: Int64 = 0
-    /// Deletions, whatever their state, without those that are refused, and those that are done.
+    /// All deletions in any state, without refused ones; `deleted` counts the finished ones.
     public var toDelete: Int64 = 0
     public var deleted: Int64 = 0
-    /// Of either action.
+    /// Refused items, transfers and deletions together.
     public var refused: Int64 = 0
     public var failed: Int64 = 0
 
     public init() {}
 }
 
-/// A plan as an earlier process has left it.
+/// A plan that an earlier process has left.
 public struct StoredFolder: Sendable {
     public var plan: any FolderPlan
     public var request: FolderRequest
@@ -83,7 +83,7 @@ public struct StoredFolder: Sendable {
     /// Orders tasks by their creation.
     public var number: Int64
     public var began: Beginning
-    /// The endpoint that the task belongs to, where it is not the service's own.
+    /// The endpoint of the task, if it is another than the service's.
     public var endpoint: String?
 
     public init(
@@ -101,9 +101,10 @@ public protocol FolderStore: Sendable {
     func begin(
         _ id: String, _ request: FolderRequest, number: Int64, began: Beginning
     ) async throws(StorageError) -> any FolderPlan
-    /// All plans of earlier processes, those of other endpoints too; an unreadable one is the reason why, and is kept.
+    /// All plans of earlier processes, including those of other endpoints. An unreadable plan is kept, and is returned
+    /// as an error.
     func stored() async throws(StorageError) -> [Result<StoredFolder, StorageError>]
-    /// The checksums of local files that outlive the process; nil where there are none.
+    /// The stored checksums of local files; nil if the store keeps none.
     var checksums: (any FileChecksums)? { get }
 }
 

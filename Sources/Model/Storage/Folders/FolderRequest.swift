@@ -1,4 +1,4 @@
-/// What a task over a folder was asked to do. Stored with its plan.
+/// The request of a task over a folder, stored with its plan.
 public struct FolderRequest: Codable, Equatable, Sendable {
     public enum Kind: String, Codable, CaseIterable, Sendable {
         /// Uploads a directory below a reference.
@@ -12,28 +12,28 @@ public struct FolderRequest: Codable, Equatable, Sendable {
     public var kind: Kind
     /// The folder, or the root of a bucket.
     public var reference: Reference
-    /// The local directory, an absolute path; nil where objects are deleted.
+    /// The local directory, an absolute path; nil for `delete`.
     public var directory: String?
-    /// The files to take; all where that is empty. Each is a pattern of `FolderFilter`.
+    /// The patterns (`FolderFilter`) of the files to take; empty for all files.
     public var include: [String] = []
-    /// The files and folders to leave out.
+    /// The patterns of the files and folders to leave out.
     public var exclude: [String] = []
     /// Skips files whose target has the same size and checksum.
     public var onlyChanged = false
-    /// A file that has changed neither its times nor its size since its checksum was computed is not read for that. Nil in
+    /// Takes a stored checksum for a file whose size and times are unchanged, instead of reading the file. Nil in
     /// requests of earlier versions.
     public var trustsTimes: Bool?
     /// Removes from the target what the source does not have, after everything else has succeeded.
     public var deletesOthers = false
-    /// Replaces nothing.
+    /// Skips files whose target exists.
     public var keepsExisting = false
-    /// Plans, and changes nothing.
+    /// Plans without changing anything.
     public var isDryRun = false
-    /// Of the new objects.
+    /// The metadata of new objects.
     public var metadata = SettableMetadata()
-    /// Transfers, and deletions, at a time; nil where the limits of the service alone count.
+    /// The maximum number of concurrent transfers, and of concurrent deletions; nil for the service's limits.
     public var atOnce: Int?
-    /// What its client has named it: the same request goes on with it until it has ended.
+    /// The key that the client has given the task: a request with the same key joins the task until that has ended.
     public var key: String?
     public var client = FolderClient()
 
@@ -49,12 +49,12 @@ public struct FolderClient: Codable, Equatable, Sendable {
     /// How long failures of one file, and of one request, may be retried, in seconds.
     public var retryTime: Double = 600
     public var operationRetryTime: Double = 120
-    /// In bytes; nil without a fixed size.
+    /// In bytes; nil for sizes that adapt.
     public var chunkSize: Int64?
     public var userProject: String?
     /// The umask of the client, if it is known.
     public var newFilesMask: UInt32?
-    /// The client used its own tokens: only a client with tokens may resume the task.
+    /// The client used its own tokens, so only a client with tokens may resume the task.
     public var hasOwnTokens = false
 
     public init() {}
@@ -63,38 +63,39 @@ public struct FolderClient: Codable, Equatable, Sendable {
 /// One file of a task over a folder.
 public struct FolderItem: Equatable, Sendable {
     public enum Action: String, CaseIterable, Sendable {
-        /// Upload or download, as the task does.
+        /// An upload or a download, depending on the task.
         case transfer
-        /// Of the target, or of the folder that is deleted.
+        /// The deletion of an object or a file: of the target, or in the folder that the task deletes.
         case delete
-        /// Of a local directory, or of what may be one: it has failed, so what is there is not known.
+        /// The reading of a local directory, or of an entry of unknown kind. Such an item has always failed.
         case read
     }
 
     public enum State: String, CaseIterable, Sendable {
-        /// Still to do; with `dryRun`, what would be done.
+        /// To do; with `isDryRun` what would be done.
         case pending
         case done
-        /// There was nothing to do: the target is the same, or is there and must not be replaced.
+        /// Nothing to do: the target has the same bytes, or exists and must not be replaced.
         case unchanged
-        /// It cannot be an object, or a file: a link, a socket, a name.
+        /// The entry cannot be transferred: a link, a socket, an invalid name.
         case refused
         case failed
     }
 
-    /// Orders the items of a task by when they were found. 0 before the plan has it.
+    /// Orders the items of a task by the time of their discovery. 0 until the item is in the plan.
     public var number: Int64 = 0
-    /// Below the folder and the directory: segments without slashes at their ends. Bytes that are no UTF-8 are replaced.
+    /// The path below the folder and the directory: segments between single slashes. Bytes that are no UTF-8 are
+    /// replaced.
     public var path: String
     public var action: Action
     public var state: State
-    /// In bytes, of the source or of what is deleted.
+    /// In bytes: the size of the source, or of what is deleted.
     public var size: Int64
-    /// What is at the target, or the object that is downloaded or deleted.
+    /// The object at the target, or the object that is downloaded or deleted.
     public var object: FolderObject?
-    /// The local file that is deleted.
+    /// The version of the local file that is deleted.
     public var version: LocalVersion?
-    /// Why it is refused or has failed.
+    /// Why the item is refused or has failed.
     public var error: StorageError?
 
     public init(
@@ -106,7 +107,7 @@ public struct FolderItem: Equatable, Sendable {
     }
 }
 
-/// What a plan knows of an object.
+/// The properties of an object that a plan stores.
 public struct FolderObject: Equatable, Sendable {
     public var generation: Int64
     public var size: Int64

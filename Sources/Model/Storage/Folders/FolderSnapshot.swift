@@ -1,13 +1,13 @@
 /// The state of a task over a folder at one moment.
 public struct FolderSnapshot: Equatable, Sendable {
-    /// Failed and refused items that a snapshot shows.
+    /// The maximum number of failed and refused items in a snapshot.
     public static let mostFailures = 20
 
     public var task: String
     public var request: FolderRequest
     public var status: Status
     public var state: TaskState
-    /// In bytes, of all files together.
+    /// In bytes, over all files.
     public var progress: Progress
     public var counts: FolderCounts
     /// All items are known.
@@ -15,7 +15,7 @@ public struct FolderSnapshot: Equatable, Sendable {
     /// The first items that have failed or are refused.
     public var failures: [FolderItem]
     public var error: StorageError?
-    /// The endpoint that it belongs to, where it is not the service's own.
+    /// The endpoint of the task, if it is another than the service's.
     public var endpoint: String?
 
     public init(
@@ -29,12 +29,12 @@ public struct FolderSnapshot: Equatable, Sendable {
 }
 
 extension FolderRequest {
-    /// The object of an item, whatever the kind. Throws `invalidArgument` for a name that no object may have.
+    /// The object of an item. Throws `invalidArgument` for a name that no object may have.
     public func object(_ path: String) throws(StorageError) -> Reference {
         try Reference(bucket: reference.bucket, object: reference.prefix + path)
     }
 
-    /// The path of an object below the folder; nil where it is elsewhere.
+    /// The path of an object below the folder; nil if the object is not below it.
     public func path(of object: Reference) -> String? {
         let prefix = reference.prefix
         guard object.object.utf8.starts(with: prefix.utf8) else { return nil }

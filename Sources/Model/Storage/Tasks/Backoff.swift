@@ -6,7 +6,7 @@ public struct Backoff: Equatable, Sendable {
 
     public init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    /// Whole milliseconds. The first retry has the number 0.
+    /// In whole milliseconds. The first retry has the number 0.
     public mutating func delay(beforeRetry number: Int) -> Duration {
         let half: UInt64 = 500 << UInt64(min(max(number, 0), 6))
         return .milliseconds(half + random.next().multipliedFullWidth(by: half + 1).high)

@@ -1,7 +1,8 @@
-// Bounds the outcome of a task, which stays in memory and in its record, whatever a server has sent.
+// Limits the size of a task's outcome, which stays in memory and in the task's record, against oversized answers of
+// servers.
 
 extension TaskOutcome {
-    /// Without parts that exceed the bounds of objects and errors.
+    /// The outcome without parts that exceed the limits of objects and errors.
     var bounded: TaskOutcome {
         switch self {
         case .cancelled, .cancelledInDoubt: return self
@@ -21,7 +22,7 @@ extension ObjectMetadata {
 }
 
 extension SettableMetadata {
-    /// Without properties and custom metadata that exceed an object's limits.
+    /// The metadata without properties and custom metadata that exceed an object's limits.
     public var bounded: SettableMetadata {
         var bounded = self
         bounded.content = content.filter { $0.value.utf8.count <= ContentProperty.maxBytes }
@@ -31,12 +32,12 @@ extension SettableMetadata {
 }
 
 extension StorageError {
-    /// Bytes of the message and of the server's response.
+    /// The maximum size of the message, and of the server's response, in bytes.
     private static let maxTextBytes = 8192
-    /// Bytes of all attempts together.
+    /// The maximum size of all attempts together, in bytes.
     private static let maxAttemptsBytes = 16384
 
-    /// Keeps the beginning of long texts and the newest attempts.
+    /// The error with the beginnings of long texts and the newest attempts.
     var bounded: StorageError {
         var bounded = self
         bounded.message = message.beginning(Self.maxTextBytes)

@@ -2,13 +2,13 @@ public typealias DownloadMachine = TaskMachine<DownloadStrategy>
 
 /// A download: one step that fetches what is missing, repeated until all bytes have arrived.
 ///
-/// Reports have the progress. An object that has changed arrives from its first byte again: the progress then stays
-/// where it is until more has arrived than before, but never exceeds the total.
+/// Reports carry the progress. If the object has changed, it is fetched again from its first byte: the progress then
+/// stays the same until more has arrived than before, but never exceeds the total.
 public struct DownloadStrategy: TransferStrategy {
     public enum Step: Equatable, Sendable {
         case fetch
-        /// Only the bytes before an offset of the object; the first of them damaged, for a test. The engine answers
-        /// `received` where the object has more.
+        /// Fetches the bytes before an offset of the object, and damages the first one, for a test. The engine answers
+        /// `received` if the object has more bytes.
         case fetchPart(to: Int64, isDamaged: Bool)
 
         public var end: Int64 { if case .fetchPart(let end, _) = self { end } else { .max } }
@@ -23,10 +23,10 @@ public struct DownloadStrategy: TransferStrategy {
     public static func isOpening(_ step: Step) -> Bool { false }
 
     public private(set) var progress = Progress.unknown
-    /// The bytes at the beginning of the object that are not wanted.
+    /// The number of bytes before the wanted part of the object.
     private var skipped: Int64 = 0
 
-    /// `progress` is what has arrived in an earlier process.
+    /// `progress` is what an earlier process has fetched.
     public init(_ progress: Progress = .unknown) { self.progress = progress }
 
     public init(from offset: Int64) { skipped = offset }

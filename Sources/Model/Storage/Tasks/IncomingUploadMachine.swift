@@ -1,12 +1,14 @@
-/// The rules of an upload whose client sends the bytes in requests of its own, without the bytes, the engine or the client.
+/// The rules of an upload whose client sends the bytes in several requests, without the bytes, the engine or the
+/// client.
 ///
-/// It stands between its task, which performs one step after the other, and the client, which makes one request after the
-/// other. A step that sends waits for a request, and lasts until the task has to know of an answer of the engine. Every
-/// other step goes to the engine as it is. A failure that the client may repeat is the client's alone: the step goes on to
-/// wait. A request without an answer stays for the next step; with the end of the task it is answered with that end.
+/// The machine stands between the task, which performs one step at a time, and the client, which makes one request at a
+/// time. A step that sends waits for requests, and ends when the task has to know an answer of the engine. Other steps
+/// go to the engine unchanged. A failure after which the client can repeat its request is answered to the client only,
+/// and the step waits for the next request. A request without an answer stays for the next step; the end of the task
+/// answers it.
 ///
-/// The client of a stream repeats nothing: there every failure of the engine is the task's, which retries, and the request
-/// stays. Only where the engine has no room the failure is the client's, who can repeat the request once there is some.
+/// The client of a stream repeats no request: the task retries after failures of the engine, and the request stays.
+/// Only if the engine has no room, the client gets the failure and can repeat its request later.
 ///
 ///     idle ──▶ passing ──▶ idle       a step that sends nothing
 ///     idle ──▶ waiting ──▶ idle       stopped, or refused
@@ -20,20 +22,20 @@ public struct IncomingUploadMachine: Equatable, Sendable {
     public enum State: Equatable, Sendable {
         /// No step is in flight.
         case idle
-        /// The engine performs a step that needs nothing of the client.
+        /// The engine performs a step that needs no bytes from the client.
         case passing
-        /// A step that sends from this offset on waits for a request.
+        /// A step that sends from this offset waits for a request.
         case waiting(from: Int64)
-        /// Such a step waits for the engine's answer to one of its own, which serves the request.
+        /// A step that sends from this offset has passed a step of its own to the engine, which serves the request.
         case asking(Step, from: Int64, isStopping: Bool)
         /// No step and no request reaches the engine any more.
         case ended
     }
 
     public enum Request: Equatable, Sendable {
-        /// Where is the engine?
+        /// Asks for the offset of the engine.
         case query
-        /// `isLast`: the object ends with these bytes, which may be none.
+        /// `isLast`: the object ends with these bytes, which may be empty.
         case send(Range<Int64>, isLast: Bool)
     }
 
@@ -41,33 +43,33 @@ public struct IncomingUploadMachine: Equatable, Sendable {
         /// The engine has all bytes before this offset.
         case received(upTo: Int64)
         case completed(ObjectMetadata)
-        /// The upload was complete before: nothing of the request was taken.
+        /// The upload had ended before: no byte of the request was taken.
         case ended(ObjectMetadata)
         case failed(StorageError)
     }
 
     public enum Event: Equatable, Sendable {
-        /// Only while no other request waits for its answer.
+        /// Sent only while no other request waits for its answer.
         case requested(Request)
-        /// Only while no other step is in flight, and before the task has ended.
+        /// Sent only while no other step is in flight, and before the task has ended.
         case stepBegan(Step)
         case engineAnswered(UploadStrategy.Answer)
-        /// The task wants its step to end. Whoever stops it has also told the engine.
+        /// The task ends its step; the engine has been told to stop, too.
         case stopped
-        /// From now on every step fails with this error.
+        /// Every later step fails with this error.
         case refused(StorageError)
         /// The task has ended without the object.
         case discarded
     }
 
-    /// A step ends before the client hears of it: then the client finds the task as the answer has left it.
+    /// The effects of an event. `endStep` precedes the client's answer, so that the client finds the task in its new
+    /// state.
     public enum Effect: Equatable, Sendable {
         case perform(Step)
         case answer(Answer)
-        /// Answer `received` once an end of the process cannot undo it: some clients fail when a server has less than
-        /// before.
+        /// Answers `received` once the bytes survive the process: some clients fail if a server later has fewer bytes.
         case acknowledge(upTo: Int64)
-        /// Answer with the end of the task.
+        /// Answers with the outcome of the task.
         case answerWithEnd
         case endStep(UploadStrategy.Answer)
     }
@@ -75,13 +77,13 @@ public struct IncomingUploadMachine: Equatable, Sendable {
     public private(set) var state = State.idle
     /// The request that waits for its answer.
     public private(set) var request: Request?
-    /// Why the upload takes nothing more; nil while it does.
+    /// Why the upload accepts no more bytes; nil while it accepts them.
     public private(set) var refusal: StorageError?
-    /// What the engine has; nil after a failure.
+    /// The number of bytes that the engine has; nil after a failure.
     public private(set) var offset: Int64?
     /// The size of the object; nil where the client has not announced it.
     private let announcedSize: Int64?
-    /// Failures are the task's.
+    /// The task handles failures of the engine instead of the client.
     private let isStream: Bool
 
     public init(announcedSize: Int64?, isStream: Bool = false) {
@@ -138,7 +140,7 @@ public struct IncomingUploadMachine: Equatable, Sendable {
 
     // MARK: - Requests
 
-    /// Serves the request, or waits for one.
+    /// Serves the pending request, or waits for one.
     private mutating func goOn(from start: Int64, isStopping: Bool = false) -> [Effect] {
         if isStopping { return endStep(.aborted) }
         if let refusal { return endStep(.failed(refusal)) }
@@ -149,11 +151,11 @@ public struct IncomingUploadMachine: Equatable, Sendable {
         guard range.upperBound > offset || isLast && range.upperBound == offset else {
             return close(with: .answer(.received(upTo: offset)))
         }
-        // Those that the engine has already are left out.
+        // Bytes that the engine already has are left out.
         return ask(.send(offset..<range.upperBound), from: start)
     }
 
-    /// Why the bytes cannot be taken: they are not the next ones, or the object would not have the announced size.
+    /// Why the bytes are refused: they leave a gap, or the object would not have the announced size. Nil if they fit.
     private func flaw(in range: Range<Int64>, _ isLast: Bool, after offset: Int64) -> StorageError? {
         if range.lowerBound > offset { return .gap(offset, range.lowerBound) }
         guard let announcedSize else { return nil }

@@ -9,12 +9,12 @@ struct NextChunk: Equatable, Sendable {
         wanted = sizes.first
     }
 
-    /// In bytes, at least 1; a multiple of the granularity, be it larger than the largest chunk.
+    /// In bytes, at least 1: a multiple of the granularity, even if the granularity exceeds the largest chunk.
     var size: Int64 { max(wanted / granularity * granularity, granularity) }
 
     mutating func align(to granularity: Int64) { if granularity > 0 { self.granularity = granularity } }
 
-    /// Adapts to a full chunk: one that took less than a second doubles the size, one of more than two halves it.
+    /// Adapts to the time of a full chunk: less than a second doubles the size, more than two halve it.
     mutating func adapt(toFullChunkIn took: Duration) {
         if took <= .seconds(1) {
             wanted = wanted > sizes.largest / 2 ? sizes.largest : wanted * 2

@@ -1,11 +1,11 @@
 public struct Retry: Equatable, Sendable {
-    /// What failed. An upload in one request is `upload`; the last bytes, and committing, are `finalize`.
+    /// The part that failed: `upload` includes an upload in one request; `finalize` sends the last bytes and commits.
     public enum Stage: String, CaseIterable, Sendable { case start, query, upload, finalize, download }
 
     /// 1 for the first retry since the last progress.
     public var attempt: Int
     public var of: Stage
-    /// When it is due.
+    /// When the retry is due.
     public var at: Timestamp
     public var error: StorageError
 
@@ -21,7 +21,7 @@ public struct Retry: Equatable, Sendable {
 public struct RequestRetry: Sendable {
     /// 1 for the first retry.
     public var attempt: Int
-    /// When it is due.
+    /// When the retry is due.
     public var at: Timestamp
     public var error: StorageError
 

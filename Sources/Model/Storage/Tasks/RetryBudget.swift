@@ -1,11 +1,11 @@
-/// The failures since the last progress, and how long retries may continue: delays and failing steps use the budget up.
+/// Limits retries by time without progress: delays and failing steps use the budget up.
 public struct RetryBudget: Equatable, Sendable {
     static let attemptsKept = 100
 
     private let limit: Duration
     private var backoff: Backoff
     private var spent = Duration.zero
-    /// Retries since the last progress.
+    /// The number of retries since the last progress.
     public private(set) var retries = 0
     /// The newest failures since the last progress.
     public private(set) var attempts: [StorageError.Attempt] = []
@@ -30,8 +30,8 @@ public struct RetryBudget: Equatable, Sendable {
                 time: time, httpStatus: error.httpStatus, cause: error.message, completedUnitCount: completed))
     }
 
-    /// The delay before the next retry; the last one takes what is left. Nil where the budget is used up, or less is left
-    /// than the server wants.
+    /// The delay before the next retry; the last one is what remains. Nil if the budget is used up, or less than the
+    /// server's delay remains.
     public mutating func nextRest(atLeast wanted: Duration?) -> Duration? {
         let left = limit - spent
         guard left > .zero, wanted ?? .zero <= left else { return nil }
@@ -40,8 +40,8 @@ public struct RetryBudget: Equatable, Sendable {
         return min(rest, left)
     }
 
-    /// Records a failed attempt, and returns the delay before the next one. Throws the error with all attempts where the budget
-    /// is used up.
+    /// Records a failed attempt, and returns the delay before the next one. Throws the error with all attempts if the
+    /// budget is used up.
     public mutating func delay(
         after error: StorageError, took: Duration, at time: Timestamp
     ) throws(StorageError) -> Duration {
@@ -50,12 +50,12 @@ public struct RetryBudget: Equatable, Sendable {
         return rest
     }
 
-    /// Only a complete delay counts: time while paused does not.
+    /// Charges a delay that has elapsed completely, so that time while paused is not charged.
     public mutating func rested(_ pause: Duration) { spent += pause }
 }
 
 extension StorageError {
-    /// The error when the budget is used up after this failure.
+    /// The error of a task whose budget is used up.
     public func retriedTooOften(_ attempts: [Attempt]) -> StorageError {
         with(\.code, .retryLimitExceeded).with(\.attempts, attempts)
             .with(\.message, "Max retry time for operation exceeded, please try again. The last failure: \(message)")

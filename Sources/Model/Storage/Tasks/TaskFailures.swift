@@ -10,7 +10,7 @@ extension StorageError {
         StorageError(.unknown, "The engine stopped without a request to stop.").with(\.retryable, true)
     }
 
-    /// Keeps an object from a task of an earlier process, until a client resumes or retries that.
+    /// A task of an earlier process may not replace a newer object until a client resumes or retries the task.
     public static func newerObject(at reference: Reference) -> StorageError {
         StorageError(
             .unknown,
@@ -21,7 +21,7 @@ extension StorageError {
         ).about(reference)
     }
 
-    /// Keeps a local file from a task of an earlier process, until a client resumes or retries that.
+    /// A task of an earlier process may not replace a newer file until a client resumes or retries the task.
     public static func newerFile(at path: String) -> StorageError {
         .file(
             path,
@@ -33,7 +33,7 @@ extension StorageError {
             "So it is not known whether an object was stored since this task began: a client has to resume it.")
     }
 
-    /// Refuses a task of another endpoint.
+    /// The task belongs to another endpoint.
     public static func belongs(_ task: String, to endpoint: String) -> StorageError {
         .invalidArgument(
             "task", "Task \(task) belongs to \(endpoint): start the service with --endpoint \(endpoint) to resume it.")

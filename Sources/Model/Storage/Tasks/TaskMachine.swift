@@ -12,12 +12,12 @@
 public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
     public enum State: Equatable, Sendable {
         case ready
-        /// Waits for the concurrency limiter.
+        /// The task waits for the concurrency limiter.
         case queued
         case working(Step)
-        /// That step is being aborted; nothing else happens until it has ended.
+        /// The step is being aborted; the next transition happens when it has ended.
         case stopping(Step, then: Intent)
-        /// The last step failed, and is retried after this delay.
+        /// The last step failed; the task retries after this delay.
         case resting(Retry, for: Duration)
         case paused
         case ended(Outcome)
@@ -38,13 +38,13 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
     /// When the step in flight last made progress, measured from its start.
     private var lastProgress = Duration.zero
 
-    /// `retryTime` is how long delays and failing steps may take in all without progress; `seed` makes the delays random.
+    /// `retryTime` limits the time of delays and failing steps without progress; `seed` determines the random delays.
     public init(_ strategy: Strategy, retryTime: Duration = .seconds(600), seed: UInt64 = 0) {
         self.strategy = strategy
         retryBudget = RetryBudget(limit: retryTime, seed: seed)
     }
 
-    /// A task that an earlier process has not ended; it waits for `resume`.
+    /// An unfinished task of an earlier process; it waits for `resume`.
     public init(restored strategy: Strategy, retryTime: Duration = .seconds(600), seed: UInt64 = 0) {
         self.init(strategy, retryTime: retryTime, seed: seed)
         state = .paused
@@ -72,7 +72,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
 
     // MARK: - Controls
 
-    /// Whether the present state allows it. A second pause joins one that is not complete yet.
+    /// Whether the state allows the control. A second pause joins the first while that is in progress.
     public func allows(_ control: Control) -> Bool {
         switch (control, state) {
         case (_, .ended): false
@@ -119,19 +119,19 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
         }
     }
 
-    /// Ends the task once it is known that nothing is stored, or that it cannot be known.
+    /// Ends the cancelled task once the machine knows that no object is stored, or that this cannot be known.
     private mutating func endCancelled(after step: Step? = nil) -> [Effect] {
         guard let settling = strategy.settlingStep else { return end(.cancelled) }
         if step == settling { return end(.cancelledInDoubt) }
         return turn(to: .stopping(settling, then: .cancel), [.perform(settling)])
     }
 
-    /// Ends the delay before a retry at once. Like one that a pause ends, it does not use up the retry budget.
+    /// Ends the delay before a retry. Like a delay that a pause ends, it does not use up the retry budget.
     private mutating func endRest() -> [Effect] { retry == nil ? [] : [.publish(.progress)] + begin() }
 
     // MARK: - Answers
 
-    /// The step in flight, and what is to happen after it.
+    /// The step in flight, and the intent after it if it is being stopped.
     private var inFlight: (step: Step, stopping: Intent?)? {
         switch state {
         case .working(let step): (step, nil)
@@ -212,7 +212,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
         finish(outcome, [.discard, .release, .publish(.failure)])
     }
 
-    /// Keeps no more than the snapshot of an ended task shows.
+    /// Ends the task, and drops all state that the snapshot does not show.
     private mutating func finish(_ outcome: Outcome, _ effects: [Effect]) -> [Effect] {
         retryBudget.renew()
         pauseReason = nil

@@ -1,27 +1,27 @@
 import JSONText
 
-/// The persistent state of a task: how to continue it, or how it ended.
+/// The persistent state of a task: the data to continue it, or its outcome.
 public struct TaskRecord: Equatable, Sendable {
     public var id: String
     public var kind: TaskKind
     /// Orders tasks by their creation.
     public var number: Int64
-    /// When it was created, by this machine's clock.
+    /// When the task was created, by this machine's clock.
     public var began: Timestamp
     public var reference: Reference
     public var progress: Progress
     public var metadata: SettableMetadata
     public var md5Hash: String?
     public var stage: Stage
-    /// How a failed task runs again; nil for any other, and for one that cannot.
+    /// The request with which a failed task runs again; nil for any other task, and if that is not possible.
     public var retryRequest: RetryRequest?
-    /// What a copy is made of; nil for any other task.
+    /// The request of a copy; nil for any other task.
     public var copy: CopyRequest?
-    /// The task over a folder that this one belongs to: its clients do not know it.
+    /// The id of the task over a folder that this task belongs to. Clients do not see such a task.
     public var folder: String?
-    /// What its client has named it: the same request goes on with it until it has ended.
+    /// The key that the client has given the task: a request with the same key joins the task until that has ended.
     public var key: String?
-    /// The endpoint that the task belongs to, where it is not the service's own. Set by the task store.
+    /// The endpoint of the task, if it is another than the service's. Set by the task store.
     public var endpoint: String?
 
     public enum Stage: Equatable, Sendable {
@@ -40,10 +40,10 @@ public struct TaskRecord: Equatable, Sendable {
 
     public var hasEnded: Bool { if case .ended = stage { true } else { false } }
 
-    /// Of an unfinished task.
+    /// The request of an unfinished task.
     public var request: TaskRequest? { if case .unfinished(let request, _) = stage { request } else { nil } }
 
-    /// For the log: the id of an upload of the gateway is the address of its session, and stays out of it.
+    /// The task's title for the log, without its id: that of an upload through the gateway is the address of a session.
     public var title: String { "the \(kind.rawValue) of \(reference.url)" }
 
     public func ended(_ outcome: TaskOutcome, at time: Timestamp) -> TaskRecord {
@@ -56,10 +56,11 @@ public struct TaskRecord: Equatable, Sendable {
         return record
     }
 
-    /// The request of an unfinished task whose bytes outlive its end: those from messages, and of other clients, do not.
+    /// The request of an unfinished task whose source outlives its end: a file or an object, but no bytes from memory
+    /// or from requests of a client.
     ///
-    /// Only the bookmark of a copy is of use then: it names the object that was copied, which a move must not confuse with
-    /// a later one. The other ones name what is removed at the end.
+    /// Only the bookmark of a copy is kept: it names the copied generation, which a move must not confuse with a later
+    /// one. Other bookmarks name data that the end removes.
     private var repeatableRequest: RetryRequest? {
         guard case .unfinished(let request, let bookmark) = stage, request.origin == nil, !request.isSpooled else {
             return nil
@@ -68,7 +69,7 @@ public struct TaskRecord: Equatable, Sendable {
         return kind == .download || request.identity != nil ? RetryRequest(request: request) : nil
     }
 
-    /// The record with which a failed task runs again; nil unless it can, here.
+    /// The record with which a failed task runs again; nil if it cannot on this machine.
     public var forRetry: TaskRecord? {
         guard endpoint == nil, let retryRequest else { return nil }
         var record = self
@@ -90,17 +91,17 @@ public struct RetryRequest: Equatable, Sendable {
 public enum TaskOutcome: Equatable, Sendable {
     case succeeded(ObjectMetadata)
     case cancelled
-    /// Cancelled, but the server may store the object all the same: its last request had no answer.
+    /// Cancelled, although its last request has no answer and the server may still store the object.
     case cancelledInDoubt
     case failed(StorageError)
 
-    /// A failure that the same request may not meet again.
+    /// Whether the same request may succeed later.
     public var mayBeRetried: Bool {
         if case .failed(let error) = self { error.retryable || error.code == .retryLimitExceeded } else { false }
     }
 }
 
-/// The parts of a request that matter after a restart.
+/// The parts of a request that a later process needs.
 public struct TaskRequest: Codable, Equatable, Sendable {
     /// The local file to read or to write.
     public var file: String
@@ -108,7 +109,7 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var identity: FileIdentity?
     /// How long failures may be retried, in seconds.
     public var retryTime: Double
-    /// In bytes; nil without a fixed size.
+    /// In bytes; nil for sizes that adapt.
     public var chunkSize: Int64?
     /// The project of Google Cloud that pays, if the client named one.
     public var userProject: String?
@@ -118,20 +119,20 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var newFilesMask: UInt32?
     /// The directory of a task over a folder, below which a download follows no link.
     public var tree: String?
-    /// The client used its own tokens: only a client with tokens may resume the task.
+    /// The client used its own tokens, so only a client with tokens may resume the task.
     public var hasOwnTokens: Bool
     /// The service made the file for this task, and deletes it with the task.
     public var isSpooled = false
-    /// Who sends the bytes of an upload that has no source: a client of the gateway, or one that appends to a stream.
+    /// The kind of client that sends the bytes of an upload without a source: one of the gateway, or of a stream.
     public var origin: Origin?
-    /// The bytes that such a client has announced; nil where it has not.
+    /// The size that the client of such an upload has announced; nil if it has not.
     public var announcedSize: Int64?
-    /// The CRC32C that such a client has announced.
+    /// The CRC32C that the client of such an upload has announced.
     public var crc32c: UInt32?
 
     public enum Origin: String, Codable, Sendable { case gateway, stream }
 
-    /// Stored in the task table; `patience` is the key that earlier releases wrote.
+    /// Names of the stored JSON; `patience` is a name from earlier releases.
     private enum CodingKeys: String, CodingKey {
         case file, identity, retryTime = "patience", chunkSize, userProject, preconditions, hasOwnTokens, isSpooled
         case newFilesMask, tree, origin, announcedSize, crc32c
@@ -146,7 +147,7 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     }
 }
 
-/// An engine's own state of a task. It may hold a secret, and is never shown.
+/// The engine's own state of a task. It may contain a secret, and is never shown.
 public struct Bookmark: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     public var text: String
 
@@ -155,38 +156,39 @@ public struct Bookmark: Equatable, Sendable, CustomStringConvertible, CustomRefl
     public var description: String { "bookmark(…)" }
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// Nil for one that is too large to be kept of a task that has ended.
+    /// Nil for a bookmark that is too large to be kept after the task's end.
     fileprivate var ifSmall: Bookmark? { text.utf8.count <= 8192 ? self : nil }
 }
 
 /// Stores the records of tasks, and the bytes of uploads from memory.
 public protocol TaskRecordStore: Sendable {
-    /// What a process has to know at its start of the tasks of earlier ones.
+    /// The records that a process needs at its start.
     func openRecords() async throws(StorageError) -> OpenRecords
-    /// All other records, which are those of tasks that have ended.
+    /// All records that `openRecords` leaves out: those of tasks that have ended.
     func endedRecords() async throws(StorageError) -> [Result<TaskRecord, StorageError>]
-    /// Returns when the record is written. A record that is not urgent survives the process, but perhaps not a loss of
-    /// power. The record of an ended task does not change.
+    /// Returns when the record is written. A record that is not urgent survives the end of the process, but perhaps not
+    /// a loss of power. The record of an ended task does not change.
     func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError)
-    /// Writes the end of a task where `keep` fails, in space that was reserved with the first record. It may leave out
-    /// details of the outcome.
+    /// Writes the end of a task after `keep` has failed, to space that was reserved with the first record. Details of
+    /// the outcome may be left out.
     func keepEnd(of record: TaskRecord) async throws(StorageError)
-    /// Replaces the record of a failed task by that of an unfinished one, durably and in one step. False where there is no
-    /// record of a failed task.
+    /// Replaces the record of a failed task by one of an unfinished task, durably and atomically. False if the store
+    /// has no record of a failed task with this id.
     func reopen(_ record: TaskRecord) async throws(StorageError) -> Bool
     func forget(_ tasks: [String]) async throws(StorageError)
-    /// Writes the bytes to a file, and syncs it.
+    /// Writes bytes to a file and syncs it.
     func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity)
     func unspool(_ task: String)
 }
 
-/// The records of tasks that have not ended, and how many others there are.
+/// The records of unfinished tasks, and the numbers of ended ones.
 public struct OpenRecords: Sendable {
-    /// Those of other endpoints too, and those of all transfers of folders; an unreadable record is the reason why.
+    /// Includes those of other endpoints, and those of all transfers of folders. An unreadable record is returned as an
+    /// error.
     public var records: [Result<TaskRecord, StorageError>]
-    /// The numbers of all other records.
+    /// The numbers of ended tasks by kind and state.
     public var ended: [TaskKind: [TaskState: Int]]
-    /// None of the others has a larger number.
+    /// The largest number of an ended task.
     public var lastNumber: Int64
 
     public init(
@@ -198,12 +200,12 @@ public struct OpenRecords: Sendable {
 }
 
 extension Encodable {
-    /// As JSON.
+    /// The request as JSON.
     package var text: String { get throws { try JSON(encoding: self).text } }
 }
 
 extension Decodable {
-    /// Throws `DecodingError` for a text that is no such value in JSON.
+    /// Throws `DecodingError` for a text that is no JSON of such a value.
     package init(text: String) throws { try self.init(json: Array(text.utf8)) }
 
     package init(json: [UInt8]) throws {

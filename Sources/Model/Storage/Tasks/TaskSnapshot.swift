@@ -1,15 +1,15 @@
-/// The event that a snapshot was taken for, by its name in the SDK.
+/// The event that a snapshot was taken for, with its name in the SDK.
 public enum Status: String, CaseIterable, Sendable {
     case resume, progress, pause, success, failure
 }
 
-/// The state of a task as its owner sees it.
+/// The state of a task that clients see.
 public enum TaskState: String, CaseIterable, Sendable {
     case queued, running, paused, success, failed, cancelled
 
     public var isFinished: Bool { self == .success || self == .failed || self == .cancelled }
 
-    /// Whether an observer of this status gets an event as soon as it is added.
+    /// Whether a new observer of this status gets an event at once.
     public func fits(_ status: Status) -> Bool {
         switch self {
         case .queued: false
@@ -20,7 +20,7 @@ public enum TaskState: String, CaseIterable, Sendable {
         }
     }
 
-    /// The status of a snapshot that was asked for.
+    /// The status of a snapshot that a client has requested.
     public var status: Status {
         switch self {
         case .queued, .running: .resume
@@ -31,7 +31,7 @@ public enum TaskState: String, CaseIterable, Sendable {
     }
 }
 
-/// Acknowledged bytes out of all bytes.
+/// The acknowledged bytes, and all bytes.
 public struct Progress: Equatable, Sendable {
     public var completedUnitCount: Int64
     public var totalUnitCount: Int64
@@ -41,22 +41,22 @@ public struct Progress: Equatable, Sendable {
         (self.completedUnitCount, self.totalUnitCount) = (completedUnitCount, totalUnitCount)
     }
 
-    /// The total is unknown, and nothing is done.
+    /// Nothing is done, and the total is unknown.
     public static var unknown: Progress { .unknown(after: 0) }
 
-    /// The total is unknown: at least the bytes that there are.
+    /// The total is unknown: it is at least the completed bytes.
     package static func unknown(after completed: Int64) -> Progress {
         var progress = Progress(completedUnitCount: completed, totalUnitCount: completed)
         progress.totalIsKnown = false
         return progress
     }
 
-    /// Nothing is done.
+    /// The progress with nothing done.
     var atBeginning: Progress {
         totalIsKnown ? Progress(completedUnitCount: 0, totalUnitCount: totalUnitCount) : .unknown
     }
 
-    /// 0 to 1; 1 for a total of 0.
+    /// From 0 to 1; 1 for a total of 0.
     public var fractionCompleted: Double {
         guard totalIsKnown else { return 0 }
         return totalUnitCount == 0 ? 1 : Double(completedUnitCount) / Double(totalUnitCount)
@@ -76,20 +76,20 @@ public struct TaskSnapshot: Equatable, Sendable {
     public var state: TaskState
     public var progress: Progress
     public var reference: Reference
-    /// Nil for a download or a copy that has not succeeded.
+    /// Nil for a download or a copy until its success.
     public var metadata: Metadata?
     public var error: StorageError?
     /// The pending retry after a failure.
     public var retry: Retry?
-    /// The endpoint that it belongs to, where it is not the service's own.
+    /// The endpoint of the task, if it is another than the service's.
     public var endpoint: String?
-    /// Where the bytes come from, or go to, where that is neither a file nor memory.
+    /// The source or the target of the bytes, if it is neither a file nor memory.
     public var origin: TaskRequest.Origin?
-    /// The next byte of a stream; nil for any other task, and once the task has ended.
+    /// The offset of a stream's next byte; nil for any other task, and once the task has ended.
     public var offset: Int64?
-    /// What a copy is made of; nil for any other task.
+    /// The request of a copy; nil for any other task.
     public var copy: CopyRequest?
-    /// What its client has named it.
+    /// The key that the client has given the task.
     public var key: String?
 
     public init(

@@ -1,32 +1,32 @@
-/// The part that differs between uploads and downloads: the next step, and the meaning of the engine's answers.
+/// The part of a task that differs between uploads and downloads: the next step, and the meaning of answers.
 public protocol TransferStrategy: Equatable, Sendable {
     /// A request to the engine; at most one is in flight.
     associatedtype Step: Equatable, Sendable
     associatedtype Answer: TransferAnswer
 
     static var kind: TaskKind { get }
-    /// The progress is recorded again after so many bytes.
+    /// The number of new bytes after which the progress is recorded again.
     static var persistInterval: Int64 { get }
-    /// A step whose result at the engine is recorded before the next step begins.
+    /// Whether the engine's answer to the step is recorded before the next step begins.
     static func isOpening(_ step: Step) -> Bool
 
     var nextStep: Step { get }
-    /// `completedUnitCount` never goes back, unless the total shrinks below it.
+    /// Never decreases, unless the total falls below it.
     var progress: Progress { get }
 
     func stage(of step: Step) -> Retry.Stage
-    /// A step without effect counts as failed, so that it is not repeated at once.
+    /// Treats a step without effect as failed, so that it is not repeated at once.
     func outcome(of answer: Answer, to step: Step, wasStopped: Bool) -> StepOutcome
-    /// Updates the strategy with an answer that did not end the task. True where the progress has grown.
+    /// Updates the strategy with an answer that did not end the task. True if the progress has grown.
     mutating func apply(_ answer: Answer, to step: Step, _ outcome: StepOutcome, took: Duration) -> Bool
     /// Updates the strategy with a report about the step in flight.
     mutating func apply(_ report: Progress) -> ProgressChange
-    /// True where this changes the progress: observers get a last progress event before the success.
+    /// True if this changes the progress: observers then get a last progress event before the success.
     mutating func complete(_ metadata: ObjectMetadata) -> Bool
 
-    /// Notes whether the engine may have done, or may still do, what would complete the task.
+    /// Records whether the engine may have completed, or may still complete, the task.
     mutating func noteDoubt(_ answer: Answer, to step: Step)
-    /// The step that clears up such a doubt before a cancelled task ends; nil where there is none.
+    /// The step that resolves such a doubt before a cancelled task ends; nil if there is no doubt.
     var settlingStep: Step? { get }
 }
 
@@ -35,7 +35,7 @@ extension TransferStrategy {
     public var settlingStep: Step? { nil }
 }
 
-/// What an engine answers to a step.
+/// The engine's answer to a step.
 public protocol TransferAnswer: Equatable, Sendable { static func failed(_ error: StorageError) -> Self }
 
 public enum TaskKind: String, Sendable { case upload, download }
@@ -44,9 +44,9 @@ public enum TaskKind: String, Sendable { case upload, download }
 public enum StepOutcome: Equatable, Sendable {
     case completed(ObjectMetadata)
     case advanced
-    /// The step is retried after a delay, where the error is retryable.
+    /// The step is retried after a delay if the error is retryable.
     case failed(StorageError)
-    /// The engine has lost what was sent; the transfer begins anew at once.
+    /// The engine has lost what was sent; the transfer starts over at once.
     case lost(StorageError)
     /// The task fails without a retry.
     case fatal(StorageError)
@@ -73,8 +73,8 @@ public enum StepOutcome: Equatable, Sendable {
 /// How a report changes the progress of a task.
 public enum ProgressChange: Equatable, Sendable {
     case none
-    /// The total has changed, but no bytes are new.
+    /// The total has changed, without new bytes.
     case correction
-    /// There are more bytes than ever before.
+    /// More bytes are done than ever before.
     case growth
 }

@@ -1,60 +1,62 @@
 public typealias UploadMachine = TaskMachine<UploadStrategy>
 
-/// An upload: one request, or a resumable session with one chunk after the other.
+/// An upload: in one request, or in a session with one chunk at a time.
 ///
-/// After a failure the engine is asked for its offset before anything is sent. The offset may go back, but only bytes
+/// After a failure the engine is asked for its offset before anything is sent. The offset may decrease, but only bytes
 /// that the engine never had before count as progress.
 ///
-/// A step that was stopped or has failed after all bytes were sent is in doubt: the object may be stored, or be stored
-/// later. The next step finds out; where there is none since the upload is cancelled, `settle` does.
+/// A step that was stopped or has failed after all bytes were sent is in doubt: the object may be stored, now or later.
+/// The next step resolves the doubt; if the upload is cancelled, the step is `settle`.
 public struct UploadStrategy: TransferStrategy {
     public enum Step: Equatable, Sendable {
         case sendWhole
         case open
         case query
-        /// The chunk that ends at the size finishes the upload, even where it is empty.
+        /// The chunk that ends at the size of the object finishes the upload, even if it is empty.
         case send(Range<Int64>)
-        /// Finds out whether a request without an answer has stored the object, and prevents it where the engine can.
+        /// Finds out whether a request without an answer has stored the object, and prevents that if the engine can.
         case settle
     }
 
     public enum Answer: TransferAnswer {
-        /// Every chunk but the last has to end at a multiple of so many bytes. `size` is that of the object that is copied.
+        /// Every chunk except the last must end at a multiple of `granularity`. `size` is the size of the copied
+        /// object.
         case opened(granularity: Int64 = 1, size: Int64? = nil)
         /// The engine has all bytes before this offset.
         case received(upTo: Int64)
         case completed(ObjectMetadata)
         case failed(StorageError)
-        /// The step was stopped or has failed, and the engine may have stored the object, or may store it later.
+        /// The step was stopped or has failed, and the engine may have stored the object, or may still store it.
         case unsettled(StorageError)
-        /// The engine does not know the session any more.
+        /// The engine has lost the session.
         case forgotten(StorageError)
-        /// An object was stored since the task began, which a task of an earlier process may not replace by itself.
+        /// An object is newer than the task, and a task of an earlier process may not replace it without a client's
+        /// request.
         case superseded(StorageError)
         case aborted
     }
 
     public static let kind = TaskKind.upload
-    /// Every acknowledgement.
+    /// Records every acknowledgement.
     public static let persistInterval: Int64 = 1
 
     public static func isOpening(_ step: Step) -> Bool { step == .open }
 
     public private(set) var size: Int64
-    /// False where the source could not be inspected, its client has not announced the size yet, or the engine has not
-    /// looked at the object that it copies.
+    /// False while the source has not been inspected, its client has not announced the size, or the engine has not
+    /// looked up the object that it copies.
     public var sizeIsKnown = true
-    /// Bytes that the engine has acknowledged; never goes back, even where the engine loses some.
+    /// The number of acknowledged bytes; never decreases, even if the engine loses some.
     public private(set) var acknowledged: Int64 = 0
 
-    /// All bytes go in one request.
+    /// All bytes are sent in one request.
     public private(set) var isWhole: Bool
     private var chunk: NextChunk
     private var offset: Int64 = 0
     private var isOpen = false
     private var offsetIsCertain = true
     private var isInDoubt = false
-    /// What had been acknowledged when the engine lost the session.
+    /// The number of acknowledged bytes when the engine lost the session.
     private var acknowledgedBeforeForgotten: Int64?
 
     public init(size: Int64, oneRequest: Bool = false, chunks: ChunkSizes) {
@@ -63,7 +65,8 @@ public struct UploadStrategy: TransferStrategy {
         self.chunk = NextChunk(chunks)
     }
 
-    /// As an earlier process left it: with so many bytes acknowledged, and perhaps opened.
+    /// The strategy of an upload that an earlier process has begun: with acknowledged bytes, and perhaps an open
+    /// session.
     public func restored(acknowledged: Int64, isOpen: Bool) -> UploadStrategy {
         var strategy = self
         strategy.acknowledged = min(max(acknowledged, 0), max(size, 0))
@@ -101,7 +104,7 @@ public struct UploadStrategy: TransferStrategy {
         case (.unsettled(let error), _): wasStopped ? .advanced : .failed(error)
         case (.superseded(let error), _): .paused(error)
         case (.opened, .open): .advanced
-        // A session that is lost twice without progress is not opened again.
+        // A session that is lost a second time without progress is not reopened.
         case (.forgotten(let error), .query), (.forgotten(let error), .send):
             acknowledgedBeforeForgotten == acknowledged ? .fatal(error) : .lost(error)
         case (.forgotten(let error), .open), (.forgotten(let error), .sendWhole), (.forgotten(let error), .settle):
@@ -137,7 +140,7 @@ public struct UploadStrategy: TransferStrategy {
         return false
     }
 
-    /// Uploads have no reports: the answers carry the progress.
+    /// Uploads have no reports: answers carry the progress.
     public mutating func apply(_ report: Progress) -> ProgressChange { .none }
 
     public mutating func complete(_ metadata: ObjectMetadata) -> Bool {
@@ -146,7 +149,7 @@ public struct UploadStrategy: TransferStrategy {
         return true
     }
 
-    /// Takes the size of the object that is copied.
+    /// Sets the size of the copied object.
     public mutating func know(_ found: Int64) {
         (size, sizeIsKnown) = (found, true)
         acknowledged = min(acknowledged, found)
