@@ -4,10 +4,10 @@ import JSONText
 import Storage
 import Transfers
 
-/// The tokens of one connection: set by its client, and refreshed by asking it.
+/// The tokens of one connection: set by its client, and refreshed by asking the client.
 ///
-/// A refresh is shared by all requests that find the token stale. It ends when the client answers, sets a token itself,
-/// or cannot answer any more. A client that has set a token of a kind never gets the service's own token of that kind.
+/// All requests that find the token stale share one refresh. It ends when the client answers, sets a token itself, or
+/// cannot answer any more. A client that has set a token of a kind never gets the service's own token of that kind.
 @Loop
 package final class ConnectionTokens: TokenSource {
     nonisolated static let refreshToken = "auth/refreshToken"
@@ -35,12 +35,12 @@ package final class ConnectionTokens: TokenSource {
     private var own: [Token.Kind: OwnToken] = [:]
     private var refreshes: [Token.Kind: Refresh] = [:]
 
-    /// `fallback` gives the kinds of tokens that the client of `peer` has not set.
+    /// `fallback` provides the kinds of tokens that the client of `peer` has not set.
     init(of peer: any Peer, fallback: (any TokenSource)?, now: @escaping @Sendable () -> Timestamp) {
         (self.peer, self.fallback, self.now) = (peer, fallback, now)
     }
 
-    /// The connection has come into another space.
+    /// Moves the connection to another space, with that space's fallback and clock.
     func move(fallback: (any TokenSource)?, now: @escaping @Sendable () -> Timestamp) {
         (self.fallback, self.now) = (fallback, now)
     }
@@ -66,13 +66,13 @@ package final class ConnectionTokens: TokenSource {
         try await token(kind, insteadOf: refused, for: nil)
     }
 
-    /// `request` does not count as active while the client is asked.
+    /// The token for a request, which does not count as active while the client is asked.
     fileprivate func token(
         _ kind: Token.Kind, insteadOf refused: Token?, for request: Request<ConnectionContext>?
     ) async throws(StorageError) -> Token? {
         if let refused, let given = own[kind], given.token.secret == refused.secret {
             own[kind] = OwnToken(token: given.token, isRefused: true)
-            // The client was asked for a fresh token before.
+            // The client has already been asked for a fresh token.
             if given.isLast { return nil }
         }
         if let reason = staleness(of: kind) { try await refresh(kind, reason, for: request) }
@@ -127,7 +127,7 @@ extension ConnectionTokens {
         return refresh
     }
 
-    /// A client that repeats the refused token has no other one.
+    /// Accepts a fresh token. A client that repeats the refused token has no other.
     private func take(_ fresh: Token) {
         if let found = own[fresh.kind], found.isRefused, found.token.secret == fresh.secret { return }
         own[fresh.kind] = OwnToken(token: fresh)
@@ -138,7 +138,7 @@ extension ConnectionTokens {
         refresh?.isOver.wakeAll()
     }
 
-    /// Nil if the client does not answer with a token; the error of the engine then tells what is missing.
+    /// Asks the client for a token. Nil if it does not answer with one; the engine's error then says what is missing.
     private func ask(_ kind: Token.Kind, _ reason: Reason) async -> Token? {
         let params: JSON = ["kind": .string(kind.rawValue), "reason": .string(reason.rawValue)]
         do {
@@ -149,7 +149,7 @@ extension ConnectionTokens {
         }
     }
 
-    /// `{token, expiresIn?}`, or the token alone.
+    /// Decodes `{token, expiresIn?}`, or the token alone.
     private func token(_ kind: Token.Kind, in answer: JSON) throws(StorageError) -> Token? {
         guard let secret = answer.string ?? answer["token"]?.string else { return nil }
         guard let expiresIn = answer["expiresIn"], !expiresIn.isNull else { return try Token(kind, checking: secret) }
@@ -170,7 +170,7 @@ private struct RequestTokens: TokenSource {
 }
 
 extension Request<ConnectionContext> {
-    /// For work before the reply. Work that outlives the request uses the tokens of the connection.
+    /// The tokens for work before the reply. Work that outlives the request uses the tokens of the connection.
     var tokens: any TokenSource { RequestTokens(request: self) }
     var client: TransferClient {
         var client = TransferClient(tokens: tokens, settings: context.settings)
@@ -181,7 +181,7 @@ extension Request<ConnectionContext> {
 }
 
 extension Timestamp {
-    /// Adds at most thirty years.
+    /// The moment after a number of seconds, at most thirty years later.
     fileprivate func advanced(bySeconds seconds: Double) -> Timestamp {
         advanced(by: .microseconds(Int64(saturating: min(seconds, 1e9) * 1e6)))
     }

@@ -6,7 +6,7 @@ import Transfers
 // Encoding of tasks over folders.
 
 extension FolderSnapshot: JSONConvertible, JSONObjectWritable {
-    /// The notification about an event of a task.
+    /// The name of the notification about an event of a task.
     static let event = "folderTask/event"
 
     public func writeMembers(to json: inout JSONWriter) {
@@ -26,7 +26,7 @@ extension FolderSnapshot: JSONConvertible, JSONObjectWritable {
         json.member("endpoint", endpoint)
     }
 
-    /// Only progress may be skipped for a slow reader.
+    /// Only progress may be dropped for a slow reader.
     func deliveryPolicy(for handle: String) -> DeliveryPolicy { status == .progress ? .latest(key: handle) : .always }
 }
 

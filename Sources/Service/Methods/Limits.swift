@@ -7,9 +7,10 @@ package struct Limits: Equatable, Sendable {
     package var connection = ConnectionLimits()
     package var transfers = TransferLimits()
     package var connections = 1024
-    /// In bytes, for all connections: once for messages that are received, and once for those of pending requests.
+    /// In bytes, for all connections together. It applies to received messages, and separately to those of pending
+    /// requests.
     package var totalMessageBytes = 128 << 20
-    /// In bytes: the unread output of all connections.
+    /// The maximum unread output of all connections together, in bytes.
     package var totalUnreadBytes = 256 << 20
 
     package init() {}

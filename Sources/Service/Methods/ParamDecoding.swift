@@ -7,7 +7,7 @@ import Transfers
 // Decoding of params.
 
 extension Params {
-    /// A `gs://` URL, a download URL, or an object with `bucket` and `fullPath`, or with `bucket` and the exact
+    /// Decodes a `gs://` URL, a download URL, or an object with `bucket` and either `fullPath` or the exact name
     /// `object`.
     mutating func reference(_ name: String) throws(RPCError) -> Reference {
         let value = try require(name)
@@ -35,7 +35,7 @@ extension Params {
         }
     }
 
-    /// An absolute path, or a `file://` URL of this machine.
+    /// Decodes an absolute path, or a `file://` URL of this machine.
     mutating func localFile(_ name: String) throws(RPCError) -> String {
         let text = try string(name)
         let path = text.utf8.starts(with: "file:".utf8) ? Self.path(ofFileURL: text) : text
@@ -58,14 +58,14 @@ extension Params {
             generation: try version("ifGenerationMatch"), metageneration: try version("ifMetagenerationMatch"))
     }
 
-    /// Those of the object that is copied.
+    /// The preconditions on the source of a copy.
     mutating func sourcePreconditions() throws(RPCError) -> Preconditions {
         Preconditions(
             generation: try version("ifSourceGenerationMatch"),
             metageneration: try version("ifSourceMetagenerationMatch"))
     }
 
-    /// A string of decimal digits, as in metadata, or an integer.
+    /// Decodes a generation or metageneration: a string of decimal digits, as in metadata, or an integer.
     mutating func version(_ name: String) throws(RPCError) -> Int64? {
         guard let value = take(name) else { return nil }
         let number =
@@ -78,7 +78,7 @@ extension Params {
         return number
     }
 
-    /// The name that a client gives a task.
+    /// The key that a client gives a task.
     mutating func taskKey() throws(RPCError) -> String? {
         guard let key = try optionalString("key") else { return nil }
         guard (1...256).contains(key.utf8.count) else {
@@ -108,7 +108,7 @@ extension Params {
         return status
     }
 
-    /// A query and a fragment are not part of the path, and an encoded slash or a half escape would name another file.
+    /// The path of a `file://` URL. Nil for a URL with a query, a fragment, an encoded slash or an incomplete escape.
     private static func path(ofFileURL text: String) -> String? {
         let escapes = text.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).dropFirst()
         guard !text.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),
@@ -144,7 +144,7 @@ extension MetadataChange {
         for property in ContentProperty.allCases {
             guard let value = params.takeOrNull(property.rawValue) else { continue }
             let text = try params.stringOrNull(property.rawValue, value)
-            // An empty type counts as none: it is inferred, or removed.
+            // An empty content type counts as absent: it is inferred, or removed.
             content[property] = .some(property == .contentType && text == "" ? nil : text)
         }
         md5Hash = try params.optionalString("md5Hash")

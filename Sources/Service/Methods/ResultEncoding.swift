@@ -8,7 +8,7 @@ import Transfers
 // Encoding of results.
 
 extension Reference: JSONConvertible, JSONObjectWritable {
-    /// For clients in this process, whose own `json` is that of params.
+    /// The encoded value, for clients in this process; their own `json` encodes params.
     package var result: JSON { JSON(wire: bytes) ?? .null }
 
     public func writeMembers(to json: inout JSONWriter) {
@@ -42,7 +42,7 @@ extension ObjectMetadata: JSONConvertible, JSONObjectWritable {
 }
 
 extension SettableMetadata {
-    /// Unset properties are absent.
+    /// Writes the members without unset properties.
     fileprivate func writeMembers(to json: inout JSONWriter) {
         for property in ContentProperty.allCases {
             if let value = content[property] { json.member(named: property.rawValue, value) }
@@ -55,7 +55,7 @@ extension SettableMetadata {
 }
 
 extension EncodedJSON {
-    /// The most references or tasks that are encoded on the loop.
+    /// The maximum number of references or tasks that are encoded on the loop.
     fileprivate static let few = 50
 }
 
@@ -65,7 +65,7 @@ extension Listing {
         return await EncodedJSON.encode { write(to: &$0) }
     }
 
-    /// Nil for a list that is not encoded on the loop.
+    /// Nil for a list that is too long to be encoded on the loop.
     @Loop func encodedIfShort() -> EncodedJSON? {
         prefixes.count + items.count <= EncodedJSON.few ? EncodedJSON(writing: { write(to: &$0) }) : nil
     }
@@ -90,7 +90,7 @@ extension Listing {
 }
 
 extension TaskPage where Snapshot: JSONConvertible {
-    /// Throws `quotaExceeded` if all tasks are wanted and take more than `bytes`.
+    /// Throws `quotaExceeded` if all tasks are requested and take more than `bytes`.
     @Loop func encoded(within bytes: Int) async throws(StorageError) -> EncodedJSON {
         try await EncodedJSON.encode(isShort: count <= EncodedJSON.few) { text throws(StorageError) in
             let (tasks, pageToken) = try fitting(bytes) { snapshot in
@@ -105,7 +105,7 @@ extension TaskPage where Snapshot: JSONConvertible {
 }
 
 extension JSONTextWriter {
-    /// Writes the page token, which the last page lacks.
+    /// Writes the page token, if there is a next page.
     mutating func finishPage(_ pageToken: String?) {
         if let pageToken {
             add(verbatim: ",\"pageToken\":")
@@ -192,27 +192,27 @@ extension Settings {
 }
 
 extension JSON {
-    /// Seconds, without a fraction if they are whole.
+    /// A number of seconds, without a fraction if it is whole.
     fileprivate static func seconds(_ value: Double) -> JSON { Int64(exactly: value).map { JSON($0) } ?? JSON(value) }
 }
 
 extension TaskKind {
-    /// The notification about an event of a task.
+    /// The name of the notification about an event of a task.
     var event: String { "\(rawValue)Task/event" }
 }
 
 extension TaskSnapshot {
-    /// Only progress may be skipped for a slow reader.
+    /// Only progress may be dropped for a slow reader.
     func deliveryPolicy(for handle: String) -> DeliveryPolicy { status == .progress ? .latest(key: handle) : .always }
 }
 
 extension ObjectChange {
-    /// The notification about a change.
+    /// The name of the notification about a change.
     static let event = "storage/changed"
-    /// Objects whose changes are kept for a slow reader.
+    /// The maximum number of objects whose changes are kept for a slow reader.
     private static let mostKept = 10_000
 
-    /// Of each object the newest change is kept; beyond the bound only that some are missed.
+    /// Keeps the newest change of each object, and beyond the maximum only the fact that changes were missed.
     func deliveryPolicy(for handle: String, _ observed: Reference) -> DeliveryPolicy {
         .latestOfMany(
             key: { "\(handle)\n\(reference.bucket)\n\(reference.object)" }, group: handle, most: Self.mostKept,
@@ -242,7 +242,7 @@ struct ToldChange: JSONObjectWritable {
     }
 }
 
-/// The params of a notification that changes are missed.
+/// The params of a notification that changes were missed.
 private struct MissedChanges: JSONObjectWritable {
     let handle: String
     let observed: Reference

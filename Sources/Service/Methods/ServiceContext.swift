@@ -6,7 +6,7 @@ import Metrics
 import Storage
 import Transfers
 
-/// The state that all connections share: the tasks and the configuration.
+/// The state that the connections of a space share: the tasks and the configuration.
 @Loop
 package final class ServiceContext {
     package nonisolated static let version = "0.1.0"
@@ -18,7 +18,7 @@ package final class ServiceContext {
 
         var longestAnswer: Int { min(limits.connection.messageBytes, limits.connection.unreadBytes / 2) }
 
-        /// The most bytes that fit an answer as base64.
+        /// The maximum number of bytes that fit into an answer as base64.
         var maxDataBytes: Int64 { Int64(max(0, longestAnswer / 4 * 3 - 1024)) }
 
         package init(defaultBucket: String, limits: Limits, processID: Int32) {
@@ -32,19 +32,20 @@ package final class ServiceContext {
     let time: TimeSource
     /// Nil without `--harness`.
     package let harness: Harness?
-    /// The same.
+    /// Nil without `--harness`.
     package weak var space: (any HarnessSpace)?
     let uptime: @Sendable () -> Duration
     let connectionMetrics: ConnectionMetrics
-    /// Those of the HTTP servers.
+    /// The metrics of the HTTP servers.
     package var httpMetrics: @Loop () -> [MetricFamily] = { [] }
     package private(set) var connections: [ObjectIdentifier: ConnectionContext] = [:]
     package let end: @Loop (_ status: Int32, _ cause: String) -> Void
-    /// Others than the client on stdio are connected, and have not come for its sake: its `exit` ends its connection only.
+    /// Whether clients other than the one on stdio keep the process alive: the `exit` of that client then closes only
+    /// its connection.
     package var othersStay: @Loop () -> Bool = { false }
 
-    /// `tokens` serve connections whose clients have set none. `end` ends the process with a status, and a cause for
-    /// the log.
+    /// `tokens` serves connections whose clients have set none. `end` ends the process with a status, and with a cause
+    /// for the log.
     package init(
         _ configuration: Configuration, transfers: Transfers, tokens: (any TokenSource)? = nil, time: TimeSource,
         harness: Harness? = nil, metrics: ConnectionMetrics = ConnectionMetrics(),
@@ -61,23 +62,24 @@ package final class ServiceContext {
         }
     }
 
-    /// The requests that are being answered, of the gateway too, without those that wait for a task or for room.
+    /// The number of requests, of the gateway too, that are being answered, without those that wait for a task or for
+    /// room.
     package var busyRequests: Int {
         connections.values.reduce(space?.busyRequests ?? 0) { $0 + $1.requests.busy }
     }
 
-    /// The tasks that pause when the connection ends that has started or resumed them last, or appended to them, by their
-    /// ids.
+    /// By task id: the tasks that pause with a connection, and the connection that last started or resumed the task or
+    /// appended to it.
     private var pausing: [String: (owner: ObjectIdentifier, task: any ControllableTask)] = [:]
 
-    /// A client has started or resumed a task, or appends to it. The task pauses with the connection if that wants it, and
-    /// otherwise with none. A retried task is another object with the same id.
+    /// Records that a client has started or resumed a task, or appends to it. The task then pauses with this connection
+    /// if the client has asked for that, and otherwise with none. A retried task is another object with the same id.
     fileprivate func began(_ task: any ControllableTask, _ context: ConnectionContext) {
         let owner = context.pausesTasks ? ObjectIdentifier(context) : nil
         let known = pausing[task.id]
         if owner == known?.owner, known == nil || known?.task === task { return }
         pausing[task.id] = owner.map { ($0, task) }
-        // Now and then those that have ended go.
+        // Removes tasks that have ended, whenever the number of entries reaches a power of two.
         if pausing.count.nonzeroBitCount == 1 { pausing = pausing.filter { !$0.value.task.hasEnded } }
     }
 
@@ -89,7 +91,7 @@ package final class ServiceContext {
         }
     }
 
-    /// While this is true no message of a connection begins.
+    /// While true, no connection begins to handle messages.
     package var isPaused = false {
         didSet { for connection in connections.values { connection.pause(isPaused) } }
     }
@@ -110,10 +112,10 @@ package final class ServiceContext {
     }
 }
 
-/// The context of one connection, in which its methods run.
+/// The context of one connection, which its methods run in.
 @Loop
 package final class ConnectionContext: MethodContext {
-    /// The owner of the process, which decides what `exit` ends.
+    /// Who owns the process, which decides what `exit` ends.
     package enum Ownership: Sendable {
         /// The client owns the process, on stdio: `exit` ends it.
         case own
@@ -126,20 +128,21 @@ package final class ConnectionContext: MethodContext {
     let tokens: ConnectionTokens
     /// The number of the connection, for the log.
     let number: Int64
-    /// The umask of the client's process when it connected. Nil for that of the service.
+    /// The umask of the client's process when it connected. Nil for the umask of the service.
     private let newFilesMask: UInt32?
     var settings: Settings
-    /// What the client calls itself in `initialize`.
+    /// The name of the client in `initialize`.
     package internal(set) var clientName: String?
     var isShutDown = false
     var hasBegunTasks = false
-    /// The tasks that it has started or resumed, and the streams that it appends to, pause when it ends.
+    /// The tasks that the client has started or resumed, and the streams that it appends to, pause when the connection
+    /// ends.
     var pausesTasks = false
-    /// It gets `request/retry`.
+    /// The client gets `request/retry` notifications.
     var tellsRetries = false
-    /// The tasks that end with it.
+    /// The downloads that end with the connection.
     private var streams: [DownloadTask] = []
-    /// The streams that it has begun, or appended to, by their ids.
+    /// By task id: the streams that the client has begun or appended to.
     private var uploads: [String: UploadTask] = [:]
     private let ownership: Ownership
     private weak var peer: (any Peer)?
@@ -174,22 +177,22 @@ package final class ConnectionContext: MethodContext {
     fileprivate func pause(_ pauses: Bool) {
         guard pauses != isPaused else { return }
         isPaused = pauses
-        // No message is read while the connection is paused, so no answer either.
+        // While the connection is paused, no message is read, so no answer to a token request either.
         if pauses { tokens.giveUp() }
         if pauses { peer?.pauseMessages() } else { peer?.resumeMessages() }
     }
 
-    /// Messages behind a request begin when it has been carried out.
+    /// Holds back the messages after a request until it has been carried out.
     func alone<Value>(_ work: () async throws -> Value) async rethrows -> Value {
         peer?.pauseMessages()
         defer { peer?.resumeMessages() }
         return try await work()
     }
 
-    /// It has begun no task, and observes none.
+    /// The client has started no task and observes none.
     var isFree: Bool { !hasBegunTasks && observers.isEmpty }
 
-    /// Moves to another space, whose settings it gets. Its tokens stay.
+    /// Moves the connection to another space and its settings. The client's tokens stay.
     package func move(to other: ServiceContext) {
         guard let peer, other !== service else { return }
         defer { pause(other.isPaused) }
@@ -209,7 +212,7 @@ package final class ConnectionContext: MethodContext {
         client.willRetry = willRetry
         return client
     }
-    /// Tells the client that a request waits before it is tried again. Nil where it does not want to know.
+    /// Notifies the client of each wait before a retry. Nil if the client has not asked for that.
     var willRetry: (@Sendable (RequestRetry) -> Void)? {
         guard tellsRetries else { return nil }
         return { [weak self] retry in
@@ -218,20 +221,21 @@ package final class ConnectionContext: MethodContext {
     }
     var requests: RequestCounts { peer?.requests ?? RequestCounts() }
 
-    /// Its client has started or resumed the task.
+    /// Records that the client has started or resumed the task.
     func began(_ task: any ControllableTask) { service.began(task, self) }
 
-    /// A task that ends with the connection.
+    /// Ends a task with the connection.
     func own(_ stream: DownloadTask) {
         streams.removeAll { $0.state.isFinished }
         streams.append(stream)
     }
 
-    /// An unreadable message of this connection may be an append to this stream, which pauses with it.
+    /// Records that the client appends to a stream. An unreadable message of the connection then counts as a refused
+    /// append to it.
     func appends(to task: UploadTask) {
         began(task)
         guard uploads[task.id] == nil else { return }
-        // Now and then those that have ended go.
+        // Removes streams that have ended, whenever the number of entries reaches a power of two.
         if uploads.count.nonzeroBitCount == 1 { uploads = uploads.filter { !$0.value.state.isFinished } }
         uploads[task.id] = task
     }
@@ -242,7 +246,8 @@ package final class ConnectionContext: MethodContext {
         for task in tasks { transfers.refuseAppend(to: task) }
     }
 
-    /// Messages behind an early request wait, too: bytes have their places in the order in which they arrive.
+    /// The upload of a stream. While it is being read from the disk, later messages wait, so that bytes keep their
+    /// order.
     func streamTask(_ id: String) async throws -> UploadTask {
         if !transfers.hasRead(id) { try await alone { try await transfers.ready(for: id) } }
         return try UploadTask.task(id, of: transfers)
@@ -254,8 +259,8 @@ package final class ConnectionContext: MethodContext {
         if !gone.isEmpty { transfers.cancelStreams { gone.contains($0.id) } }
     }
 
-    /// Removes the observers of a connection that has ended. Its tasks continue, without those that it reads, unless they
-    /// are to pause.
+    /// Removes the observers of a connection that has ended. Its tasks continue, except for the downloads that it reads
+    /// and for tasks that pause with it.
     package func leave() {
         endStreams()
         service.pauseTasks(of: self)

@@ -4,7 +4,7 @@ import JSONText
 import Storage
 import Transfers
 
-/// `harness/arm`: from now on the calls that a rule describes go otherwise.
+/// `harness/arm`: adds a rule that changes the outcome of the calls it matches.
 struct Arm: HarnessMethod, PromptMethod {
     static let name = "harness/arm"
 
@@ -45,7 +45,7 @@ struct Arm: HarnessMethod, PromptMethod {
         return ["rule": .string(rule.name)]
     }
 
-    /// Those that the rule can be about. Throws where there are none.
+    /// The operations that the rule can apply to. Throws if there are none.
     private func operations(_ isEmbedded: Bool) throws(StorageError) -> Set<Operation> {
         var possible = Set(Operation.allCases)
         switch effect {
@@ -111,7 +111,7 @@ extension Params {
         return .demand(tokens, kind)
     }
 
-    /// What a rule answers in place of the engine.
+    /// The error that a rule answers in place of the engine.
     mutating func failure(_ name: String) throws(RPCError) -> StorageError {
         var params = try object(name, in: require(name))
         let status = try params.optionalInteger("httpStatus", from: 100)
@@ -146,7 +146,7 @@ extension Effect {
 }
 
 extension StorageError.Code {
-    /// As on a remote engine.
+    /// The code that a remote engine derives from an HTTP status.
     fileprivate static func meaning(of status: Int?) -> Self {
         switch status {
         case 401: .unauthenticated

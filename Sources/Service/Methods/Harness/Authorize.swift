@@ -2,7 +2,7 @@ import JSONRPC
 import JSONText
 import Storage
 
-/// `harness/authorize`: says who may do what through the gateway.
+/// `harness/authorize`: sets the access rules of the gateway.
 struct Authorize: HarnessMethod, PromptMethod {
     static let name = "harness/authorize"
     private static let mostRules = 1000

@@ -3,7 +3,7 @@ import JSONRPC
 import JSONText
 import Storage
 
-/// `harness/disarm`: removes rules, and returns how often they were applied. The calls that they hold continue.
+/// `harness/disarm`: removes rules, returns how often they were applied, and continues the calls that they hold.
 struct Disarm: HarnessMethod, PromptMethod {
     static let name = "harness/disarm"
 

@@ -3,7 +3,7 @@ import JSONRPC
 import JSONText
 import Storage
 
-/// `harness/space`: gives the connection a space of its own, or that of others.
+/// `harness/space`: moves the connection to a new space or to an existing one.
 struct EnterSpace: HarnessMethod {
     static let name = "harness/space"
     private static let longestName = 64
@@ -56,7 +56,7 @@ struct EnterSpace: HarnessMethod {
     }
 }
 
-/// `harness/save`: keeps the objects as they are, for `harness/reset`.
+/// `harness/save`: saves the objects as a snapshot for `harness/reset`.
 struct SaveSpace: HarnessMethod {
     static let name = "harness/save"
 
@@ -74,7 +74,7 @@ struct SaveSpace: HarnessMethod {
     }
 }
 
-/// `harness/reset`: begins anew, from a snapshot or without objects.
+/// `harness/reset`: resets the space to a snapshot or to no objects.
 struct ResetSpace: HarnessMethod {
     static let name = "harness/reset"
 

@@ -17,7 +17,7 @@ extension Request<ConnectionContext> {
 }
 
 extension Params {
-    /// One of the names of a list.
+    /// The case of `Choice` that a text names.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: String, _ text: String) throws(RPCError) -> Choice
     where Choice.RawValue == String {
         guard let choice = Choice(rawValue: text) else {
@@ -38,7 +38,7 @@ extension Params {
         return Int(clamping: number)
     }
 
-    /// Seconds from 0 on.
+    /// A duration in seconds, at least 0.
     mutating func optionalDuration(_ name: String) throws(RPCError) -> Duration? {
         guard let seconds = try optionalNumber(name) else { return nil }
         guard seconds >= 0, seconds <= 1e9 else {
@@ -47,7 +47,7 @@ extension Params {
         return .microseconds(Int64((seconds * 1_000_000).rounded()))
     }
 
-    /// `on`, `reference` and `task`.
+    /// Decodes `on`, `reference` and `task`.
     mutating func filter(requiringOn isRequired: Bool) throws(RPCError) -> Rule.Filter {
         var filter = Rule.Filter()
         if let value = isRequired ? try require("on") : take("on"), value != "*" {
@@ -69,7 +69,7 @@ extension Params {
         return filter
     }
 
-    /// The member of an object that has exactly one.
+    /// The only member of an object. Throws for none, for several, and for an unknown one.
     func only(_ name: String, of known: [String], in value: JSON) throws(RPCError) -> (member: String, params: Params) {
         let params = try object(name, in: value)
         guard let members = value.object, members.count == 1, known.contains(members[0].key) else {

@@ -3,45 +3,45 @@ import JSONRPC
 import Platform
 import Storage
 
-/// What the methods need of a space besides its service. The program implements it.
+/// The operations of a space that the methods use besides its service. The program implements it.
 @Loop package protocol HarnessSpace: AnyObject, Sendable {
     var name: String { get }
     /// The socket whose connections are in the space.
     var socket: String { get }
-    /// The address of its gateway; nil where it has none.
+    /// The address of the space's gateway; nil if it has none.
     var gatewayAddress: String? { get }
-    /// The requests that its gateway answers right now, and that do not wait for a task.
+    /// The number of requests that the gateway is answering, without those that wait for a task.
     var busyRequests: Int { get }
 
-    /// Moves a connection to a space, which is made where there is none of that name. Returns it, and whether it is new.
+    /// Moves a connection to a space, which is created if it does not exist. Returns the space, and whether it is new.
     func enter(
         _ name: String?, _ options: SpaceOptions, _ connection: ConnectionContext
     ) async throws(StorageError) -> (space: any HarnessSpace, isNew: Bool)
-    /// Throws where the files of a directory may not be read. Blocks.
+    /// Throws if the service may not read the files of a directory. Blocks.
     nonisolated func checkReading(directory: String) throws
-    /// Stores objects without tasks, rules and events, all or none. Returns their bytes.
+    /// Stores objects without tasks, rules and events, all or none. Returns the number of bytes.
     func store(_ seed: Seed) async throws(StorageError) -> Int64
-    /// Returns the number of objects and their bytes.
+    /// Saves the objects as a snapshot, and returns the numbers of objects and bytes.
     func save(_ snapshot: String) async throws(StorageError) -> (objects: Int64, bytes: Int64)
-    /// Begins anew, from a snapshot or without objects. The connections stay.
+    /// Resets the space to a snapshot or to no objects. Connections stay open.
     func reset(to snapshot: String?) async throws(StorageError)
-    /// Who may do what through the gateway from now on. Throws where there is none.
+    /// Sets the access rules of the gateway. Throws if the space has no gateway.
     func authorize(_ table: AccessTable) throws(StorageError)
-    /// A connection has left.
+    /// Called when a connection has left the space.
     func left()
 }
 
-/// How a new space begins.
+/// The options of a new space.
 package struct SpaceOptions: Sendable {
-    /// Of ids, download tokens and rests.
+    /// The seed of ids, download tokens and retry delays.
     package var seed: UInt64 = 1
-    /// Nil for all.
+    /// The buckets that exist; nil for any bucket.
     package var buckets: Set<String>?
-    /// In bytes; nil for any number.
+    /// The quota in bytes; nil for no limit.
     package var quota: Int64?
-    /// It outlives its last connection.
+    /// The space outlives its last connection.
     package var isKept = false
-    /// SDKs have an address for it; one that is entered gets it, too.
+    /// The gateway has an address for the space. Entering an existing space with this option adds one.
     package var hasGateway = false
 
     package init() {}

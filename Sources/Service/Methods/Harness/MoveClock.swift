@@ -3,7 +3,7 @@ import JSONRPC
 import JSONText
 import Storage
 
-/// `harness/clock`: stops and moves the clock.
+/// `harness/clock`: stops and advances the clock.
 struct MoveClock: HarnessMethod {
     static let name = "harness/clock"
 

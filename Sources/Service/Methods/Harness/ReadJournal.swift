@@ -4,7 +4,7 @@ import JSONText
 import Platform
 import Storage
 
-/// `harness/journal`: what the engine was asked, and how that ended.
+/// `harness/journal`: lists the requests to the engine and their outcomes.
 struct ReadJournal: HarnessMethod {
     static let name = "harness/journal"
     private static let nearest = 5
@@ -51,7 +51,7 @@ struct ReadJournal: HarnessMethod {
     }
 }
 
-/// What a test expects of the journal.
+/// A test's expectation about the journal.
 enum Expectation: Sendable {
     case outcomes([String])
     case count(atLeast: Int, atMost: Int, JSON)

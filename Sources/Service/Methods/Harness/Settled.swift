@@ -5,7 +5,7 @@ import Storage
 import Transfers
 import Platform
 
-/// `harness/settled`: answers when nothing more happens without a request or a move of the clock.
+/// `harness/settled`: answers when nothing further happens without a request or a move of the clock.
 struct Settled: ParameterlessMethod, HarnessMethod {
     static let name = "harness/settled"
 

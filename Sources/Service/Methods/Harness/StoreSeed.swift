@@ -97,12 +97,12 @@ struct StoreSeed: HarnessMethod {
     }
 }
 
-/// The files below a directory, as objects.
+/// Turns the files below a directory into objects.
 private struct DirectorySeed {
     private static let threads = WorkerThreads("seed")
 
     let path: String
-    /// Nil where the first level is the bucket.
+    /// The reference below which the objects are stored. Nil if the first level of directories names the buckets.
     let into: Reference?
 
     init(_ path: String, into: Reference?) { (self.path, self.into) = (path, into) }
@@ -116,7 +116,7 @@ private struct DirectorySeed {
         }.get()
     }
 
-    /// In the order of their names.
+    /// The objects, ordered by their names.
     private func objects() throws -> [Seed.Object] {
         guard (try? FileStatus(ofPath: path, followingLinks: true).kind) == .directory else {
             throw StorageError.invalidArgument("directory", "\(path) is no directory.")
@@ -127,7 +127,7 @@ private struct DirectorySeed {
                 switch try? FileStatus(ofPath: "\(path)/\(name)", followingLinks: false).kind {
                 case .directory: directories.append(name + "/")
                 case .regular:
-                    // A wrong name is told before what is wrong below.
+                    // A wrong name is reported before errors below it.
                     files.append((name, try reference(name)))
                 default:
                     let why = "\(path)/\(name) is neither a file nor a directory."

@@ -6,7 +6,7 @@ import Transfers
 struct CopyOptions: Sendable {
     let source: Reference
     let target: Reference
-    /// Nil where the metadata of the object is kept.
+    /// The metadata of the copy; nil if it keeps the source's.
     let metadata: MetadataChange?
     let preconditions: Preconditions
     let sourcePreconditions: Preconditions
@@ -40,7 +40,7 @@ extension CopyMethod {
     }
 }
 
-/// `reference/copy`: makes another object of an object.
+/// `reference/copy`: copies an object to another name or bucket.
 struct CopyObject: CopyMethod {
     static let name = "reference/copy"
     static let isMove = false
@@ -50,7 +50,7 @@ struct CopyObject: CopyMethod {
     init(_ params: inout Params) throws(RPCError) { copy = try CopyOptions(&params) }
 }
 
-/// `reference/move`: gives an object another name, or moves it to another bucket.
+/// `reference/move`: renames an object, or moves it to another bucket.
 struct MoveObject: CopyMethod {
     static let name = "reference/move"
     static let isMove = true

@@ -4,7 +4,7 @@ import JSONText
 import Storage
 import Transfers
 
-/// `reference/getData`: the bytes of an object that is not too large.
+/// `reference/getData`: returns the bytes of an object of limited size.
 struct GetData: ReferenceMethod {
     static let name = "reference/getData"
 
@@ -29,7 +29,7 @@ struct GetData: ReferenceMethod {
         ) { bytes in await Self.encoded(bytes) }
     }
 
-    /// In base64.
+    /// The size of bytes as base64.
     static func answerBytes(for count: Int) -> Int { (count / 3 + 1) * 4 }
 
     private static func encoded(_ bytes: [UInt8]) async -> EncodedJSON {
@@ -42,10 +42,10 @@ struct GetData: ReferenceMethod {
 }
 
 extension JSONTextWriter {
-    /// A multiple of three, so that pieces need no padding; small, so that their memory is used again.
+    /// A multiple of three, so that pieces need no padding, and small, so that their memory is reused.
     private static let pieceBytes = 3 << 13
 
-    /// Encodes base64 in pieces that are freed one by one when they are sent.
+    /// Encodes base64 in pieces, each of which is freed when it has been sent.
     mutating func add(base64 bytes: [UInt8]) {
         for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
             let piece = bytes[start..<min(start + Self.pieceBytes, bytes.count)]

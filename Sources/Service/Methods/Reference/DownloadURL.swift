@@ -3,7 +3,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// `reference/downloadURL`: a URL that anybody may fetch the object from.
+/// `reference/downloadURL`: returns a URL that gives access to the object without credentials.
 struct DownloadURL: ReferenceMethod {
     static let name = "reference/downloadURL"
 
@@ -21,7 +21,7 @@ struct DownloadURL: ReferenceMethod {
     }
 }
 
-/// `reference/revokeDownloadURL`: makes the URLs that were given before worthless, and gives a new one.
+/// `reference/revokeDownloadURL`: revokes all earlier URLs of the object, and returns a new one.
 struct RevokeDownloadURL: ReferenceMethod {
     static let name = "reference/revokeDownloadURL"
 

@@ -4,7 +4,7 @@ import Platform
 import Storage
 import Transfers
 
-/// A method that begins a task over a folder.
+/// A method that starts a task over a folder.
 protocol FolderMethod: ReferenceMethod where Result == Started<FolderTask> {
     var folder: FolderOptions { get }
 }
@@ -58,7 +58,7 @@ struct PutDirectory: FolderMethod {
     init(_ params: inout Params) throws(RPCError) { folder = try FolderOptions(.put, &params) }
 }
 
-/// `reference/writeToDirectory`: downloads what is below a reference to a local directory.
+/// `reference/writeToDirectory`: downloads everything below a reference to a local directory.
 struct WriteToDirectory: FolderMethod {
     static let name = "reference/writeToDirectory"
 
@@ -67,7 +67,7 @@ struct WriteToDirectory: FolderMethod {
     init(_ params: inout Params) throws(RPCError) { folder = try FolderOptions(.write, &params) }
 }
 
-/// `reference/deleteAll`: deletes what is below a reference.
+/// `reference/deleteAll`: deletes everything below a reference.
 struct DeleteAll: FolderMethod {
     static let name = "reference/deleteAll"
 
@@ -88,7 +88,7 @@ struct DeleteAll: FolderMethod {
 extension Params {
     private static var mostPatterns: Int { 100 }
 
-    /// Patterns of files.
+    /// Decodes patterns of files.
     fileprivate mutating func patterns(_ name: String) throws(RPCError) -> [String] {
         guard let value = take(name) else { return [] }
         guard let elements = value.array, elements.count <= Self.mostPatterns else {
@@ -124,14 +124,14 @@ extension Params {
         return exact
     }
 
-    /// 0 is the only generation that a folder can ask for.
+    /// Decodes `ifGenerationMatch`, for which folders accept only 0.
     fileprivate mutating func noClobber() throws(RPCError) -> Bool {
         guard let generation = try version("ifGenerationMatch") else { return false }
         guard generation == 0 else { throw .invalidParam("ifGenerationMatch", "must be 0: nothing is replaced then") }
         return true
     }
 
-    /// Of each object that is uploaded.
+    /// The metadata of each uploaded object.
     fileprivate mutating func folderMetadata() throws(RPCError) -> SettableMetadata {
         guard let change = try uploadMetadata() else { return SettableMetadata() }
         guard change.md5Hash == nil else {
@@ -144,7 +144,7 @@ extension Params {
 }
 
 extension String {
-    /// `/` stays.
+    /// The path without slashes at its end; `/` stays unchanged.
     fileprivate var withoutFinalSlashes: String {
         let slash = UInt8(ascii: "/")
         guard let end = utf8.lastIndex(where: { $0 != slash }) else { return "/" }

@@ -4,7 +4,7 @@ import Platform
 import Storage
 import Transfers
 
-/// `reference/list`: one page of the objects and prefixes below a reference.
+/// `reference/list`: returns one page of the objects and prefixes below a reference.
 struct List: ReferenceMethod, RecallingMethod {
     static let name = "reference/list"
 
@@ -21,7 +21,7 @@ struct List: ReferenceMethod, RecallingMethod {
             isRecursive: try params.optionalBool("recursive") ?? false)
     }
 
-    /// An estimate for a page of long names, and for one of much metadata.
+    /// The estimated size of a page with long names, and of one with much metadata.
     private var pageBytes: Int { query.wantsMetadata ? 16 << 20 : 4 << 20 }
 
     func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
@@ -33,7 +33,7 @@ struct List: ReferenceMethod, RecallingMethod {
         request.transfers.knownList(query).flatMap { shown($0, in: request).encodedIfShort() }
     }
 
-    /// The default bucket needs no object to be there.
+    /// Shows the default bucket as existing even before an object is stored.
     @Loop private func shown(_ listing: Listing, in request: Request<ConnectionContext>) -> Listing {
         guard reference.bucket.hasSameBytes(as: request.context.service.configuration.defaultBucket) else {
             return listing
@@ -44,7 +44,7 @@ struct List: ReferenceMethod, RecallingMethod {
     }
 }
 
-/// `reference/listAll`: all objects and prefixes below a reference.
+/// `reference/listAll`: returns all objects and prefixes below a reference.
 struct ListAll: ReferenceMethod, RecallingMethod {
     static let name = "reference/listAll"
 
@@ -58,7 +58,7 @@ struct ListAll: ReferenceMethod, RecallingMethod {
         isRecursive = try params.optionalBool("recursive") ?? false
     }
 
-    /// An estimate for the most results.
+    /// The estimated size of an answer with the maximum number of results.
     private static let answerBytes = 16 << 20
 
     func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {

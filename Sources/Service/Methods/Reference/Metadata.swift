@@ -15,7 +15,7 @@ extension ReferenceMethod {
     }
 }
 
-/// `reference/getMetadata`: the metadata of an object.
+/// `reference/getMetadata`: returns the metadata of an object.
 struct GetMetadata: ReferenceMethod, RecallingMethod {
     static let name = "reference/getMetadata"
 
@@ -32,7 +32,7 @@ struct GetMetadata: ReferenceMethod, RecallingMethod {
     }
 }
 
-/// `reference/exists`: whether there is an object.
+/// `reference/exists`: returns whether an object exists.
 struct Exists: ReferenceMethod, RecallingMethod {
     static let name = "reference/exists"
 
@@ -51,7 +51,7 @@ struct Exists: ReferenceMethod, RecallingMethod {
     }
 }
 
-/// `reference/updateMetadata`: keeps what is absent, removes what is null, sets the rest.
+/// `reference/updateMetadata`: sets properties, removes those that are null, and keeps those that are absent.
 struct UpdateMetadata: ReferenceMethod {
     static let name = "reference/updateMetadata"
 

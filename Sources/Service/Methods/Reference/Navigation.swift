@@ -2,7 +2,8 @@ import JSONText
 import JSONRPC
 import Storage
 
-/// `storage/reference`: a reference to a path of a bucket, to an object by its exact name, or the one that a URL names.
+/// `storage/reference`: returns a reference to a path of a bucket, to an object by its exact name, or to the target of
+/// a URL.
 struct MakeReference: PromptMethod {
     static let name = "storage/reference"
 
@@ -33,7 +34,7 @@ struct MakeReference: PromptMethod {
     }
 }
 
-/// `reference/child`: the reference below this one by a path.
+/// `reference/child`: returns the reference at a path below this one.
 struct Child: PromptMethod {
     static let name = "reference/child"
 
@@ -48,7 +49,7 @@ struct Child: PromptMethod {
     func run(in request: Request<ConnectionContext>) throws -> Reference { try reference.child(path) }
 }
 
-/// `reference/parent`: one level up; null at the root.
+/// `reference/parent`: returns the reference one level up; null at the root.
 struct Parent: PromptMethod {
     static let name = "reference/parent"
 
@@ -59,7 +60,7 @@ struct Parent: PromptMethod {
     func run(in request: Request<ConnectionContext>) throws -> JSON { reference.parent?.result ?? .null }
 }
 
-/// `reference/root`: the top of the bucket.
+/// `reference/root`: returns the root of the bucket.
 struct Root: PromptMethod {
     static let name = "reference/root"
 

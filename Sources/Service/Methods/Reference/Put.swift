@@ -5,12 +5,12 @@ import Platform
 import Storage
 import Transfers
 
-/// A method that begins an upload. Its reference is the object that is written.
+/// A method that starts an upload. Its reference is the object to write.
 protocol UploadMethod: ReferenceMethod where Result == Started<UploadTask> {
     var start: StartOptions { get }
-    /// Throws where the params do not go together.
+    /// Throws if the params contradict one another.
     func check() throws(StorageError)
-    /// Makes the task, which has not started, or finds the one with the key of the request.
+    /// Creates the task without starting it, or finds the one with the key of the request.
     @Loop func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask>
 }
 
@@ -30,7 +30,7 @@ extension UploadMethod {
     }
 }
 
-/// The params of every upload of bytes besides those.
+/// The params that all uploads of bytes share.
 struct PutOptions: Sendable {
     let reference: Reference
     let metadata: MetadataChange
@@ -46,7 +46,7 @@ struct PutOptions: Sendable {
 }
 
 extension Params {
-    /// The metadata of a new object; nil where the client has sent none.
+    /// The metadata of a new object; nil if the client has sent none.
     mutating func uploadMetadata() throws(RPCError) -> MetadataChange? {
         try optionalObject("metadata").map { object throws(RPCError) in try MetadataChange(object) }
     }

@@ -2,7 +2,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// `reference/putStream`: begins an upload whose client appends the bytes.
+/// `reference/putStream`: starts an upload to which its client appends the bytes.
 struct PutStream: UploadMethod {
     static let name = "reference/putStream"
 
@@ -38,7 +38,7 @@ struct PutStream: UploadMethod {
     }
 }
 
-/// `reference/getStream`: begins a download whose client reads the bytes.
+/// `reference/getStream`: starts a download from which its client reads the bytes.
 struct GetStream: ReferenceMethod {
     static let name = "reference/getStream"
 

@@ -7,7 +7,7 @@ struct Initialize: PromptMethod {
     static let name = "initialize"
     static let protocolVersion: Int64 = 1
 
-    /// Accepts any other params, because clients of other protocols send more than this service uses.
+    /// Ignores unknown params, because clients of other protocols send more than this service uses.
     init(_ params: inout Params) throws(RPCError) {
         pausesTasks = try params.optionalBool("pausesTasks") ?? false
         tellsRetries = try params.optionalBool("tellsRetries") ?? false
@@ -39,7 +39,7 @@ struct Initialize: PromptMethod {
     }
 }
 
-/// `shutdown`: from here on the connection takes only `exit`.
+/// `shutdown`: after it the connection accepts only `exit`.
 struct Shutdown: ParameterlessMethod, PromptMethod {
     static let name = "shutdown"
 
@@ -49,7 +49,7 @@ struct Shutdown: ParameterlessMethod, PromptMethod {
     }
 }
 
-/// `exit`: on stdio ends the process, with status 0 after `shutdown`, else 1; on a socket ends the connection.
+/// `exit`: on stdio ends the process, with status 0 after `shutdown`, else 1; on a socket closes the connection.
 struct Exit: ParameterlessMethod {
     static let name = "exit"
 

@@ -3,7 +3,7 @@ import JSONText
 import Storage
 import Transfers
 
-/// `storage/observe`: tells this connection of the changes of objects at and below a reference.
+/// `storage/observe`: notifies this connection of changes of objects at and below a reference.
 struct ObserveObjects: ReferenceMethod, PromptMethod {
     static let name = "storage/observe"
 
@@ -16,7 +16,7 @@ struct ObserveObjects: ReferenceMethod, PromptMethod {
     }
 }
 
-/// `storage/removeObserver`: ends that.
+/// `storage/removeObserver`: ends the notifications of one observer.
 struct RemoveObjectObserver: PromptMethod {
     static let name = "storage/removeObserver"
 

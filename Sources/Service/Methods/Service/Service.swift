@@ -11,7 +11,7 @@ struct Ping: ParameterlessMethod, PromptMethod {
     func run(in request: Request<ConnectionContext>) throws -> JSON { "pong" }
 }
 
-/// `service/status`: the state of the process.
+/// `service/status`: returns the state of the process.
 struct ServiceStatus: ParameterlessMethod {
     static let name = "service/status"
 
@@ -26,7 +26,7 @@ struct ServiceStatus: ParameterlessMethod {
             "engine": .string(service.engine),
             "connections": JSON(Int64(service.connections.count)),
             "requests": [
-                // This request is not counted.
+                // Excludes this request.
                 "active": JSON(Int64(max(0, requests.active - 1))), "waiting": JSON(Int64(requests.waiting)),
             ],
             "tasks": service.transfers.counts,
@@ -52,7 +52,7 @@ struct StopService: ParameterlessMethod {
     }
 }
 
-/// `rpc.discover`: the contract itself, as it lies in `protocol/openrpc.json`.
+/// `rpc.discover`: returns the contract, `protocol/openrpc.json`.
 struct Discover: ParameterlessMethod, PromptMethod {
     static let name = "rpc.discover"
 

@@ -4,7 +4,7 @@ import Metrics
 import Platform
 import Transfers
 
-/// `service/metrics`: what the process counts and measures, as `GET /metrics` shows it to Prometheus.
+/// `service/metrics`: returns the metrics of the process in the text format that `GET /metrics` serves.
 struct ServiceMetrics: ParameterlessMethod, PromptMethod {
     static let name = "service/metrics"
 

@@ -3,7 +3,7 @@ import JSONText
 import Storage
 import Transfers
 
-/// `storage/getSettings`: the settings of this connection.
+/// `storage/getSettings`: returns the settings of this connection.
 struct GetSettings: ParameterlessMethod, PromptMethod {
     static let name = "storage/getSettings"
 
@@ -12,7 +12,7 @@ struct GetSettings: ParameterlessMethod, PromptMethod {
     }
 }
 
-/// `storage/updateSettings`: changes the named settings, for tasks and calls that the connection begins afterwards.
+/// `storage/updateSettings`: changes the named settings, for tasks and calls that the connection starts afterwards.
 struct UpdateSettings: PromptMethod {
     static let name = "storage/updateSettings"
 
@@ -47,7 +47,7 @@ struct UpdateSettings: PromptMethod {
     }
 }
 
-/// `storage/buckets`: the names of all buckets.
+/// `storage/buckets`: returns the names of all buckets.
 struct ListBuckets: RPCMethod {
     static let name = "storage/buckets"
 

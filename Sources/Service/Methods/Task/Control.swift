@@ -5,14 +5,14 @@ import Storage
 import Transfers
 
 extension Request<ConnectionContext> {
-    /// Throws `invalidArgument` where there is no such task; those of earlier processes are waited for.
+    /// Waits for tasks of earlier processes to be read. Throws `invalidArgument` for an unknown task.
     @Loop func task<Controlled: ControllableTask>(_ id: String) async throws -> Controlled {
         try await context.transfers.ready(for: id)
         return try Controlled.task(id, of: context.transfers)
     }
 }
 
-/// A task whose snapshots are results.
+/// A task whose snapshots can be results.
 protocol MethodTask: ControllableTask where Snapshot: JSONConvertible & JSONObjectWritable {}
 
 extension TransferTask: MethodTask where Strategy: ListedStrategy {}
@@ -27,7 +27,7 @@ extension TaskMethod {
     init(_ params: inout Params) throws(RPCError) { self.init(task: try params.string("task")) }
 }
 
-/// `…Task/pause`: answers once the task has stopped moving.
+/// `…Task/pause`: pauses a task, and answers when no more bytes move.
 struct Pause<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/pause" }
     let task: String
@@ -38,7 +38,7 @@ struct Pause<Controlled: MethodTask>: TaskMethod {
     }
 }
 
-/// `…Task/resume`: continues after the last acknowledged byte.
+/// `…Task/resume`: resumes a task after the last acknowledged byte.
 struct Resume<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/resume" }
     let task: String
@@ -52,7 +52,7 @@ struct Resume<Controlled: MethodTask>: TaskMethod {
     }
 }
 
-/// `…Task/retry`: ends the wait after a failure; a task that has failed begins anew.
+/// `…Task/retry`: ends the wait for a retry; restarts a task that has failed.
 struct RetryTask<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/retry" }
     let task: String
@@ -65,7 +65,7 @@ struct RetryTask<Controlled: MethodTask>: TaskMethod {
     }
 }
 
-/// `…Task/cancel`: answers once the task has stopped for good.
+/// `…Task/cancel`: cancels a task, and answers when it has ended.
 struct Cancel<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/cancel" }
     let task: String
@@ -76,7 +76,7 @@ struct Cancel<Controlled: MethodTask>: TaskMethod {
     }
 }
 
-/// `…Task/forget`: a task that has ended is not listed any more.
+/// `…Task/forget`: removes a task that has ended from the list.
 struct Forget<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/forget" }
     let task: String
@@ -87,7 +87,7 @@ struct Forget<Controlled: MethodTask>: TaskMethod {
     }
 }
 
-/// Whether a task has taken a control, and the task after it.
+/// Whether a task has accepted a control, and its state afterwards.
 struct ControlAnswer<Snapshot: JSONConvertible>: JSONConvertible, JSONObjectWritable {
     let accepted: Bool
     let snapshot: Snapshot

@@ -4,10 +4,10 @@ import Platform
 import Storage
 import Transfers
 
-/// `folderTask/items`: a page of the files of a task.
+/// `folderTask/items`: returns a page of the files of a task.
 struct ListFolderItems: RPCMethod {
     static let name = "folderTask/items"
-    /// An estimate for a page of long names.
+    /// The estimated size of a page with long names.
     private static let pageBytes = 8 << 20
 
     let task: String

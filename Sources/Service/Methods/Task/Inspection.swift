@@ -3,7 +3,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// `…Task/snapshot`: the task as it is now.
+/// `…Task/snapshot`: returns the present state of a task.
 struct TakeSnapshot<Controlled: MethodTask>: TaskMethod {
     static var name: String { "\(Controlled.kind)Task/snapshot" }
     let task: String
@@ -27,10 +27,10 @@ struct WaitForEnd<Controlled: MethodTask>: TaskMethod {
     }
 }
 
-/// `…Task/list`: all tasks that have not ended, and the newest of those that have, or a page of them.
+/// `…Task/list`: returns the unfinished tasks and the newest ended ones, or a page of all tasks.
 struct ListTasks<Controlled: MethodTask>: RPCMethod {
     static var name: String { "\(Controlled.kind)Task/list" }
-    /// In bytes: a page with `maxResults` ends there.
+    /// The size in bytes at which a page with `maxResults` ends early.
     private static var longestPage: Int { 4 << 20 }
 
     let maxResults: Int64?

@@ -31,7 +31,7 @@ struct Observe<Controlled: MethodTask>: RPCMethod {
     }
 }
 
-/// `…Task/removeObserver`: one of this connection's observers, by its handle.
+/// `…Task/removeObserver`: removes one of this connection's observers by its handle.
 struct RemoveObserver<Controlled: MethodTask>: PromptMethod {
     static var name: String { "\(Controlled.kind)Task/removeObserver" }
 
@@ -44,7 +44,7 @@ struct RemoveObserver<Controlled: MethodTask>: PromptMethod {
     }
 }
 
-/// `…Task/removeAllObservers`: this connection's observers of a task, or those of one status.
+/// `…Task/removeAllObservers`: removes this connection's observers of a task, or those of one status.
 struct RemoveAllObservers<Controlled: MethodTask>: RPCMethod {
     static var name: String { "\(Controlled.kind)Task/removeAllObservers" }
 

@@ -8,10 +8,10 @@ import Transfers
 struct StartOptions: Sendable {
     let observe: [Status]
     let wait: Bool
-    /// The task waits for the client.
+    /// The task needs further requests of the client, so the client cannot wait for its end.
     private let isStream: Bool
 
-    /// The client learns of the task when it has ended.
+    /// The client waits for the task's end without observing it.
     var isAwaited: Bool { wait && observe.isEmpty }
 
     init(_ params: inout Params) throws(RPCError) {
@@ -20,21 +20,21 @@ struct StartOptions: Sendable {
         isStream = false
     }
 
-    /// Of a method that has no `wait`: its task waits for the client.
+    /// The options of a method without `wait`, whose task needs further requests of the client.
     init(observing params: inout Params) throws(RPCError) {
         (observe, wait, isStream) = (try params.statuses("observe"), false, true)
     }
 
-    /// Makes a task if its observers and the wait are within the limits. It starts after the reply, so that events
-    /// follow it; with `wait` it starts at once.
+    /// Creates a task if its observers and the wait are within the limits. The task starts after the reply, so that
+    /// events follow it; with `wait` it starts at once.
     @Loop func start<Controlled: MethodTask>(
         in request: Request<ConnectionContext>, _ make: @Loop () async throws -> Controlled
     ) async throws -> Started<Controlled> {
         try await startOrGoOn(in: request) { RequestedTask(try await make()) }
     }
 
-    /// The same, where the task may be an unfinished one: its observers get events after the reply, too, and it is resumed
-    /// if it is paused.
+    /// Creates a task like `start`, or joins an unfinished one: its observers get events after the reply, and a paused
+    /// task is resumed.
     @Loop func startOrGoOn<Controlled: MethodTask>(
         in request: Request<ConnectionContext>, _ make: @Loop () async throws -> RequestedTask<Controlled>
     ) async throws -> Started<Controlled> {
@@ -58,7 +58,7 @@ struct StartOptions: Sendable {
         return Started(requested, snapshot: end, observers: observers, hasBegun: true)
     }
 
-    /// Returns how a task has ended that its client learns of only then. Calls `upload` if the wait is within the limit.
+    /// Returns the outcome of a task whose client waits for its end. Calls `upload` if the wait is within the limit.
     @Loop func untilEnd(
         in request: Request<ConnectionContext>,
         _ upload: @Loop (_ begun: @Loop (String) -> Void) async throws -> TaskSnapshot
@@ -78,13 +78,13 @@ struct StartOptions: Sendable {
     }
 }
 
-/// A new task with its observers, as a result.
+/// A new or joined task with its observers, as a result.
 struct Started<Controlled: MethodTask>: JSONConvertible, JSONObjectWritable {
-    /// Nil where its client learns of it when it has ended.
+    /// Nil for a task that has ended before the reply.
     let requested: RequestedTask<Controlled>?
     let snapshot: Controlled.Snapshot
     let observers: [(Status, handle: String)]
-    /// It was started, or resumed, before the reply.
+    /// The task was started or resumed before the reply.
     let hasBegun: Bool
 
     init(
@@ -110,7 +110,7 @@ struct Started<Controlled: MethodTask>: JSONConvertible, JSONObjectWritable {
 
 extension RequestedTask {
     @Loop fileprivate func begin(_ observers: [(Status, handle: String)], in context: ConnectionContext) {
-        // Before its observers hear of its state, which was paused. One that is not paused needs nothing.
+        // Resumes before observers get events: they must not see the paused state.
         if isContinued { _ = task.resume(tokens: context.tokens) }
         for (status, handle) in observers { task.observe(status, handle: handle, context.observers) }
         if !isContinued { task.start() }

@@ -5,7 +5,7 @@ import Platform
 import Storage
 import Transfers
 
-/// `uploadTask/append`: the next bytes of a stream.
+/// `uploadTask/append`: appends bytes to a stream.
 struct Append: RPCMethod {
     static let name = "uploadTask/append"
 
@@ -13,7 +13,7 @@ struct Append: RPCMethod {
     let data: [UInt8]
     let offset: Int64?
 
-    /// The bytes of a refused request are missing.
+    /// A refused request leaves a gap in the stream, so later appends are refused.
     static var refusal: (@Sendable (Params, ConnectionContext) -> Refusal)? {
         { params, context in
             let tasks = params.values(of: "task").compactMap(\.string)
@@ -37,7 +37,7 @@ struct Append: RPCMethod {
         return ["offset": JSON(position.offset), "durable": JSON(position.durable)]
     }
 
-    /// A request that is cancelled while it waits for the task is refused, too.
+    /// The upload to append to. A request that is cancelled while it waits for the task counts as refused.
     @Loop private func appended(in context: ConnectionContext) async throws -> UploadTask {
         do { return try await context.streamTask(task) } catch let error as CancellationError {
             context.refuseAppends(to: [task])
@@ -46,7 +46,7 @@ struct Append: RPCMethod {
     }
 }
 
-/// `uploadTask/finish`: the bytes of a stream end.
+/// `uploadTask/finish`: ends a stream.
 struct Finish: RPCMethod {
     static let name = "uploadTask/finish"
 
@@ -64,12 +64,12 @@ struct Finish: RPCMethod {
         try task.checkEndpoint()
         try request.checkWait()
         request.beginWaiting()
-        // An earlier request has ended it: the answer may not have arrived.
+        // An earlier request has ended the stream, but its answer may be lost.
         if task.state.isFinished { return try await task.awaitedEnd().checked(md5) }
         let stream = try task.openStream(), isRepeated = stream.isFinishing
         do {
             let end = try await stream.finish(.init(md5: md5))
-            // The engine has compared the MD5 of the first request.
+            // The engine has checked the MD5 of the first request.
             return try isRepeated ? end.checked(md5) : end
         } catch is CancellationError {
             throw CancelledWait(data: ["task": .string(task.id)])
@@ -83,7 +83,7 @@ struct Finish: RPCMethod {
 }
 
 extension TaskSnapshot {
-    /// Throws `nonMatchingChecksum` where the object that is stored has another MD5.
+    /// Throws `nonMatchingChecksum` if the stored object has another MD5.
     fileprivate func checked(_ md5: [UInt8]?) throws(StorageError) -> TaskSnapshot {
         guard let md5, case .stored(let object)? = metadata, object.md5 != md5 else { return self }
         let own = object.md5.map { "the MD5 \($0.base64)" } ?? "no MD5"
@@ -93,11 +93,11 @@ extension TaskSnapshot {
     }
 }
 
-/// `downloadTask/read`: the next piece of a stream.
+/// `downloadTask/read`: returns the next piece of a stream.
 struct ReadPiece: RPCMethod {
     static let name = "downloadTask/read"
     private static let defaultLength: Int64 = 1 << 20
-    /// Where memory is short: every connection has room for it, and for its text.
+    /// The length of a piece when memory is short: every connection has room for it and for its text.
     private static let shortLength: Int64 = 96 << 10
 
     let task: String
@@ -119,7 +119,7 @@ struct ReadPiece: RPCMethod {
         let piece = try await stream.read(max(1, min(length, most))) {
             try await Self.room(forPieceOf: $0, in: request)
         }
-        // Several are encoded at the same time.
+        // Pieces of several requests are encoded concurrently.
         let encoded = await piece.encoded()
         await stream.waitForTurn(of: piece)
         return encoded
@@ -127,11 +127,11 @@ struct ReadPiece: RPCMethod {
 }
 
 extension ReadPiece {
-    /// Reserves room for a piece of so many bytes, or a shorter one where memory is short. Returns its length.
+    /// Reserves room for a piece of `length` bytes, or for a shorter one if memory is short. Returns the length.
     @Loop private static func room(
         forPieceOf length: Int64, in request: Request<ConnectionContext>
     ) async throws -> Int64 {
-        // The bytes, and their text.
+        // The size of the bytes and of their text.
         func bytes(_ length: Int64) -> Int { Int(length) + GetData.answerBytes(for: Int(length)) }
         if request.takeRoom(toAnswer: bytes(length)) { return length }
         let length = min(length, shortLength)
