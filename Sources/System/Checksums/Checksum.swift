@@ -7,7 +7,7 @@ package struct Checksum: Sendable {
 
     package init() { checksums_md5_init(&md5Context) }
 
-    /// Restores a state. Returns nil for a state that does not fit the number of bytes.
+    /// Restores a state; nil for a state that contradicts the number of bytes.
     package init?(md5State: [UInt8], crc32c: UInt32, after count: Int64) {
         guard md5State.count == MemoryLayout<checksums_md5>.size else { return nil }
         withUnsafeMutableBytes(of: &md5Context) { $0.copyBytes(from: md5State) }
@@ -15,10 +15,10 @@ package struct Checksum: Sendable {
         self.crc32c = crc32c
     }
 
-    /// The internal state of the MD5, valid on this architecture only.
+    /// The internal state of the MD5, valid only on this architecture.
     package var md5State: [UInt8] { withUnsafeBytes(of: md5Context) { Array($0) } }
 
-    /// Restores a CRC only.
+    /// Restores a CRC32C without an MD5.
     package init(crc32c: UInt32) {
         self.init()
         self.crc32c = crc32c
@@ -36,12 +36,12 @@ package struct Checksum: Sendable {
         checksums_md5_update(&md5Context, bytes.baseAddress, bytes.count)
     }
 
-    /// The most streams that are hashed at the same time.
+    /// The maximum number of streams that are hashed together.
     package static let mostStreams = Int(CHECKSUMS_MD5_STREAMS)
 
-    /// Hashes the bytes of several streams at the same time; three or more take less time than one after the other.
+    /// Hashes the bytes of several streams together, which for three or more is faster than one after the other.
     ///
-    /// - Precondition: there are as many as bytes, and at most `mostStreams`.
+    /// - Precondition: `streams` and `bytes` have the same number of elements, at most `mostStreams`.
     package static func updateMD5(of streams: inout [Checksum], _ bytes: [UnsafeRawBufferPointer]) {
         precondition(streams.count == bytes.count && streams.count <= mostStreams)
         var contexts = streams.map(\.md5Context)
@@ -53,9 +53,9 @@ package struct Checksum: Sendable {
         crc32c = checksums_crc32c(crc32c, bytes.baseAddress, bytes.count)
     }
 
-    /// The CRC32C of bytes with the first one, followed by `count` bytes with the second one.
+    /// Combines the CRC32C `first` of some bytes with the CRC32C `second` of the `count` bytes that follow them.
     package static func crc32c(_ first: UInt32, followedBy second: UInt32, _ count: Int64) -> UInt32 {
-        // So many bytes after it multiply a CRC by x to the power of eight times their number.
+        // Appending n bytes multiplies a CRC by x to the power of 8n.
         var (shift, power, rest): (UInt32, UInt32, Int64) = (1 << 31, 1 << 23, max(0, count))
         while rest > 0 {
             if rest & 1 == 1 { shift = product(shift, power) }
@@ -65,7 +65,7 @@ package struct Checksum: Sendable {
         return product(shift, first) ^ second
     }
 
-    /// Of polynomials whose bits are reflected, modulo that of CRC32C.
+    /// The product of two polynomials with reflected bits, modulo the polynomial of CRC32C.
     private static func product(_ a: UInt32, _ b: UInt32) -> UInt32 {
         var (product, b): (UInt32, UInt32) = (0, b)
         for bit in (0..<32).reversed() {

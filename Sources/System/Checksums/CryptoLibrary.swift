@@ -5,7 +5,7 @@ package struct CryptoLibrary: Sendable {
     private let pointer: Pointer
     package var raw: OpaquePointer { pointer.raw }
 
-    /// Sound: the library is never unloaded, and libcrypto allows its use from every thread.
+    /// `@unchecked` is sound: the library is never unloaded, and libcrypto may be used from every thread.
     private struct Pointer: @unchecked Sendable {
         let raw: OpaquePointer
     }
@@ -16,7 +16,7 @@ package struct CryptoLibrary: Sendable {
 
     package static let ofSystem = Result { () throws(Missing) in try CryptoLibrary(named: nil) }
 
-    /// - Parameter name: the file; nil tries the usual names.
+    /// - Parameter name: the file of the library; nil tries the usual names.
     package init(named name: String?) throws(Missing) {
         var reason = [CChar](repeating: 0, count: CCRYPTO_REASON_SIZE)
         let found = name.map { ccrypto_load($0, &reason) } ?? ccrypto_load(nil, &reason)

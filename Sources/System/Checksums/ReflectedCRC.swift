@@ -1,8 +1,8 @@
-/// CRCs whose bits are reflected, as clients of Amazon S3 send them. They are computed a byte at a time: CRC32C, which
-/// every object has, is `Checksum`'s.
+/// CRCs with reflected bits, which clients of Amazon S3 send. They are computed byte by byte; for CRC32C, which every
+/// object has, `Checksum` is faster.
 package struct ReflectedCRC: Sendable {
     package struct Polynomial: Sendable {
-        /// Of the checksum, in bytes.
+        /// The size of the checksum in bytes.
         package let size: Int
         fileprivate let table: [UInt64]
         fileprivate let mask: UInt64
@@ -15,9 +15,9 @@ package struct ReflectedCRC: Sendable {
             }
         }
 
-        /// That of zlib.
+        /// The polynomial of zlib.
         package static let crc32 = Polynomial(0xEDB8_8320, size: 4)
-        /// That of NVM Express.
+        /// The polynomial of NVM Express.
         package static let crc64NVMe = Polynomial(0x9A6C_9329_AC4B_C9B5, size: 8)
     }
 
@@ -34,7 +34,7 @@ package struct ReflectedCRC: Sendable {
         self.state = state
     }
 
-    /// The highest byte first.
+    /// The checksum in big-endian order.
     package var bytes: [UInt8] {
         let value = state ^ polynomial.mask
         return (0..<polynomial.size).reversed().map { UInt8(truncatingIfNeeded: value >> UInt64(8 * $0)) }

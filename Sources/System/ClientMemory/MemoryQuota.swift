@@ -1,14 +1,14 @@
 import Platform
 
-/// The memory that clients share, whatever door they use.
+/// The memory of all clients together, on all transports.
 @Loop
 public final class ConnectionMemory {
-    /// For messages and bodies that are received, and those of pending requests.
+    /// The memory of received messages and bodies, and of the messages of pending requests.
     package let incoming: MemoryQuota
-    /// For answers and notifications that peers have not read.
+    /// The memory of answers and notifications that peers have not read.
     package let outgoing: MemoryQuota
 
-    /// `messageBytes` always has room for one message of the greatest length.
+    /// `messageBytes` must have room for one message of the maximum length.
     public init(
         messageBytes: Int = 128 << 20, unreadBytes: Int = 256 << 20, clock: any Clock<Duration> = ContinuousClock()
     ) {
@@ -17,12 +17,12 @@ public final class ConnectionMemory {
     }
 }
 
-/// Memory that all connections share. Used memory is counted without a bound; memory for future bytes is reserved in
-/// order, and only while both together stay within the limit. One reservation at a time may exceed it, and each share may
-/// have a little without waiting.
+/// Memory that all connections share. Used memory is counted without a limit; memory for future bytes is reserved in
+/// order, and only while both together stay within the limit. One reservation at a time may exceed the limit, and each
+/// share may have a small amount without waiting.
 ///
-/// While a share waits, the shares that make the least progress in `timeout` must free their memory, until there is enough
-/// for those that wait: a slow connection does not block others.
+/// While shares wait, those that make the least progress in `timeout` must free their memory, until there is enough for
+/// all that wait: a slow connection does not block others.
 @Loop
 public final class MemoryQuota {
     /// In bytes.
@@ -32,19 +32,19 @@ public final class MemoryQuota {
     @usableFromInline package private(set) var used = 0
     private var reserved = 0
     private var waiting: [Waiter] = []
-    /// What tasks wait for, in bytes.
+    /// The number of bytes that tasks wait for.
     private var wanted = 0
-    /// The tasks that wait.
+    /// The number of tasks that wait.
     private var wanting = 0
     private var shares: [ObjectIdentifier: QuotaShare] = [:]
-    /// How often slow shares had to free their memory, or could have had to.
+    /// The number of time-outs after which slow shares have to free their memory.
     package private(set) var rounds = 0
-    /// The most memory since some went back to the system.
+    /// The maximum of used and reserved memory since free memory was last returned to the system.
     private var peak = 0
-    /// The memory of less than this is used again.
+    /// Less free memory than this is not returned to the system.
     private static let worthGivingBack = 32 << 20
     private static let thread = WorkerThreads("free memory")
-    /// Woken whenever memory becomes free.
+    /// Wakes waiting tasks whenever memory becomes free.
     private let freed = Waiters()
     private var alarm: Task<Void, Never>?
 
@@ -60,11 +60,11 @@ public final class MemoryQuota {
 
     @inlinable package var isFull: Bool { used >= limit }
 
-    /// So many bytes could be reserved.
+    /// Whether this many bytes could be reserved.
     package func hasRoom(for bytes: Int) -> Bool { used + reserved + bytes <= limit }
 
-    /// Returns when `isEnough` holds, which is asked again whenever memory has become free. Throws `CancellationError` when
-    /// the waiting task is cancelled before.
+    /// Returns once `isEnough` holds; checks it whenever memory becomes free. Throws `CancellationError` if the waiting
+    /// task is cancelled.
     fileprivate func wait(for bytes: Int, until isEnough: () -> Bool) async throws {
         (wanted, wanting) = (wanted + bytes, wanting + 1)
         defer { (wanted, wanting) = (wanted - bytes, wanting - 1) }
@@ -88,11 +88,11 @@ public final class MemoryQuota {
         admit()
         guard peak - used - reserved >= Self.worthGivingBack, used + reserved <= peak / 4 else { return }
         peak = used + reserved
-        // The holders let go of it within the iteration.
+        // The holders drop the memory within this iteration.
         Loop.atEndOfIteration { Self.thread.submit { CurrentProcess.releaseFreeMemory() } }
     }
 
-    /// - Parameter isFew: they do not wait for other memory.
+    /// - Parameter isFew: a reservation so small that it succeeds even without free memory.
     fileprivate func reserve(_ bytes: Int, isFew: Bool = false) -> Bool {
         let fits = !isFull && (bytes == 0 || reserved == 0 || hasRoom(for: bytes))
         guard fits || isFew else { return false }
@@ -108,7 +108,7 @@ public final class MemoryQuota {
 
     fileprivate var hasWaiters: Bool { !waiting.isEmpty }
 
-    /// Others wait for memory, be it as tasks or not.
+    /// Whether shares or tasks wait for memory.
     fileprivate var isWantedByOthers: Bool { !waiting.isEmpty || wanting > 0 }
 
     fileprivate func enter(_ share: QuotaShare) { shares[ObjectIdentifier(share)] = share }
@@ -119,7 +119,7 @@ public final class MemoryQuota {
         admit()
     }
 
-    /// A waiter that needs memory is not overtaken by another one that does.
+    /// Grants memory to waiters in their order: a waiter that needs memory does not overtake another one.
     private func admit() {
         freed.wakeAll()
         guard !waiting.isEmpty, !isFull else { return }
@@ -154,7 +154,7 @@ public final class MemoryQuota {
         freed.wakeAll()
     }
 
-    /// There is memory for all that wait.
+    /// Whether the memory suffices for all that wait.
     private var isEnough: Bool {
         !isFull && hasRoom(for: waiting.reduce(wanted) { $0 + $1.bytes })
     }
@@ -164,23 +164,23 @@ public final class MemoryQuota {
 @Loop
 @usableFromInline
 package final class QuotaShare {
-    /// The bytes that every connection of JSON-RPC may have.
+    /// The number of bytes that every JSON-RPC connection may have.
     @inlinable package static var least: Int { 256 << 10 }
 
     @usableFromInline package let quota: MemoryQuota
     /// Grows when the holder makes progress.
     package var progress = 0
-    /// By how much it grows in the time-out of the quota, unless the holder is slow.
+    /// The progress within the quota's `timeout` below which the holder counts as slow.
     fileprivate let pace: Int
-    /// The bytes that it may have without waiting.
+    /// The number of bytes that the share may have without waiting.
     private let least: Int
     package private(set) var used = 0
     package private(set) var reserved = 0
     /// True until memory is granted.
     package private(set) var isWaiting = false
-    /// Its connection has gone. What still ends for that connection holds nothing.
+    /// The connection is closed. Work that is still ending for it holds no memory.
     private var hasLeft = false
-    /// Called when other shares wait and the holder is slow.
+    /// Called when other shares wait and the holder is slow. Must free memory.
     package var revoke: @Loop () -> Void = {}
 
     package init(of quota: MemoryQuota, least: Int = 0, pace: Int = 1) {
@@ -190,7 +190,7 @@ package final class QuotaShare {
 
     fileprivate var held: Int { used + reserved }
 
-    /// Says whether a holder of so many bytes may not get more.
+    /// Whether a holder of this many bytes may get no more.
     @inlinable package func isFull(with bytes: Int) -> Bool { bytes >= Self.least && quota.isFull }
 
     package func use(_ bytes: Int) {
@@ -200,8 +200,8 @@ package final class QuotaShare {
         quota.use(change)
     }
 
-    /// Returns true when `bytes` are reserved at once. Otherwise `granted` is called when they are, unless the share
-    /// waits already. For no bytes it is called when the quota is no longer full.
+    /// Returns true if `bytes` are reserved at once. Otherwise `granted` is called when they are, unless the share
+    /// already waits. For 0 bytes it is called when the quota is no longer full.
     package func reserve(_ bytes: Int, _ granted: @escaping @Loop () -> Void) -> Bool {
         if isWaiting || hasLeft { return false }
         if !quota.hasWaiters, quota.reserve(bytes) {
@@ -218,8 +218,8 @@ package final class QuotaShare {
         return false
     }
 
-    /// Returns when `bytes` are reserved; smaller reservations may overtake it. Returns false when `isOver` holds
-    /// before, or the share has left.
+    /// Returns true once `bytes` are reserved; smaller reservations may overtake this one. Returns false if `isOver`
+    /// holds or the share leaves before.
     package func reserve(_ bytes: Int, unless isOver: () -> Bool) async throws -> Bool {
         if isOver() || hasLeft { return false }
         if reserveAtOnce(bytes) { return true }
@@ -232,7 +232,7 @@ package final class QuotaShare {
         return isReserved
     }
 
-    /// Returns whether `bytes` are reserved: they are where nothing else waits, or where they are few.
+    /// Reserves `bytes` if no one waits for memory or if they are few. Returns whether it has.
     package func reserveAtOnce(_ bytes: Int) -> Bool {
         (!quota.isWantedByOthers || isFew(bytes)) && take(bytes)
     }
@@ -252,7 +252,7 @@ package final class QuotaShare {
         quota.free(bytes)
     }
 
-    /// Frees all memory of the share, for good: it gets none from then on.
+    /// Frees all memory of the share, which gets none from then on.
     package func leave() {
         free(reserved)
         use(0)

@@ -1,10 +1,11 @@
 import CSQLite
 
-// Every statement is compiled once and kept under its text: values belong to parameters, `:name`, never into the text.
+// Every statement is compiled once and cached under its text. Values are parameters, `:name`, and never part of the
+// text.
 extension Database {
     /// Runs one statement and discards its rows.
     ///
-    /// - Returns: how many rows an INSERT, UPDATE or DELETE has changed.
+    /// - Returns: the number of rows that an INSERT, UPDATE or DELETE has changed.
     @discardableResult public func run(_ sql: String, _ values: Values = [:]) throws(DatabaseError) -> Int {
         let statement = try statement(sql)
         try statement.use(values) { () throws(DatabaseError) in while try statement.step() {} }

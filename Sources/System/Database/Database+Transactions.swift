@@ -3,15 +3,15 @@ import Platform
 extension Database {
     /// Runs `body` in a transaction. The transaction is durable when this returns, and rolled back when `body` throws.
     ///
-    /// Other processes can read meanwhile but not write. Transactions do not nest: an inner one throws. If the disk is
-    /// full, `body` runs a second time. A transaction that frees room may use the reserve, where there is one; then it
-    /// does not fail for lack of room.
+    /// Meanwhile other processes can read but not write. Transactions do not nest: an inner one throws. If the disk is
+    /// full, `body` runs a second time. A transaction that frees room may use the reserve, if the database has one, and
+    /// then does not fail for lack of room.
     @discardableResult public func transaction<T>(mayUseReserve: Bool = false, _ body: () throws -> T) throws -> T {
         let result: T
         do {
             result = try write(mayUseReserve, body)
         } catch let error as DatabaseError where error.isFull && hasLog {
-            // A checkpoint lets the log start over in the room it already has.
+            // After a checkpoint the log starts over in the room that it already has.
             try execute("PRAGMA wal_checkpoint(RESTART)")
             result = try write(mayUseReserve, body)
         }
@@ -41,13 +41,13 @@ extension Database {
     private func giveBack(freesRoom: Bool) {
         guard let reserve else { return }
         do {
-            // A commit gives freed pages back. While there is room, the size before the commit will do.
+            // A commit returns freed pages, but while there is room, the size before the commit is precise enough.
             if freesRoom || !reserve.isWhole(for: committedSize) { committedSize = try size }
             guard reserve.refill(committedSize) else { return }
             try execute("PRAGMA wal_checkpoint(PASSIVE)")
             _ = reserve.refill(try size)
         } catch {
-            // The transaction is committed; only the refill failed.
+            // The transaction is committed; only the refill has failed.
             committedSize = 0
         }
     }

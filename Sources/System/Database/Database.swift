@@ -12,8 +12,8 @@ public final class Database {
     private(set) var reserve: Reserve?
     private var pageSize: Int64 = 0
     private(set) var hasLog = false
-    /// The size in bytes after the last transaction, or before the pages that it has freed were given back; 0 without a
-    /// reserve. The file may still be smaller.
+    /// The size in bytes after the last transaction, possibly before its freed pages were returned; 0 without a
+    /// reserve. The file may be smaller.
     var committedSize: Int64 = 0
 
     /// Opens the file, or creates it.
@@ -22,10 +22,12 @@ public final class Database {
     ///   - applicationID: marks the program's files. A file with other contents is refused, untouched.
     ///   - busyTimeout: milliseconds to wait for another connection that holds the file; a sync on a busy disk takes
     ///     seconds.
-    ///   - isExclusive: no other connection, not even of another process, uses the file while it is open. SQLite needs
-    ///     no file of shared memory then.
-    ///   - commits: what is synced.
-    /// - Throws: what `isIO`, `isReadOnly`, `isBusy`, `isCorrupt` and `finding` tell apart; the error names the file.
+    ///   - isExclusive: no other connection of any process uses the file while it is open, so SQLite needs no file of
+    /// shared
+    ///   memory.
+    ///   - commits: which commits are synced.
+    /// - Throws: an error that names the file; `isIO`, `isReadOnly`, `isBusy`, `isCorrupt` and `finding` tell the
+    ///   cause.
     public init(
         path: String, applicationID: Int32, busyTimeout: Int32 = 10_000, isExclusive: Bool = false,
         commits: CommitSync = .full
@@ -62,7 +64,7 @@ public final class Database {
 
     deinit { abandon() }
 
-    /// Closes the file and rolls back an open transaction. Afterwards everything but closing throws.
+    /// Closes the file and rolls back an open transaction. Later calls throw, except `close()`.
     public func close() throws(DatabaseError) {
         let result = abandon()
         guard result == CSQLITE_OK.code else {
@@ -70,7 +72,7 @@ public final class Database {
         }
     }
 
-    /// Reserves room for changes that free room, as far as the file system supports it.
+    /// Reserves disk space for changes that free room, if the file system supports that.
     public func keepReserve() throws(DatabaseError) {
         // The first read of a connection opens the log.
         pageSize = try number("PRAGMA page_size")
@@ -88,7 +90,7 @@ public final class Database {
         return connection.map(csqlite_close) ?? CSQLITE_OK.code
     }
 
-    /// Runs any number of statements, without values and without answers.
+    /// Runs any number of statements without values and without results.
     public func execute(_ sql: String) throws(DatabaseError) { try check(csqlite_exec(try opened(), sql)) }
 
     /// The rowid of the last row inserted by this connection; 0 if there is none.
@@ -117,7 +119,7 @@ public final class Database {
         }
     }
 
-    // Writes nothing before the application id is checked.
+    // Writes only after it has checked the application id.
     private func prepareFile(
         applicationID: Int32, busyTimeout: Int32, _ commits: CommitSync, _ openErrno: Int32
     ) throws(DatabaseError) {
@@ -132,26 +134,26 @@ public final class Database {
         guard csqlite_db_readonly(try opened()) == 0 else {
             throw .readOnly(path, openErrno)
         }
-        // Freed pages return to the file system. Files created without this setting reuse their free pages.
+        // Freed pages are returned to the file system. Files created without this setting reuse their free pages.
         if isNew { try execute("PRAGMA auto_vacuum = FULL") }
-        // Where a write-ahead log is not supported, SQLite keeps its slower, equally safe rollback journal.
-        // One that is being made has no log, whose end would not tell whether all of it is in the file.
+        // Without support for a write-ahead log SQLite keeps its slower, equally safe rollback journal. A file without
+        // syncs gets no log: once closed, it must be complete in itself.
         hasLog = commits != .none
         try execute(
             "PRAGMA journal_mode = \(hasLog ? "WAL" : "MEMORY"); PRAGMA journal_size_limit = \(Self.keptLogBytes)")
         if isNew { try execute("PRAGMA application_id = \(applicationID)") }
     }
 
-    /// What of a commit is on the disk when it has ended.
+    /// Which part of a commit is on the disk when the commit returns.
     public enum CommitSync: String {
         case full = "FULL"
         /// The database stays sound, but its last commits may be lost.
         case normal = "NORMAL"
-        /// Nothing: whoever makes a file so syncs it before it counts.
+        /// Nothing. The creator of such a file syncs it before others rely on it.
         case none = "OFF"
     }
 
-    /// Syncs commits from now on, unless the process syncs nothing.
+    /// Sets the syncs of later commits, unless the process syncs nothing.
     package func sync(_ commits: CommitSync) throws(DatabaseError) {
         try execute("PRAGMA synchronous = \(Durability.ofProcess == .full ? commits.rawValue : "OFF")")
     }

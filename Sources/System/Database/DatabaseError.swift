@@ -3,7 +3,7 @@ import Platform
 
 /// An error of a database, with the codes and the message of SQLite where SQLite reported it.
 public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The kind of an error that SQLite did not report itself.
+    /// The kind of an error that SQLite does not report itself.
     public enum Finding: Sendable, Equatable {
         case libraryMissing
         case foreign
@@ -15,15 +15,15 @@ public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible
     /// SQLite's extended result code; its low byte is the primary one.
     public var extendedCode: Int32
     public var message: String
-    /// The database file, as it was given.
+    /// The path of the database file, as the caller gave it.
     public var path: String
-    /// The system's errno behind a failed open, read or write; 0 if there was none.
+    /// The errno of a failed open, read or write; 0 if there was none.
     public var systemErrno: Int32 = 0
     public var finding: Finding?
 
     public var description: String {
         let number = finding == nil ? " (SQLite \(extendedCode))" : ""
-        // SQLite retries a failed open as read-only, so the errno is that of the second attempt.
+        // SQLite retries a failed open as read-only, so the errno belongs to the second attempt.
         let isKnown =
             systemErrno != 0 && !(code == CSQLITE_CANTOPEN.code && SystemError(code: systemErrno) == .notFound)
         let cause = isKnown ? ": \(SystemError(code: systemErrno).reason)" : ""
@@ -45,11 +45,11 @@ extension DatabaseError {
         self.init(code: result.code, extendedCode: result.code, message: message, path: path, finding: finding)
     }
 
-    /// What the connection says about its last call, which returned `result`.
+    /// The connection's error for its last call, which returned `result`.
     init(result: Int32, connection: OpaquePointer, path: String) {
         let isLast = csqlite_extended_errcode(connection) == result
         let cause = csqlite_system_errno()
-        // A page that could not be read is not known to be damaged.
+        // A page that cannot be read is not known to be damaged.
         let result =
             result & 0xFF == CSQLITE_CORRUPT.code && SystemError(code: cause) == .inputOutput
             ? CSQLITE_IOERR.code : result
@@ -65,7 +65,7 @@ extension DatabaseError {
         return error
     }
 
-    /// SQLite has opened the file for reading alone, as it does after any failure to open it for writing.
+    /// SQLite has opened the file read-only, as it does after any failure to open it for writing.
     static func readOnly(_ path: String, _ openErrno: Int32) -> Self {
         let isRefused = [SystemError(code: 0), .denied, .notPermitted, .readOnlyFileSystem].contains(
             SystemError(code: openErrno))
@@ -85,7 +85,7 @@ extension DatabaseError {
         return Self(CSQLITE_ERROR, advice, path: path, finding: .libraryMissing)
     }
 
-    // Other results leave the errno of an earlier, handled failure behind.
+    // Other results leave the errno of an earlier, handled failure.
     private static func isSystemCall(_ result: Int32) -> Bool {
         [CSQLITE_IOERR, CSQLITE_CANTOPEN, CSQLITE_FULL].contains { $0.code == result & 0xFF }
     }

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// The tables of one module, in a file that may hold those of other modules.
+/// The tables of one module, in a file that modules may share.
 public struct Schema: Sendable {
     public var name: String
     public var migrations: [Migration]
@@ -10,7 +10,7 @@ public struct Schema: Sendable {
 
 /// One migration step. Never changed after its release.
 public struct Migration: Sendable {
-    /// Of the schema after the step; the first is 1 or more, and each is greater than the one before.
+    /// The version of the schema after the step: at least 1, and greater than in the step before.
     public var version: Int32
     /// Any number of statements, without BEGIN and COMMIT.
     public var sql: String
@@ -18,20 +18,20 @@ public struct Migration: Sendable {
     public init(version: Int32, sql: String) { (self.version, self.sql) = (version, sql) }
 }
 
-// The table `schemas` has the version of each schema. Before there was such a table a file had one version for all its
-// tables, its `user_version`, up to 4: that is the version of every schema that has no row, kept under an empty name.
+// The table `schemas` contains the version of each schema. Earlier files have one version for all tables,
+// `user_version`, up to 4: that version, stored under an empty name, applies to every schema without a row.
 extension Database {
-    /// `user_version` of a file that has a table of versions.
+    /// The `user_version` of a file with the table `schemas`.
     private static let versionsInTable: Int64 = 5
 
-    /// Whether no schema has been created in the file.
+    /// The file has no schema.
     public var isEmpty: Bool {
         get throws(DatabaseError) { try number("PRAGMA user_version") == 0 }
     }
 
-    /// Applies the missing migrations, each in its own transaction, schema by schema.
+    /// Applies the missing migrations, schema by schema, each in a transaction of its own.
     ///
-    /// - Throws: a `DatabaseError`; its `finding` is `.newer` if the file has seen a step that is not in the list.
+    /// - Throws: a `DatabaseError`; its `finding` is `.newer` if the file has a step that is not in the list.
     public func migrate(_ schemas: [Schema]) throws { for schema in schemas { try migrate(schema) } }
 
     private func migrate(_ schema: Schema) throws {
@@ -45,7 +45,7 @@ extension Database {
         for migration in schema.migrations where found < Int64(migration.version) { try apply(migration, of: schema) }
     }
 
-    // Checks again with the write lock held: another process may have applied it meanwhile.
+    // Checks again under the write lock: another process may have applied the migration meanwhile.
     private func apply(_ migration: Migration, of schema: Schema) throws {
         try transaction {
             guard try version(of: schema) < Int64(migration.version) else { return }

@@ -1,33 +1,34 @@
 import Platform
 
-/// Disk space that a database allocates ahead, so that on a full disk changes that free room still succeed.
+/// Disk space that a database allocates ahead, so that changes that free room succeed even on a full disk.
 ///
-/// Changes go to the log first. The beginning of the log keeps its blocks, and the log starts over there after a
-/// checkpoint. A checkpoint needs no room either: new pages are allocated before the change that adds them is
-/// committed. Only changes that free room may use the spare blocks behind them. A separate file, which is truncated
-/// when needed, reserves the room for the files that SQLite creates for the first connection.
+/// Changes go to the log first. The beginning of the log keeps its blocks, and after a checkpoint the log starts over
+/// there. A checkpoint needs no room: new pages are allocated before the change that adds them is committed. Only
+/// changes that free room may use the spare blocks after them. A separate file, which is truncated when needed,
+/// reserves the room for the files that SQLite creates for the first connection.
 ///
-/// There is no such guarantee on file systems that cannot allocate blocks ahead, or that copy on write.
+/// File systems that cannot allocate blocks ahead, or that copy on write, give no such guarantee.
 final class Reserve {
     /// Enough for any change of a few rows.
     private static let logBytes: Int64 = 1 << 20
     static let spareBytes: Int64 = 256 << 10
     private static let openingBytes: Int64 = 256 << 10
-    /// The amount allocated at once where there is room.
+    /// The number of bytes that are allocated at once if there is room.
     private static let step: Int64 = 1 << 20
-    /// `stat` includes the file system's own blocks of a large file.
+    /// The file system's own blocks of a large file, which `stat` includes.
     private static let tolerance: Int64 = 64 << 10
 
-    /// Stays open as long as any connection of this process: closing it would release SQLite's locks.
+    /// Stays open as long as any connection of this process, since closing it would release SQLite's locks.
     private let file: OpenFile
     private let log: OpenFile
     private let opening: OpenFile
-    /// Of the database file, after the last transaction: nobody else changes it.
+    /// The size and the allocated bytes of the database file after the last transaction. Only this process changes the
+    /// file.
     private var (size, allocated): (Int64, Int64) = (0, 0)
-    /// The log and the room for the first connection have their blocks, which they keep.
+    /// The log and the room for the first connection are allocated.
     private var isComplete = false
 
-    /// Returns nil where a file cannot be opened; then there is no reserve.
+    /// Nil if a file cannot be opened: the database then has no reserve.
     init?(_ path: String) {
         do throws(SystemError) {
             file = try OpenFile(path, [.readingAndWriting, .noLink])
@@ -38,12 +39,12 @@ final class Reserve {
         }
     }
 
-    /// Frees the room for the first connection. Returns false where none was reserved.
+    /// Frees the room for the first connection. Returns false if none was reserved.
     static func release(_ path: String) -> Bool { OpenFile.remove(openingPath(path)) }
 
     private static func openingPath(_ path: String) -> String { path + "-reserve" }
 
-    /// Allocates blocks for a file of `bytes` bytes. Returns the error where there is no room.
+    /// Allocates blocks for a file of `bytes` bytes. Returns the error if there is no room.
     func grow(to bytes: Int64, mayUseSpare: Bool) -> SystemError? {
         let wanted = bytes + Self.tolerance + (mayUseSpare ? 0 : Self.spareBytes)
         if let limit = CurrentProcess.fileSizeLimit, limit < wanted { return .tooLarge }
@@ -51,13 +52,14 @@ final class Reserve {
         return allocate(file, wanted).flatMap { $0.isFull ? $0 : nil }
     }
 
-    /// Looks at the file after a transaction. Returns whether all is there that was allocated ahead.
+    /// Checks the files after a transaction. Returns whether all reserved blocks are allocated.
     func isWhole(for bytes: Int64) -> Bool {
         look()
         return isComplete && allocated >= bytes + Self.tolerance + Self.spareBytes
     }
 
-    /// Allocates the used reserve again, as far as there is room. Returns whether the file is larger than necessary.
+    /// Allocates used parts of the reserve again, as far as there is room. Returns whether the file is larger than
+    /// necessary.
     func refill(_ bytes: Int64) -> Bool {
         if !isWhole(for: bytes) { allocateAll(bytes) }
         return size > bytes + 2 * Self.spareBytes
@@ -71,7 +73,7 @@ final class Reserve {
         let wanted = bytes + Self.tolerance + Self.spareBytes
         if allocated < wanted { _ = allocate(file, wanted) }
         if !has(opening, Self.openingBytes), allocate(opening, Self.openingBytes) == nil {
-            // The size makes a copy of the file allocate the blocks as well.
+            // With this size a copy of the file allocates the blocks, too.
             try? opening.truncate(to: Self.openingBytes)
         }
         isComplete = has(log, Self.logBytes) && has(opening, Self.openingBytes)

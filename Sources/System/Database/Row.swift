@@ -2,8 +2,8 @@ import CSQLite
 
 /// One row of a result, valid until the closure that received it returns.
 ///
-/// Columns are read by name, a literal. Reading a missing or ambiguous column, or one that holds another type, throws SQLITE_RANGE
-/// or SQLITE_MISMATCH: SQLite's implicit conversions are not for data that this program has written.
+/// Columns are read by name, a literal. Reading a missing or ambiguous column, or a value of another type, throws
+/// SQLITE_RANGE or SQLITE_MISMATCH: SQLite's implicit conversions would hide errors of this program.
 public struct Row: ~Copyable {
     let statement: Statement
 
@@ -11,7 +11,7 @@ public struct Row: ~Copyable {
         csqlite_column_int64(statement.handle, try index(of: column, CSQLITE_INTEGER))
     }
 
-    /// Throws as well if the text is not UTF-8.
+    /// Also throws for a text that is not UTF-8.
     public func text(_ column: StaticString) throws(DatabaseError) -> String {
         try text(column, at: index(of: column, CSQLITE_TEXT))
     }
@@ -20,7 +20,7 @@ public struct Row: ~Copyable {
         Array(try bytes(at: index(of: column, CSQLITE_BLOB)))
     }
 
-    /// Passes the blob to `body` in SQLite's own memory, valid during the call.
+    /// Passes the blob to `body` in SQLite's memory, which is valid during the call.
     public func withBytes<R>(_ column: StaticString, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         try body(try bytes(at: index(of: column, CSQLITE_BLOB)))
     }
@@ -85,7 +85,7 @@ public struct Row: ~Copyable {
         return UnsafeRawBufferPointer(start: start, count: try count(index, from: start))
     }
 
-    // SQLite requires the value to be read before its size. No address for a non-empty value means out of memory.
+    // SQLite requires that the value is read before its size. A null pointer for a non-empty value means out of memory.
     private func count(_ index: Int32, from start: UnsafeRawPointer?) throws(DatabaseError) -> Int {
         let count = Int(csqlite_column_bytes(statement.handle, index))
         guard start != nil || count == 0 else {

@@ -1,19 +1,19 @@
 import CSQLite
 
-/// A compiled statement, kept for its next use.
+/// A compiled statement, which is cached for its next use.
 final class Statement {
     let handle: OpaquePointer
     let connection: OpaquePointer
     let path: String
     private let parameters: [String]
-    /// For each value of the last use the place of its parameter, from 1.
+    /// For each value of the last use the number of its parameter, from 1.
     private var places = NamedPlaces()
-    /// The columns that were read since the last of so many recompilations.
+    /// The numbers of the columns that were read since the recompilation that `columnsKnownAfter` counts.
     private var columns = NamedPlaces()
     private var columnsKnownAfter: Int32 = 0
     var isBusy = false
 
-    /// Compiles `sql`, which has to be exactly one statement.
+    /// Compiles `sql`, which must be exactly one statement.
     init(_ sql: String, connection: OpaquePointer, path: String) throws(DatabaseError) {
         var compiled: OpaquePointer?
         var isAlone = false
@@ -37,10 +37,10 @@ final class Statement {
         parameters = Self.parameterNames(compiled)
     }
 
-    // The result repeats that of the last step, which has been checked.
+    // The result repeats that of the last step, which was checked.
     deinit { csqlite_finalize(handle) }
 
-    /// Binds the values, runs `body` while their bytes stay in place, and resets the statement.
+    /// Binds the values, runs `body` while their bytes keep their addresses, and resets the statement.
     func use<R>(_ values: Values, _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
         let pairs = values.pairs
         if !places.areThose(of: pairs) { places = try match(pairs) }
@@ -61,7 +61,7 @@ final class Statement {
         return result
     }
 
-    /// True if there is a row, false after the last one.
+    /// Returns true for a row, false after the last one.
     func step() throws(DatabaseError) -> Bool {
         let result = csqlite_step(handle)
         if result == CSQLITE_ROW.code { return true }
@@ -73,7 +73,7 @@ final class Statement {
 
     var row: Row { Row(statement: self) }
 
-    // Recurses into a closure for each text and blob, because their bytes stay in place only within one.
+    // Recurses into a closure for each text and blob, because their bytes keep their addresses only within one.
     private func bind<R>(
         _ pairs: [(StaticString, Value)], from first: Int, _ body: () throws(DatabaseError) -> R
     ) throws(DatabaseError) -> R {
@@ -104,16 +104,16 @@ final class Statement {
     }
 }
 
-/// The names of a compiled statement's parameters and columns.
+/// The names of a statement's parameters and columns.
 extension Statement {
-    /// Without their colons. A parameter without a name, `?`, has an empty one, and no value fits it.
+    /// The names without colons. A parameter without a name, `?`, has an empty one, which no value matches.
     private static func parameterNames(_ handle: OpaquePointer) -> [String] {
         (0..<csqlite_bind_parameter_count(handle)).map { index in
             csqlite_bind_parameter_name(handle, index + 1).map { String(cString: $0 + 1) } ?? ""
         }
     }
 
-    /// Finds the parameters of the values. Each parameter needs exactly one value.
+    /// The parameters of the values. Each parameter needs exactly one value.
     private func match(_ pairs: [(StaticString, Value)]) throws(DatabaseError) -> NamedPlaces {
         var matched = NamedPlaces()
         let names = pairs.map(\.0.description)
@@ -153,10 +153,11 @@ extension Statement {
     }
 }
 
-/// The places of parameters or columns by the addresses of their names, which are literals: names are compared once.
+/// Numbers of parameters or columns by the addresses of their names, which are literals: each name is compared only
+/// once.
 private struct NamedPlaces {
     private var known: [(name: UnsafePointer<UInt8>, place: Int32)] = []
-    /// Where the name after the last one is.
+    /// The index after the last name that was found.
     private var cursor = 0
 
     subscript(index: Int) -> Int32 { known[index].place }
@@ -172,7 +173,7 @@ private struct NamedPlaces {
         return true
     }
 
-    /// Nil for a name that was not appended. Callers mostly name all in the same order again.
+    /// Nil for a name that was not appended. Callers usually ask for all names in the same order again.
     mutating func next(_ name: StaticString) -> Int32? {
         if cursor >= known.count { cursor = 0 }
         if cursor >= known.count || known[cursor].name != name.utf8Start {

@@ -1,7 +1,7 @@
 public enum Value {
     case null
     case integer(Int64)
-    /// Any text, NUL characters included.
+    /// Any text, including NUL characters.
     case text(String)
     case blob([UInt8])
 }
@@ -13,12 +13,12 @@ extension Value {
     public static func blob(_ value: [UInt8]?) -> Value { if let value { .blob(value) } else { .null } }
 }
 
-/// Values for the parameters of a statement by name: `["size": .integer(5)]` fills `:size`. SQLite reads texts and blobs
-/// where they are.
+/// Values for the named parameters of a statement: `["size": .integer(5)]` fills `:size`. SQLite reads texts and blobs
+/// without copying them.
 ///
-/// The names are literals: a statement recognizes those of its last use by their addresses (`NamedPlaces`).
+/// The names are literals: a statement recognizes them by their addresses (`NamedPlaces`).
 public struct Values: ExpressibleByDictionaryLiteral {
-    /// Without labels: to add them, Swift casts each pair at run time.
+    /// Pairs without labels, since Swift would add labels by a cast at run time.
     let pairs: [(StaticString, Value)]
 
     public init(dictionaryLiteral elements: (StaticString, Value)...) { pairs = elements }
@@ -28,7 +28,7 @@ public struct Values: ExpressibleByDictionaryLiteral {
     public static func + (one: Values, other: Values) -> Values { Values(one.pairs + other.pairs) }
 }
 
-/// Columns of a table, listed once for all statements that write them. Each has a parameter of its own name.
+/// Columns of a table, listed once for all statements that write them. Each has a parameter with its name.
 public struct Columns: Sendable, ExpressibleByArrayLiteral {
     private let names: [String]
 
@@ -41,7 +41,7 @@ public struct Columns: Sendable, ExpressibleByArrayLiteral {
     public var list: String { names.joined(separator: ", ") }
     public var parameters: String { list(of: { ":\($0)" }) }
     public var assignments: String { list(of: { "\($0) = :\($0)" }) }
-    /// For the row that an upsert could not insert.
+    /// Assignments for an upsert: each column gets the value of the row that could not be inserted.
     public var excluded: String { list(of: { "\($0) = excluded.\($0)" }) }
 
     private func list(of text: (String) -> String) -> String { names.map(text).joined(separator: ", ") }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A count that any thread may increase: one relaxed addition, no lock.
+/// A count that any thread may increase, by one relaxed addition without a lock.
 public final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 

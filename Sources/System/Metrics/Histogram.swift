@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The distribution of durations, which any thread may record: two relaxed additions, no lock.
+/// A distribution of durations, which any thread may record by two relaxed additions without a lock.
 public final class Histogram: Sendable {
-    /// The upper bounds of the buckets, in nanoseconds. The last bucket has none.
+    /// The upper bounds of the buckets, in nanoseconds. The last bucket has no bound.
     private static let bounds: [Int64] = [
         100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000,
         250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000,
@@ -19,7 +19,7 @@ public final class Histogram: Sendable {
         nanoseconds.add(max(0, duration), ordering: .relaxed)
     }
 
-    /// What is recorded so far, in seconds.
+    /// The recorded durations, in seconds.
     public var distribution: Distribution {
         var sum = 0
         let buckets = Self.bounds.indices.map { index in
@@ -32,11 +32,11 @@ public final class Histogram: Sendable {
     }
 }
 
-/// How many of `count` values are at most as large as each bound.
+/// For each bound the number of values up to it, among `count` values.
 public struct Distribution: Equatable, Sendable {
     public struct Bucket: Equatable, Sendable {
         public let bound: Double
-        /// Includes those of lower buckets.
+        /// The number of values in this bucket and in lower ones.
         public let count: Int
     }
 

@@ -1,6 +1,6 @@
 /// A metric with its samples, one for each set of labels.
 ///
-/// Labels have few values, which the program chooses: names of objects, clients and files never appear.
+/// Labels have few values, which the program chooses; names of objects, clients and files are never labels.
 public struct MetricFamily: Equatable, Sendable {
     public enum Kind: String, Sendable { case counter, gauge, histogram }
 
@@ -40,21 +40,21 @@ public struct MetricFamily: Equatable, Sendable {
         MetricFamily(name, help, .histogram, [Sample(labels: [], value: .distribution(histogram.distribution))])
     }
 
-    /// A sample for each value of one label.
+    /// A family of counters with one label: a sample for each of its values.
     public static func counters(
         _ name: String, _ help: String, by label: String, _ counts: [(value: String, count: Int)]
     ) -> MetricFamily {
         MetricFamily(name, help, .counter, counts.map { labelled([(label, $0.value)], $0.count) })
     }
 
-    /// A sample for each set of labels.
+    /// A family of counters with several labels: a sample for each set of values.
     public static func counters(
         _ name: String, _ help: String, _ samples: [(labels: [(String, String)], count: Int)]
     ) -> MetricFamily {
         MetricFamily(name, help, .counter, samples.map { labelled($0.labels, $0.count) })
     }
 
-    /// The same for values that go up and down.
+    /// A family of gauges (values that rise and fall) with one label.
     public static func gauges(
         _ name: String, _ help: String, _ samples: [(labels: [(String, String)], count: Int)]
     ) -> MetricFamily {

@@ -1,12 +1,12 @@
-/// What the whole process counts and measures, on whatever thread it happens.
+/// Metrics of the whole process, recorded on any thread.
 public enum ProcessMetrics {
-    /// The durations of transactions that changed a database, with their syncs.
+    /// The durations of transactions that changed a database, including syncs.
     public static let commits = Histogram()
     /// The durations of syncs of files.
     public static let syncs = Histogram()
     /// The durations of iterations of the event loop, without the waits for descriptors.
     public static let iterations = Histogram()
-    /// Requests to a server that were repeated, except those of tasks.
+    /// The number of repeated requests to a server, except those of tasks.
     public static let operationRetries = Counter()
 
     public static var families: [MetricFamily] {

@@ -32,7 +32,7 @@ public enum PrometheusText {
         return "\(name)\(pairs.isEmpty ? "" : "{\(pairs)}") \(number(value))\n"
     }
 
-    /// Whole numbers have no fraction.
+    /// Writes whole numbers without a fraction.
     private static func number(_ value: Double) -> String { Int64(exactly: value).map { "\($0)" } ?? "\(value)" }
 
     private static func escaped(_ text: String, quotes: Bool) -> String {

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// One step of a transfer on its way to its answer, which is given once.
+/// One step of a transfer, which is answered once.
 ///
-/// An abort answers at once, whatever the thread that does the work is stuck in; that thread finds out later.
-/// Only a commit that has begun can no longer be aborted.
+/// An abort answers at once, even if the working thread is blocked; that thread notices later. A commit that has begun
+/// cannot be aborted.
 package final class AbortableStep<Answer: Sendable>: Sendable {
     private enum Phase { case running, committing, answered }
 
@@ -26,8 +26,8 @@ package final class AbortableStep<Answer: Sendable>: Sendable {
 
     package func abort() { end(with: aborted, unlessCommitting: true) }
 
-    /// The phase is checked and set under one lock: otherwise a commit could begin between the two, and an abort would hide
-    /// its outcome.
+    /// Checks and sets the phase under one lock: otherwise a commit could begin in between, and an abort would hide its
+    /// outcome.
     private func end(with answer: Answer, unlessCommitting: Bool) {
         let waiter: CheckedContinuation<Answer, Never>? = state.withLock { state in
             if unlessCommitting, state.phase == .committing { return nil }
@@ -38,7 +38,7 @@ package final class AbortableStep<Answer: Sendable>: Sendable {
         waiter?.resume(returning: answer)
     }
 
-    /// True unless it was aborted. After that it cannot be aborted.
+    /// Whether the commit may begin: true unless the step was aborted. Afterwards it cannot be aborted.
     package func mayCommit() -> Bool {
         state.withLock { state in
             if state.phase == .running { state.phase = .committing }

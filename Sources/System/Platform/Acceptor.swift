@@ -1,10 +1,10 @@
 import CSystem
 import Glibc
 
-/// Accepts connections on a listening socket, one for each turn of the loop, while there is room.
+/// Accepts connections on a listening socket, one in each iteration of the loop, while there is room.
 ///
-/// Peers for whom there is no room wait in the socket's backlog. Where the system has no descriptor left, accepting
-/// pauses: the socket would be ready again at once.
+/// Peers without room wait in the socket's backlog. If the system has no descriptor left, accepting pauses, since the
+/// socket would be ready again at once.
 @Loop
 public final class Acceptor {
     private static let pause = Duration.milliseconds(100)
@@ -31,20 +31,20 @@ public final class Acceptor {
         }
     }
 
-    /// To be called when there may be room again.
+    /// Continues accepting. To be called when there may be room again.
     public func resume() {
         isFull = false
         if !isPausing { watcher?.change(to: .readable) }
     }
 
-    /// Refuses connections from now on.
+    /// Stops accepting for good.
     public func close() {
         watcher?.cancel()
         watcher = nil
         shutdown(listener.raw, Int32(SHUT_RDWR))
     }
 
-    /// One at a time: only the poller knows whether another peer waits, for whom room would have to be made.
+    /// Accepts one peer only: whether another one waits, for which room would have to be made, is known to the poller.
     private func acceptOne(_ hasRoom: @Loop () -> Bool, _ accepted: @Loop (Descriptor) -> Void) {
         guard hasRoom() else {
             isFull = true

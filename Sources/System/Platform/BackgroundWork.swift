@@ -1,4 +1,4 @@
-/// Work that nobody waits for, unless the process ends.
+/// Work whose end only the end of the process waits for.
 @Loop
 package final class BackgroundWork {
     private var underWay = 0
@@ -16,7 +16,7 @@ package final class BackgroundWork {
     }
 
     package func allDone() async {
-        // What was asked for in this turn has begun by then.
+        // Work that was requested in this iteration has begun in the next one.
         await Loop.nextIteration()
         while underWay > 0 {
             do { try await done.wait() } catch { return }

@@ -6,9 +6,9 @@ package struct ChildProcess: Sendable {
     package enum Exit: Sendable { case status(Int32), signal(Int32) }
 
     package enum Isolation: Sendable {
-        /// A process group of its own, which `kill` ends. It has the default signals.
+        /// A new process group with the default signals; `kill` ends it.
         case group
-        /// A session of its own: it outlives this process.
+        /// A new session, which outlives this process.
         case session
     }
 
@@ -26,16 +26,17 @@ package struct ChildProcess: Sendable {
         self.id = id
     }
 
-    /// Kills its process group.
+    /// Kills the process group of the child.
     package func kill() { Glibc.kill(-id, SIGKILL) }
 
-    /// Blocks until it has ended. Its id stays reserved until `exit` is called.
+    /// Blocks until the child has ended. Its id stays reserved until `exit` is called.
     package func waitForEnd() {
         var info = siginfo_t()
         while waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     }
 
-    /// Blocks until it has ended, once. Nil if the system does not report how.
+    /// Blocks until the child has ended, and releases its id; to be called once. Nil if the system does not report how
+    /// it ended.
     package func exit() -> Exit? {
         var raw: Int32 = 0
         while waitpid(id, &raw, 0) < 0 {
@@ -47,13 +48,13 @@ package struct ChildProcess: Sendable {
     /// A description of a signal, for people.
     package static func name(ofSignal signal: Int32) -> String { String(cString: strsignal(signal)) }
 
-    /// How it has ended; nil while it runs. Must not be called again after it was not nil.
+    /// How the child has ended; nil while it runs. Must not be called again after a result that is not nil.
     package func exitIfEnded() -> Exit? {
         var raw: Int32 = 0
         return waitpid(id, &raw, WNOHANG) == 0 ? nil : Exit(raw)
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM to the child.
     package func terminate() { Glibc.kill(id, SIGTERM) }
 }
 

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A lock that owns what it guards, and lets threads wait until that has changed.
+/// A lock that owns the state it guards, and lets threads wait for changes of it.
 ///
-/// Unlike `Mutex` it stays fast where many threads want it at once.
+/// Unlike `Mutex` it stays fast when many threads want it at once.
 final class ConditionMutex<State>: @unchecked Sendable {
-    // Sound: both are touched within the lock alone.
+    // `@unchecked` is sound: the state and the count are used only under the lock.
     private var state: State
-    /// Threads that wait for the state to change.
+    /// The number of threads that wait for a change of the state.
     private var waiting = 0
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -32,7 +32,7 @@ final class ConditionMutex<State>: @unchecked Sendable {
         return body(&state, waiting)
     }
 
-    /// Blocks until `isReady`.
+    /// Blocks until `isReady` holds, then runs the closure under the lock.
     func waitAndLock<Result>(
         until isReady: (borrowing State) -> Bool, _ body: (inout State) -> sending Result
     ) -> sending Result {
@@ -44,9 +44,9 @@ final class ConditionMutex<State>: @unchecked Sendable {
         return body(&state)
     }
 
-    /// Wakes one thread that waits.
+    /// Wakes one waiting thread.
     func signal() { pthread_cond_signal(condition) }
 
-    /// Wakes all threads that wait.
+    /// Wakes all waiting threads.
     func signalAll() { pthread_cond_broadcast(condition) }
 }

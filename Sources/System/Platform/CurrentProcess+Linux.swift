@@ -4,7 +4,7 @@ extension CurrentProcess {
     /// The path of the program.
     package static var executable: String { "/proc/self/exe" }
 
-    /// The memory that is in use, without what is swapped out, in bytes. Nil if it is unknown.
+    /// The resident memory in bytes. Nil if it is unknown.
     package static var residentBytes: Int? {
         guard let text = text(of: "/proc/self/statm", atMost: 128) else { return nil }
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) }
@@ -18,8 +18,8 @@ extension CurrentProcess {
         return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt32($0, radix: 8) }.map { $0 & 0o777 }
     }
 
-    /// Takes a signal from the descriptor of `blockTerminationSignals`, a signalfd: its number comes first. Nil where none has
-    /// arrived.
+    /// Reads a signal from the descriptor of `blockTerminationSignals`, a signalfd, whose records begin with the
+    /// number. Nil if none has arrived.
     package static func receiveSignal(from signals: Descriptor) -> Int32? {
         withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { buffer in
             guard case .bytes(let count) = signals.read(into: buffer), count >= 4 else { return nil }
@@ -35,13 +35,13 @@ extension CurrentProcess {
         }
     }
 
-    /// The number of open descriptors, with inherited ones. If it is unknown, only the standard ones count.
+    /// The number of open descriptors, including inherited ones. If it is unknown, the three standard ones.
     static var openDescriptors: Int {
         guard let entries = opendir("/proc/self/fd") else { return 3 }
         defer { closedir(entries) }
         var names = 0
         while readdir(entries) != nil { names += 1 }
-        // Without ".", ".." and the descriptor of the directory itself.
+        // Excludes ".", ".." and the descriptor of the directory itself.
         return names - 3
     }
 }

@@ -1,17 +1,17 @@
 import CSystem
 import Glibc
 
-/// What this process is, and what it asks of the system.
+/// Properties and settings of this process.
 package enum CurrentProcess {
     package static var id: Int32 { getpid() }
     package static var user: UInt32 { geteuid() }
 
-    /// An environment variable. Nil if it is not set or empty.
+    /// An environment variable. Nil if it is unset or empty.
     package static func environment(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The home directory: an absolute `HOME`, or that of the user database. Nil where neither says one.
+    /// The home directory: `HOME` if that is an absolute path, else the one in the user database. Nil without both.
     package static var home: String? {
         if let home = environment("HOME"), home.utf8.first == UInt8(ascii: "/") { return home }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64 << 10) { buffer in
@@ -23,7 +23,7 @@ package enum CurrentProcess {
         }
     }
 
-    /// The directory for files of a short life.
+    /// The directory for temporary files.
     package static var temporaryDirectory: String { environment("TMPDIR") ?? "/tmp" }
 
     /// The path of the working directory, without links.
@@ -33,10 +33,10 @@ package enum CurrentProcess {
         return String(cString: path)
     }
 
-    /// The size that no file may exceed, in bytes (`ulimit -f`).
+    /// The maximum size of a file, in bytes (`ulimit -f`).
     package static var fileSizeLimit: UInt64? { UInt64(exactly: csystem_limit(CSYSTEM_FILE_SIZE, false)) }
 
-    /// Raises the limit of open files, which is low for the sake of programs that use select(2). Returns how many more
+    /// Raises the limit of open files, whose default is low for programs that use select(2). Returns how many more
     /// descriptors the process may open.
     package static func raiseDescriptorLimit() -> Int {
         max(0, csystem_limit(CSYSTEM_OPEN_FILES, true) - openDescriptors)
@@ -46,34 +46,34 @@ package enum CurrentProcess {
     @discardableResult
     package static func makeNewFilesPrivate() -> UInt32 { umask(0o077) }
 
-    /// Gives new files all permissions but these, as the user has asked for.
+    /// Removes only these permissions from new files, as the user's umask does.
     package static func setNewFilesMask(_ mask: UInt32) { umask(mask) }
 
-    /// Lets a write to a closed pipe, or beyond the limit of a file's size, fail instead of ending the process. Lets the
-    /// process wait for its children, even if its parent ignores those.
+    /// Makes a write to a closed pipe, or beyond the maximum size of a file, fail instead of ending the process. Makes
+    /// the process wait for its children even if its parent ignores its own.
     package static func setSignals() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
         signal(SIGCHLD, SIG_DFL)
     }
 
-    /// Lets children end without a call of `ChildProcess.exit`.
+    /// Releases the ids of children when they end, without `ChildProcess.exit`.
     package static func ignoreChildren() { signal(SIGCHLD, SIG_IGN) }
 
-    /// Blocks the signals that ask the process to end, in the calling thread and those that it starts. Returns a
-    /// descriptor that becomes readable with such a signal. A SIGHUP that is ignored stays ignored.
+    /// Blocks the signals that ask the process to end, in the calling thread and in threads that it starts. Returns a
+    /// descriptor that becomes readable when such a signal arrives. An ignored SIGHUP stays ignored.
     package static func blockTerminationSignals() -> Descriptor? {
         let raw = csystem_termination_signals()
         return raw < 0 ? nil : Descriptor(owning: raw)
     }
 
-    /// Lets all threads share two heaps.
+    /// Limits the heaps of all threads together to two.
     package static func shareHeaps() { csystem_share_heaps() }
 
     /// Returns free memory to the system.
     package static func releaseFreeMemory() { csystem_give_back_memory() }
 
-    /// Ends as a program that does not handle the signal does.
+    /// Ends the process the way the signal ends a program that does not handle it.
     package static func end(bySignal number: Int32) -> Never {
         signal(number, SIG_DFL)
         var set = sigset_t()
@@ -84,16 +84,16 @@ package enum CurrentProcess {
         Glibc.exit(128 + number)
     }
 
-    /// Ends as a program does that writes to a pipe without a reader.
+    /// Ends the process the way SIGPIPE does.
     package static func endByBrokenPipe() -> Never { end(bySignal: SIGPIPE) }
 
-    /// The words of the command line. Nil in place of one that is not UTF-8.
+    /// The words of the command line; nil for one that is not UTF-8.
     package static var arguments: [String?] {
         (1..<max(1, Int(CommandLine.argc))).map { CommandLine.unsafeArgv[$0].flatMap { String(validatingCString: $0) } }
     }
 
     package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 
-    /// Ends the process even if other threads hang.
+    /// Ends the process even if other threads are blocked.
     package static func exitAtOnce(_ status: Int32) -> Never { _exit(status) }
 }

@@ -1,9 +1,9 @@
 import CSystem
 import Glibc
 
-/// Calls that block, for threads that may.
+/// Blocking calls, for threads that may block.
 extension Descriptor {
-    /// Returns the number of bytes that were read; 0 at the end.
+    /// Returns the number of bytes read; 0 at the end.
     package func readBlocking(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         while true {
             let count = Glibc.read(raw, buffer.baseAddress, buffer.count)
@@ -31,7 +31,8 @@ extension Descriptor {
         }
     }
 
-    /// Continues after a signal, and waits for a descriptor that another process has made non-blocking.
+    /// Returns after a signal, and waits for a descriptor that another process has made non-blocking. Throws for other
+    /// errors.
     private func waitAfterError(_ events: Int32) throws(SystemError) {
         let error = SystemError.last
         var request = pollfd(fd: raw, events: Int16(events), revents: 0)
@@ -42,7 +43,7 @@ extension Descriptor {
         }
     }
 
-    /// Blocks until one of two descriptors has bytes or has ended, or until the timeout. Tells which ones have.
+    /// Blocks until one of two descriptors has bytes or has ended, or until the timeout. Returns which of them have.
     package static func waitUntilReadable(
         _ first: Descriptor?, _ second: Descriptor?, timeout: Duration? = nil
     ) -> (first: Bool, second: Bool) {
@@ -52,24 +53,24 @@ extension Descriptor {
         return (requests[0].revents != 0, requests[1].revents != 0)
     }
 
-    /// Blocks until nobody reads what is written here any more, or until the timeout. Returns false after the timeout.
+    /// Blocks until the reader has closed its end, or until the timeout. Returns false after the timeout.
     package func isAbandoned(within timeout: Duration) -> Bool {
         var request = pollfd(fd: raw, events: 0, revents: 0)
         return poll(&request, 1, Int32(clamping: Int64(timeout / .milliseconds(1)))) > 0
     }
 
-    /// Why no descriptor can be opened at this moment; nil where one can.
+    /// The error with which no descriptor can be opened at the moment; nil if one can.
     package static var shortage: SystemError? {
         do throws(SystemError) { _ = try Descriptor(duplicating: STDERR_FILENO) } catch { return error }
         return nil
     }
 
-    /// Both ends of a pipe.
+    /// Creates a pipe.
     package static func pipe() throws(SystemError) -> (reader: Descriptor, writer: Descriptor) {
         try pair(csystem_pipe)
     }
 
-    /// Two connected sockets.
+    /// Creates two connected sockets.
     package static func socketPair() throws(SystemError) -> (Descriptor, Descriptor) { try pair(csystem_socket_pair) }
 
     private static func pair(

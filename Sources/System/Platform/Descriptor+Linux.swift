@@ -1,11 +1,12 @@
 import CSystem
 import Glibc
 
-// Paths that lead to descriptors, such as `/dev/stdout`, and what the system knows of a peer.
+// Paths that lead to descriptors, such as `/dev/stdout`, and the system's data about a peer.
 extension Descriptor {
     private static let mostLinks = 40
 
-    /// The number of the descriptor of this process that a path leads to, itself or by links. Nil for any other path.
+    /// The number of the descriptor of this process that a path names, directly or through links. Nil for any other
+    /// path.
     package static func number(at path: String) -> Int32? {
         var path = path
         for _ in 0..<mostLinks {
@@ -29,23 +30,23 @@ extension Descriptor {
         return nil
     }
 
-    /// Another descriptor for the file of one that the program was started with. Nil if that is not open for `access`.
+    /// A duplicate of a descriptor that the program was started with. Nil if that is not open for `access`.
     package static func inherited(_ raw: Int32, for access: Access) -> Descriptor? {
         let (flags, ownFlags) = (fcntl(raw, F_GETFL), fcntl(raw, F_GETFD))
-        // What this process has opened itself is closed in other programs.
+        // Descriptors that this process opened itself are closed in child programs.
         guard flags >= 0, ownFlags & FD_CLOEXEC == 0 else { return nil }
         let mode = flags & O_ACCMODE
         guard mode == O_RDWR || mode == (access == .reading ? O_RDONLY : O_WRONLY) else { return nil }
         return try? Descriptor(duplicating: raw)
     }
 
-    /// The process at the other end of a socket: the one that has connected, or that listens. Nil if the system does not
-    /// report it.
+    /// The process at the other end of a socket: the one that has connected, or that listens. Nil if the system does
+    /// not report it.
     package var peerProcess: Int32? {
         let process = csystem_peer_process(raw)
         return process > 0 ? process : nil
     }
 
-    /// The umask of that process, as it is now.
+    /// The present umask of the peer process.
     package var peerNewFilesMask: UInt32? { peerProcess.flatMap(CurrentProcess.newFilesMask) }
 }

@@ -6,12 +6,12 @@ public final class Descriptor: Sendable {
     public let raw: Int32
     package let kind: Kind
 
-    /// The way to read and write without blocking the loop.
+    /// How to read and write without blocking the loop.
     package enum Kind: Sendable {
         /// Reading and writing never block.
         case nonBlocking
         case socket
-        /// A terminal or a pipe of other processes: read and written only when it is ready, and few bytes at a time.
+        /// A terminal or a pipe of other processes. It is used only when it is ready, and for few bytes at a time.
         case blocking
     }
 
@@ -46,10 +46,10 @@ public final class Descriptor: Sendable {
         }
     }
 
-    /// The number of bytes that a pipe with room takes at once.
+    /// The number of bytes that a pipe with room accepts in one write.
     package static let atomicWriteSize = Int(PIPE_BUF)
 
-    /// Tells whether `atomicWriteSize` bytes can be written without blocking; waits for that at most for a time.
+    /// Whether `atomicWriteSize` bytes can be written without blocking; waits at most `milliseconds` for that.
     package func hasRoom(milliseconds: Int32 = 0) -> Bool {
         var request = pollfd(fd: raw, events: Int16(POLLOUT), revents: 0)
         return poll(&request, 1, milliseconds) > 0

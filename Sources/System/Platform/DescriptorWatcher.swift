@@ -1,17 +1,17 @@
 import CSystem
 
-/// What a descriptor is ready for.
+/// The operations that a descriptor is ready for.
 public struct Readiness: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     public static let readable = Readiness(rawValue: UInt32(CSYSTEM_READABLE))
     public static let writable = Readiness(rawValue: UInt32(CSYSTEM_WRITABLE))
-    /// Nobody is at the other end any more. Told whether it was asked for or not.
+    /// The other end is closed. Reported even without an interest in it.
     public static let hungUp = Readiness(rawValue: UInt32(CSYSTEM_HUNG_UP))
 }
 
-/// Tells a handler on the loop whenever a descriptor is ready, until it is cancelled.
+/// Calls a handler on the loop whenever a descriptor is ready, until it is cancelled.
 @Loop
 public final class DescriptorWatcher {
     let handler: @Loop (Readiness) -> Void
@@ -19,7 +19,7 @@ public final class DescriptorWatcher {
     private var tag: UInt64 = 0
     private var interest: Readiness
 
-    /// Nil where the system cannot poll the descriptor: a regular file is always ready.
+    /// Nil if the system cannot poll the descriptor: a regular file is always ready.
     public init?(_ descriptor: Int32, for interest: Readiness, _ handler: @escaping @Loop (Readiness) -> Void) {
         self.descriptor = descriptor
         self.interest = interest
@@ -37,7 +37,7 @@ public final class DescriptorWatcher {
         csystem_poller_change(Loop.shared.executor.poller, descriptor, interest.rawValue, tag)
     }
 
-    /// Must come before the descriptor is closed.
+    /// Stops watching. Must be called before the descriptor is closed.
     public func cancel() {
         csystem_poller_remove(Loop.shared.executor.poller, descriptor)
         Poller.shared.remove(tag)

@@ -1,13 +1,13 @@
 import Glibc
 
-/// The entries of an open directory, which are read one after the other by one thread at a time: the memory does not grow
-/// with the directory. Every call may block.
+/// The entries of an open directory, read one by one by one thread at a time, so that the memory does not grow with the
+/// directory. Every call may block.
 package final class DirectoryEntries {
     package struct Entry {
-        /// Bytes that are no UTF-8 are replaced.
+        /// The name; bytes that are no UTF-8 are replaced.
         package let name: String
         package let isUTF8: Bool
-        /// Nil where the file system does not say.
+        /// Nil if the file system does not report it.
         package let kind: FileStatus.Kind?
     }
 
@@ -26,7 +26,7 @@ package final class DirectoryEntries {
 
     deinit { closedir(entries) }
 
-    /// In the order of the file system, without `.` and `..`; nil at the end.
+    /// The next entry in the order of the file system, without `.` and `..`; nil at the end.
     package func next() throws(SystemError) -> Entry? {
         while true {
             errno = 0
@@ -42,7 +42,7 @@ package final class DirectoryEntries {
 
 extension DirectoryEntries.Entry {
     fileprivate init(_ entry: UnsafeMutablePointer<dirent>) {
-        // Its record may end before the array does.
+        // The record may be shorter than the declared array.
         let start = UnsafeRawPointer(entry) + (MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
         let bytes = UnsafeRawBufferPointer(start: start, count: strlen(start.assumingMemoryBound(to: CChar.self)))
         let text = String(validating: bytes, as: UTF8.self)

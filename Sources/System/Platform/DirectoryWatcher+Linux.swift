@@ -1,10 +1,10 @@
 import Glibc
 
-/// Tells a handler on the loop when a name in a directory was removed or replaced, by inotify.
+/// Calls a handler on the loop when a name in a directory was removed or replaced, by inotify.
 public final class DirectoryWatcher: Sendable {
     private let descriptor: Descriptor
 
-    /// Nil where the system does not watch the directory. Blocks, so it does not belong on the loop.
+    /// Nil if the system cannot watch the directory. Blocks, so it must not run on the loop.
     public init?(_ path: String) {
         let raw = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         guard raw >= 0 else { return nil }
@@ -13,15 +13,15 @@ public final class DirectoryWatcher: Sendable {
         guard inotify_add_watch(raw, path, changes) >= 0 else { return nil }
     }
 
-    /// Calls `changed` with each name, and with an empty one where the system has lost some, until the watcher that is
-    /// returned is cancelled. Nil where the system cannot poll.
+    /// Calls `changed` with each name, and with an empty one after the system has lost some, until the returned watcher
+    /// is cancelled. Nil if the system cannot poll.
     @Loop public func start(_ changed: @escaping @Loop (String) -> Void) -> DescriptorWatcher? {
         DescriptorWatcher(descriptor.raw, for: .readable) { [descriptor] _ in
             for name in Self.names(descriptor) { changed(name) }
         }
     }
 
-    /// The names of the changes that are there.
+    /// The names of the pending changes.
     private static func names(_ descriptor: Descriptor) -> [String] {
         withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 8) { buffer in
             guard let start = buffer.baseAddress else { return [] }

@@ -13,18 +13,18 @@ package struct FileStatus: Sendable {
 
     package let kind: Kind
     package let inode: UInt64
-    /// The device whose inode this is.
+    /// The device of the inode.
     package let device: UInt64
     package let owner: UInt32
     package let permissions: UInt32
-    /// The number of its names.
+    /// The number of hard links.
     package let links: Int
     /// In bytes.
     package let size: Int64
     /// The size of its allocated blocks, in bytes.
     package let allocated: Int64
     package let modified: Time
-    /// The time of the last change of its bytes, names or permissions.
+    /// When the bytes, the names or the permissions last changed.
     package let changed: Time
 
     init(_ status: stat) {

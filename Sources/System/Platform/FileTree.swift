@@ -1,9 +1,9 @@
 import CSystem
 import Glibc
 
-// Whole trees and whole files by their paths, for directories that only their owner may change. Every call blocks.
+// Operations on whole trees and files by path, for directories that only their owner may change. Every call blocks.
 extension FileSystem {
-    /// Whether something is at the path; the target of a link counts.
+    /// Whether the path exists, links followed.
     package static func exists(_ path: String) -> Bool { (try? FileStatus(ofPath: path)) != nil }
 
     /// Creates the missing directories, private and durable.
@@ -11,7 +11,7 @@ extension FileSystem {
         for parent in try makeUnsyncedDirectories(path) { try OpenFile.syncDirectory(parent) }
     }
 
-    /// Creates the missing directories, private. Returns those that have a new one in them, which are to be synced.
+    /// Creates the missing directories, private. Returns their parents, which must be synced.
     package static func makeUnsyncedDirectories(_ path: String) throws(SystemError) -> [String] {
         let parent = path.parentPath
         do throws(SystemError) {
@@ -22,7 +22,7 @@ extension FileSystem {
         }
     }
 
-    /// Removes what is at the path, and all that is in it; follows no link. Returns false if some of it is left.
+    /// Removes the path with everything below it, without following links. Returns false if something is left.
     @discardableResult
     package static func remove(_ path: String) -> Bool { csystem_remove_tree(path) == 0 }
 

@@ -2,7 +2,7 @@ import Glibc
 
 /// A listening TCP socket.
 package struct ListeningSocket: Sendable {
-    /// For port 0, with the port that the system has chosen.
+    /// For port 0 the address has the port that the system has chosen.
     package let address: SocketAddress
     package let descriptor: Descriptor
 

@@ -19,13 +19,13 @@ public actor Loop {
         started = Result { [executor] () throws(ThreadUnavailable) in try executor.start() }
     }
 
-    /// Throws if the system starts no thread for the loop.
+    /// Throws if the system cannot start the loop's thread.
     public nonisolated static func start() throws(ThreadUnavailable) { try shared.started.get() }
 
-    /// The executor of tasks whose continuations and child tasks resume on the loop, without a detour.
+    /// The executor of tasks whose continuations and child tasks resume directly on the loop.
     public nonisolated static var executor: any TaskExecutor { shared.executor.tasks }
 
-    /// Starts a task with that executor.
+    /// Starts a task on the loop's `executor`.
     @discardableResult
     public nonisolated static func task<Success: Sendable>(
         _ work: @escaping @Loop () async -> Success
@@ -33,8 +33,8 @@ public actor Loop {
         Task(executorPreference: executor, operation: work)
     }
 
-    /// The same, but the task runs now, up to its first wait. `Task.immediate` would enqueue a task that prefers an
-    /// executor.
+    /// Starts a task on the loop's `executor` and runs it at once, up to its first wait. `Task.immediate` would enqueue
+    /// a task that prefers an executor.
     @Loop @discardableResult
     public static func immediateTask<Success: Sendable>(
         _ work: @escaping @Loop () async -> Success
@@ -42,7 +42,7 @@ public actor Loop {
         shared.executor.runImmediately { task(work) }
     }
 
-    /// Runs `work` on the loop and blocks this thread until it ends. Only for threads that may block.
+    /// Runs `work` on the loop and blocks this thread until it ends. To be called only on threads that may block.
     public nonisolated static func wait<Success: Sendable, Failure>(
         for work: @escaping @Sendable @Loop () async throws(Failure) -> Success
     ) throws(Failure) -> Success {
@@ -60,17 +60,17 @@ public actor Loop {
         }
     }
 
-    /// The number of this iteration: jobs, then the work for its end, then descriptors.
+    /// The number of this iteration, which runs jobs, then the work for its end, then descriptors.
     @Loop public static var iteration: Int { Poller.shared.count }
 
-    /// Runs `work` once, after the jobs of this iteration and before the loop waits again, for example to write answers
-    /// together.
+    /// Runs `work` once, after the jobs of this iteration and before the loop waits again, for example to write several
+    /// answers together.
     @Loop public static func atEndOfIteration(_ work: @escaping @Loop () -> Void) {
         Poller.shared.endOfIteration.append(work)
     }
 
-    /// Returns once a condition holds at the end of an iteration that leaves no jobs: then nothing on the loop is about to
-    /// change it.
+    /// Returns once the condition holds at the end of an iteration that leaves no jobs, so that no work on the loop is
+    /// about to change it.
     @Loop public static func whenIdle(_ condition: @escaping @Loop () -> Bool) async {
         await withCheckedContinuation { waiter in
             Poller.shared.conditions.append {

@@ -2,9 +2,9 @@ import CSystem
 import Metrics
 import Synchronization
 
-/// Reports that work waits because the system starts no thread.
+/// Reports that work waits because the system cannot start a thread.
 public enum ThreadShortage {
-    /// A closure is in a lock only within a structure: a generic lock wraps it once more in each access.
+    /// The struct avoids that a generic lock wraps the closure once more in each access.
     private struct State { var report: (@Sendable (String) -> Void)? }
     private static let state = Mutex(State())
 
@@ -14,11 +14,11 @@ public enum ThreadShortage {
     }
 }
 
-/// Runs the jobs of the loop on a thread of its own, which sleeps only in the poller.
+/// Runs the jobs of the loop on a thread that sleeps only in the poller.
 final class LoopExecutor: SerialExecutor {
     fileprivate struct Job {
         let job: UnownedJob
-        /// The job's task prefers `LoopTaskExecutor`: run without it, each return to the loop would cost an iteration.
+        /// The task of the job prefers `LoopTaskExecutor`; without it, each return to the loop would cost an iteration.
         let prefersLoop: Bool
     }
 
@@ -30,14 +30,14 @@ final class LoopExecutor: SerialExecutor {
 
     private struct Iteration: Sendable {
         var queue: [Job] = []
-        /// An empty queue that is filled while the other one runs.
+        /// An empty queue, which is filled while the jobs of the other one run.
         var spare: [Job] = []
-        /// Resumes the poller behind the jobs of an iteration.
+        /// Resumes the poller after the jobs of an iteration.
         var poller: UnsafeContinuation<Void, Never>?
         var nextRetry = ContinuousClock.now
-        /// When the poller returned last, in monotonic time; 0 before.
+        /// When the poller last returned, in monotonic time; 0 before the first time.
         var began: Int64 = 0
-        /// The next job is not queued but kept in `kept`, for `runImmediately`.
+        /// The next job is stored in `kept`, for `runImmediately`, instead of being queued.
         var keepsNextJob = false
         var kept: Job?
     }
@@ -85,7 +85,7 @@ final class LoopExecutor: SerialExecutor {
         if wake { csystem_event_set(wakeUp) }
     }
 
-    /// Runs the first job of the task that `start` starts, within the current job.
+    /// Runs the first job of the task that `start` creates within the current job.
     func runImmediately<Success>(_ start: () -> Task<Success, Never>) -> Task<Success, Never> {
         iteration.withState { $0.keepsNextJob = true }
         let task = start()
@@ -100,10 +100,10 @@ final class LoopExecutor: SerialExecutor {
         await withUnsafeContinuation { waiter in iteration.withState { $0.poller = waiter } }
     }
 
-    /// Jobs wait for the next iteration.
+    /// Whether jobs wait for the next iteration.
     var hasJobs: Bool { iteration.withState { !$0.queue.isEmpty } || inbox.withLock { !$0.jobs.isEmpty } }
 
-    /// Stores the ready descriptors and returns their number; waits for them only if there is no job.
+    /// Stores the ready descriptors and returns their number; waits for them only if no job waits.
     func poll(into ready: inout [csystem_ready]) -> Int {
         let (hasJobs, began) = iteration.withState { (!$0.queue.isEmpty, $0.began) }
         if began > 0 { ProcessMetrics.iterations.record(nanoseconds: monotonicNow() - began) }
@@ -119,8 +119,7 @@ final class LoopExecutor: SerialExecutor {
 
     func clearWakeUp() { csystem_event_clear(wakeUp) }
 
-    /// Runs the jobs that are enqueued now, then handles descriptors. Jobs that these enqueue run in the next
-    /// iteration.
+    /// Runs the enqueued jobs, then handles descriptors. Jobs that these enqueue run in the next iteration.
     private func runIteration() {
         collect()
         iteration.withState { exchange(&$0.poller, with: nil) }?.resume()
@@ -155,8 +154,8 @@ final class LoopExecutor: SerialExecutor {
     }
 }
 
-/// The executor of the tasks of the loop. A continuation resumes on the executor of its task: without one, it would pass
-/// through a thread of Swift's global pool on its way to the loop.
+/// The executor of the loop's tasks. A continuation resumes on the executor of its task; without this one, it would
+/// pass through a thread of Swift's global pool.
 final class LoopTaskExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         Loop.shared.executor.enqueue(LoopExecutor.Job(job: UnownedJob(job), prefersLoop: true))

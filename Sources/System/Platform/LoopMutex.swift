@@ -1,4 +1,4 @@
-/// A lock that a task on the loop holds while it waits for something else.
+/// A lock that a task on the loop can hold while it waits for something else.
 @Loop
 public final class LoopMutex {
     private var isLocked = false
@@ -6,7 +6,7 @@ public final class LoopMutex {
 
     public init() {}
 
-    /// Throws `CancellationError` when the waiting task is cancelled before.
+    /// Throws `CancellationError` if the waiting task is cancelled.
     public func lock() async throws {
         while isLocked { try await unlocked.wait() }
         isLocked = true

@@ -1,9 +1,9 @@
 import CSystem
 import Glibc
 
-// Functions of files that only Linux has: paths without access, links in /proc, and hints for the disk.
+// Functions of files that only Linux has: paths opened for inspection, links in /proc, and hints for the disk.
 extension OpenFile {
-    /// Opens a path for inspection only, before the file is read or written. A relative one begins at `directory`, or
+    /// Opens a path for inspection only, before the file is read or written. A relative path begins at `directory`, or
     /// at the working directory.
     package convenience init(
         placeAt path: String, isDirectory: Bool = false, in directory: OpenFile? = nil, noMagicLinks: Bool
@@ -17,7 +17,7 @@ extension OpenFile {
         try self.init(owning: csystem_open_name(directory.raw, name.map { CChar(bitPattern: $0) } + [0]))
     }
 
-    /// The same for a directory; fails for a link.
+    /// Opens a directory by its name in another one for inspection only; fails for a link.
     package convenience init(placeOfDirectory name: String, in directory: OpenFile) throws(SystemError) {
         try self.init(owning: csystem_open_path(directory.raw, name, O_DIRECTORY | O_NOFOLLOW, false))
     }
@@ -30,15 +30,15 @@ extension OpenFile {
 
     package var locationBytes: [UInt8]? { linkDestination(pathInProc, in: AT_FDCWD) }
 
-    /// The destination of this link. Nil if the file is no link.
+    /// The target of this link. Nil if the file is no link.
     package var linkTarget: [UInt8]? { linkDestination("", in: raw) }
 
-    /// Creates a file without a name, to read and write, on the disk of the directory.
+    /// Creates an unnamed file for reading and writing, on the disk of the directory.
     package convenience init(unnamedIn directory: OpenFile) throws(SystemError) {
         try self.init(owning: csystem_open_unnamed(directory.raw))
     }
 
-    /// Gives a file without a name one in this directory. Returns false where the name is taken.
+    /// Gives an unnamed file a name in this directory. Returns false if the name exists.
     package func link(_ file: OpenFile, as name: String) throws(SystemError) -> Bool {
         if linkat(AT_FDCWD, file.pathInProc, raw, name, AT_SYMLINK_FOLLOW) == 0 { return true }
         guard errno == EEXIST else { throw .last }

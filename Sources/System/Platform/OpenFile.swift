@@ -2,11 +2,11 @@ import CSystem
 import Glibc
 import Metrics
 
-/// An open file, closed with its last owner. Every call may block, so none belongs on the loop.
+/// An open file, closed with its last owner. Every call may block, so it must not run on the loop.
 package final class OpenFile: Sendable {
     package let raw: Int32
 
-    /// The way to open a file; without a flag, for reading.
+    /// How to open a file; without a flag, for reading.
     package struct Flags: OptionSet, Sendable {
         package let rawValue: Int32
         package init(rawValue: Int32) { self.rawValue = rawValue }
@@ -14,17 +14,17 @@ package final class OpenFile: Sendable {
         package static let writing = Flags(rawValue: O_WRONLY)
         package static let readingAndWriting = Flags(rawValue: O_RDWR)
         package static let create = Flags(rawValue: O_CREAT)
-        /// Fails if the file exists.
+        /// Creates a file; fails if it exists.
         package static let new = Flags(rawValue: O_CREAT | O_EXCL)
         package static let directory = Flags(rawValue: O_DIRECTORY)
         package static let noLink = Flags(rawValue: O_NOFOLLOW)
-        /// Opens a pipe even if it has no writer.
+        /// Opens a pipe even without a writer.
         package static let noWaiting = Flags(rawValue: O_NONBLOCK | O_NOCTTY)
         package static let append = Flags(rawValue: O_APPEND)
         package static let truncate = Flags(rawValue: O_TRUNC)
     }
 
-    /// Only its owner may read and write a new file.
+    /// A new file can be read and written only by its owner.
     package init(_ path: String, _ flags: Flags, in directory: OpenFile? = nil) throws(SystemError) {
         let (start, flags) = (directory?.raw ?? AT_FDCWD, flags.rawValue | O_CLOEXEC)
         var opened = openat(start, path, flags, 0o600)
@@ -60,7 +60,7 @@ package final class OpenFile: Sendable {
         return filled
     }
 
-    /// Appends to a file that was opened for that; returns the number of bytes that were written.
+    /// Appends to a file that was opened for appending; returns the number of bytes written.
     package func append(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
         while true {
             let count = bytes.withUnsafeBytes { Glibc.write(raw, $0.baseAddress, $0.count) }
@@ -69,7 +69,7 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// Reads from the start, at most `count` bytes.
+    /// Reads at most `count` bytes from the start.
     package func readAll(atMost count: Int) throws(SystemError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let filled = try bytes.withUnsafeMutableBufferPointer { (buffer) throws(SystemError) in
@@ -97,7 +97,7 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// Returns when its bytes are on the disk; at once where nothing is synced.
+    /// Returns when the file's bytes are on the disk; at once if the process syncs nothing.
     package func sync() throws(SystemError) {
         guard Durability.ofProcess == .full else { return }
         try ProcessMetrics.syncs.time { () throws(SystemError) in try check(csystem_sync(raw)) }
@@ -113,10 +113,11 @@ package final class OpenFile: Sendable {
         return FileStatus(status)
     }
 
-    /// Returns false if another process holds the lock. The lock ends with the last owner, and with the process.
+    /// Takes an exclusive lock; returns false if another process holds a lock. It ends with the last owner, and with
+    /// the process.
     package func lock() -> Bool { flock(raw, LOCK_EX | LOCK_NB) == 0 }
 
-    /// The same for a lock that several may hold.
+    /// Takes a shared lock, which several processes may hold; returns false if another process holds an exclusive lock.
     package func lockShared() -> Bool { flock(raw, LOCK_SH | LOCK_NB) == 0 }
 
     package func unlock() { flock(raw, LOCK_UN) }
@@ -137,8 +138,8 @@ extension OpenFile {
 
     package static func makeDirectory(_ path: String) throws(SystemError) -> Bool { try made(mkdir(path, 0o700)) }
 
-    /// Creates a directory as the user's umask says; it inherits the group as the file system says. Returns false if the
-    /// name exists.
+    /// Creates a directory with the user's umask; it inherits the group if the file system says so. Returns false if
+    /// the name exists.
     package func makePublicDirectory(_ name: String, mask: UInt32) throws(SystemError) -> Bool {
         guard try makeDirectory(name) else { return false }
         let new = try OpenFile(name, [.directory, .noLink], in: self)
@@ -146,7 +147,7 @@ extension OpenFile {
         return true
     }
 
-    /// Returns false if there is no such file.
+    /// Removes a file of this directory. Returns false if it does not exist.
     @discardableResult
     package func remove(_ name: String) throws(SystemError) -> Bool {
         if unlinkat(raw, name, 0) == 0 { return true }
@@ -154,24 +155,24 @@ extension OpenFile {
         return false
     }
 
-    /// Removes an empty directory in this one.
+    /// Removes an empty subdirectory.
     package func removeDirectory(_ name: String) throws(SystemError) {
         try check(unlinkat(raw, name, AT_REMOVEDIR))
     }
 
-    /// Returns false if the file was not removed.
+    /// Removes a file. Returns false if that fails.
     package static func remove(_ path: String) -> Bool { unlink(path) == 0 }
 
     package static func removeDirectory(_ path: String) { rmdir(path) }
 
-    /// Creates a directory with a new name that only its owner may use; returns its path.
+    /// Creates a directory with a unique name that only its owner may use; returns its path.
     package static func makeTemporaryDirectory(_ prefix: String) throws(SystemError) -> String {
         var path = Array("\(prefix)XXXXXX".utf8CString)
         guard mkdtemp(&path) != nil else { throw .last }
         return String(decoding: path.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Replaces the file with the other name.
+    /// Renames a file in this directory; a file with the other name is replaced.
     package func rename(_ name: String, to other: String) throws(SystemError) {
         try check(renameat(raw, name, raw, other))
     }
@@ -181,28 +182,28 @@ extension OpenFile {
         try check(renameat(AT_FDCWD, path, raw, name))
     }
 
-    /// Gives the file a second name.
+    /// Gives the file a second name (a hard link).
     package static func link(_ path: String, to other: String) throws(SystemError) {
         guard Glibc.link(path, other) == 0 else { throw .last }
     }
 
-    /// Returns when all that was written to files on the same file system is on the disk.
+    /// Returns when everything written to files of the same file system is on the disk.
     package func syncFileSystem() throws(SystemError) { try check(csystem_sync_file_system(raw)) }
 
-    /// Writes the names in this directory to the disk, unless nothing is synced.
+    /// Writes the names in this directory to the disk, unless the process syncs nothing.
     package func syncNames() throws(SystemError) {
         guard Durability.ofProcess == .full else { return }
         try check(fsync(raw))
     }
 
-    /// The same; ignores directories that cannot be read or synced.
+    /// Syncs the names in a directory by its path; ignores directories that cannot be read or synced.
     package static func syncDirectory(_ path: String, in start: OpenFile? = nil) throws(SystemError) {
         do throws(SystemError) {
             try OpenFile(path, .directory, in: start).syncNames()
         } catch  where error.code == EACCES || error.code == EINVAL {}
     }
 
-    /// The largest size of a name in bytes. Nil if it is unknown.
+    /// The maximum size of a name in bytes. Nil if it is unknown.
     package var longestName: Int? {
         let longest = fpathconf(raw, Int32(_PC_NAME_MAX))
         return longest > 0 ? longest : nil
@@ -210,7 +211,7 @@ extension OpenFile {
 
     package struct Entry { package let name: String, isUTF8: Bool }
 
-    /// What is in a directory, in the order of the names' bytes.
+    /// The entries of a directory, ordered by the bytes of their names.
     package static func entries(of path: String) throws(SystemError) -> [Entry] {
         guard let directory = opendir(path) else { throw .last }
         defer { closedir(directory) }
@@ -223,13 +224,13 @@ extension OpenFile {
         return entries.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// Creates a directory as the user's umask says.
+    /// Creates a directory with the user's umask.
     package static func makePublicDirectory(_ path: String, mask: UInt32) throws(SystemError) {
         if try made(mkdir(path, 0o700)) { try check(chmod(path, 0o777 & ~mask)) }
     }
 
-    /// Passes the names in a child directory to `body` until it returns false, except hidden names. Passes none if there is
-    /// no such directory.
+    /// Passes the names in a subdirectory, except hidden ones, to `body` until it returns false. Passes none if the
+    /// subdirectory does not exist.
     package func scan(_ child: String, while body: (String) throws -> Bool) rethrows {
         let opened = openat(raw, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard opened >= 0 else { return }
@@ -259,7 +260,7 @@ private func made(_ result: Int32) throws(SystemError) -> Bool {
 
 /// Changes of paths that need no open file.
 package enum FileSystem {
-    /// An empty directory is replaced by another one.
+    /// Renames a file or a directory, which may replace an empty directory.
     package static func rename(_ path: String, to other: String) throws(SystemError) {
         try check(Glibc.rename(path, other))
     }

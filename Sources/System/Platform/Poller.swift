@@ -1,15 +1,15 @@
 import CSystem
 
-/// Polls descriptors: each iteration ends with the scheduled work, then waits and calls the watchers of ready
-/// descriptors.
+/// Polls descriptors: each iteration ends with the scheduled work, a wait, and calls of the watchers whose descriptors
+/// are ready.
 @Loop
 final class Poller {
     static let shared = Poller()
 
     var endOfIteration: [@Loop () -> Void] = []
-    /// Each is called at the end of iterations until it returns true.
+    /// Conditions that are called at the end of iterations until they return true.
     var conditions: [@Loop () -> Bool] = []
-    /// The number of iterations that are over.
+    /// The number of finished iterations.
     private(set) var count = 0
     private var watchers: [UInt64: DescriptorWatcher] = [:]
     private var lastTag: UInt64 = 0

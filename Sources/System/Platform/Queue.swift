@@ -1,7 +1,7 @@
-/// Elements that leave in the order in which they came. Each operation at its ends takes constant time.
+/// A first-in, first-out queue. Each operation at its ends takes constant time.
 public struct Queue<Element> {
     private var elements: [Element?] = []
-    /// The elements before this index have left.
+    /// The index of the first element that has not been removed.
     private var first = 0
 
     public init() {}
@@ -22,7 +22,7 @@ public struct Queue<Element> {
         return element
     }
 
-    /// Removes the first element that matches; returns false where there is none.
+    /// Removes the first element that matches; returns false if none does.
     public mutating func removeFirst(where matches: (Element) -> Bool) -> Bool {
         guard let index = elements.firstIndex(where: { $0.map(matches) ?? false }) else { return false }
         elements.remove(at: index)

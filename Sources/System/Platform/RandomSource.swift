@@ -1,6 +1,6 @@
-/// Where ids, tokens and the random parts of delays come from.
+/// The source of ids, tokens and the random parts of delays.
 ///
-/// The program takes `secure` when it starts, and hands it on. Another source repeats a session exactly.
+/// The program takes `secure` when it starts, and passes it on. Another source can repeat a session exactly.
 public struct RandomSource: Sendable {
     public static let secure = RandomSource { SecureRandom().next() }
 

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// A directory that this process keeps for itself, as long as the value lives: no client may write below it.
+/// Reserves a directory for this process as long as the value lives: no client may write below it.
 ///
-/// Directories are compared by device and inode, so links and other names of a directory change nothing.
+/// Directories are compared by device and inode, so links and other names make no difference.
 package final class ReservedDirectory: Sendable {
     private static let all = Mutex<[FileStatus.Key: Int]>([:])
 
-    /// Open, so that no other directory gets its inode.
+    /// Stays open so that no other directory gets its inode.
     private let directory: OpenFile
     private let key: FileStatus.Key
 
@@ -23,10 +23,10 @@ package final class ReservedDirectory: Sendable {
         }
     }
 
-    /// Whether one of them has this key.
+    /// Whether a reserved directory has this key.
     package static func has(_ key: FileStatus.Key) -> Bool { all.withLock { $0[key] != nil } }
 
-    /// Whether the directory is one of them, or is below one.
+    /// Whether the directory is reserved, or lies below a reserved one.
     package static func covers(_ directory: OpenFile) -> Bool {
         let all = all.withLock { Set($0.keys) }
         return directory.isInside(all)
@@ -34,7 +34,7 @@ package final class ReservedDirectory: Sendable {
 }
 
 extension FileStatus {
-    /// What a file is, whatever its path.
+    /// Identifies a file regardless of its path.
     package struct Key: Hashable, Sendable {
         package let device, inode: UInt64
     }
@@ -43,8 +43,8 @@ extension FileStatus {
 }
 
 extension OpenFile {
-    /// Whether this directory is one of `keys`, or is below one. The walk ends at a directory whose parent this user may
-    /// not enter.
+    /// Whether this directory is one of `keys`, or lies below one. Ends at a directory whose parent this user may not
+    /// enter.
     package func isInside(_ keys: Set<FileStatus.Key>) -> Bool {
         guard !keys.isEmpty else { return false }
         var (directory, last): (OpenFile, FileStatus.Key?) = (self, nil)

@@ -1,4 +1,5 @@
-// Numbers from outside: of headers, params, files, rows and servers. A sum of them that no integer holds is the nearest one.
+// Arithmetic on numbers from outside (headers, params, files, rows, servers). A result out of range becomes the nearest
+// integer.
 
 extension FixedWidthInteger {
     package func addingSaturated(_ other: Self) -> Self {
@@ -11,7 +12,7 @@ extension FixedWidthInteger {
         return overflow ? (other < 0 ? .max : .min) : difference
     }
 
-    /// Cuts off the fraction; the nearest integer where the number is out of range, and 0 for none.
+    /// Truncates; gives the nearest integer for a number out of range, and 0 for NaN.
     package init(saturating number: Double) {
         if let exact = Self(exactly: number.rounded(.towardZero)) {
             self = exact

@@ -1,11 +1,11 @@
-/// A call that happens later, unless it is cancelled before.
+/// A call that is made later, unless it is cancelled before.
 public struct ScheduledCall: Sendable {
     public let cancel: @Sendable () -> Void
 
     package init(cancel: @escaping @Sendable () -> Void) { self.cancel = cancel }
 }
 
-/// A clock that keeps scheduled calls itself, and so knows at every moment what waits for it.
+/// A clock that stores scheduled calls itself, and so can list everything that waits for it.
 package protocol SchedulingClock: Clock<Duration> {
     @Loop func after(_ delay: Duration, _ work: @escaping @Loop () -> Void) -> ScheduledCall
 }

@@ -1,11 +1,11 @@
 import CSystem
 import Glibc
 
-/// The one source of everything that must be unique or secret: getrandom(2), which needs no descriptor.
+/// The only source of unique and secret values: getrandom(2), which needs no descriptor.
 ///
-/// Where the kernel gives no random bytes the process ends with a message: it never continues with predictable ones.
+/// If the kernel gives no random bytes, the process ends with a message: it never continues with predictable values.
 public struct SecureRandom: RandomNumberGenerator, Sendable {
-    /// As getrandom(2): the number of bytes written, or -1 and `errno`.
+    /// Behaves as getrandom(2): returns the number of bytes written, or -1 with `errno` set.
     typealias Source = @Sendable (UnsafeMutableRawBufferPointer) -> Int
 
     private let source: Source

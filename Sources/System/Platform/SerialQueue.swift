@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Owns a state as `Mutex` does, but gives it to work that may block: in order, one piece at a time, on threads that it
-/// shares with others and holds only while there is work.
+/// Owns a state like `Mutex`, but for work that may block: pieces of work run in order, one at a time, on shared
+/// threads that are occupied only while there is work.
 public final class SerialQueue<State: ~Copyable>: Sendable {
     public typealias Work = @Sendable (inout State) -> Void
 
@@ -12,8 +12,8 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
 
     private let threads: WorkerThreads
     private let inbox = Mutex(Inbox())
-    /// Sound: only `run` touches it, which `isRunning` lets run once at a time, and `inbox` orders one run after the
-    /// other.
+    /// `nonisolated(unsafe)` is sound: only `run` uses the state, `isRunning` admits one run at a time, and `inbox`
+    /// orders successive runs.
     private nonisolated(unsafe) var state: State
 
     public init(on threads: WorkerThreads, _ state: consuming sending State) {
@@ -25,8 +25,8 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
         if enqueue(work) { threads.submit { [self] in runAll() } }
     }
 
-    /// The same, for a caller on a thread that may block. Where the queue is idle the work runs on this thread, which
-    /// saves waking another one.
+    /// Submits work from a thread that may block. If the queue is idle, the work runs on this thread, which saves
+    /// waking another one.
     public func submitHere(_ work: @escaping Work) {
         guard enqueue(work), let batch = takeBatch() else { return }
         run(batch)
@@ -37,7 +37,7 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
         }
     }
 
-    /// What `work` returns, behind all work that was submitted before.
+    /// Returns the result of `work`, which runs after all work that was submitted before.
     public func run<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable (inout State) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -47,7 +47,7 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
         return try result.get()
     }
 
-    /// Returns whether the caller has to start the queue.
+    /// Returns whether the caller must start the queue.
     private func enqueue(_ work: @escaping Work) -> Bool {
         inbox.withLock { inbox in
             inbox.waiting.append(work)
@@ -64,7 +64,7 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
         while let work = batch.popLast() { work(&state) }
     }
 
-    /// All that waits, the last first. Nil where there is nothing.
+    /// All waiting work, the last first. Nil if there is none.
     private func takeBatch() -> [Work]? {
         inbox.withLock { inbox in
             guard !inbox.waiting.isEmpty else {

@@ -1,15 +1,16 @@
 import CSystem
 import Glibc
 
-/// systemd, or what speaks its protocols: sd_listen_fds(3) and sd_notify(3).
+/// systemd, or a manager with its protocols: sd_listen_fds(3) and sd_notify(3).
 package enum ServiceManager {
-    /// A socket that listens was opened for this process: its descriptor is 3.
+    /// The manager has opened a listening socket for this process: descriptor 3.
     package static var givesSocket: Bool {
         CurrentProcess.environment("LISTEN_PID") == "\(CurrentProcess.id)"
             && (CurrentProcess.environment("LISTEN_FDS").flatMap { Int($0) } ?? 0) > 0
     }
 
-    /// Sends a state, such as `READY=1`, if `NOTIFY_SOCKET` names who wants to know. `@` stands for an abstract address.
+    /// Sends a state such as `READY=1` to the socket that `NOTIFY_SOCKET` names, if it is set. `@` means an abstract
+    /// address.
     package static func tell(_ state: String) {
         guard let name = CurrentProcess.environment("NOTIFY_SOCKET"), name.hasPrefix("@") || name.hasPrefix("/") else {
             return
@@ -35,8 +36,8 @@ package enum ServiceManager {
 }
 
 extension UnixListener {
-    /// The socket that a service manager has opened; its file stays. Throws for what is no Unix stream socket that
-    /// listens. Descriptor 3 must not be used otherwise.
+    /// Adopts the socket that a service manager has opened, and keeps its file. Throws unless descriptor 3 is a
+    /// listening Unix stream socket. Descriptor 3 must have no other use.
     package convenience init(fromManager: Void) throws(ListenFailure) {
         let raw: Int32 = 3
         func option(_ name: Int32) -> Int32 {

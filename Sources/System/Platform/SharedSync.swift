@@ -1,10 +1,9 @@
-/// Lets threads that sync the same thing share the work: a sync that begins after a change covers that change, whoever
-/// began it.
+/// Lets threads that sync the same file share the work: a sync covers all changes made before it began.
 package final class SharedSync<Key: Hashable & Sendable>: Sendable {
     struct KeyState {
         var threads = 0
         var isRunning = false
-        /// The number of the last sync that has begun, and of the last one that has ended.
+        /// The numbers of the last sync that has begun, and of the last one that has ended.
         var begun = 0
         var ended = 0
         var lastFailure: (sync: Int, error: SystemError)?
@@ -14,8 +13,8 @@ package final class SharedSync<Key: Hashable & Sendable>: Sendable {
 
     package init() {}
 
-    /// Calls `sync`, or waits for one that began after this call. Blocks. Throws its error, to all who have waited for it:
-    /// the system reports an error once, so another try could succeed although the change is lost.
+    /// Calls `sync`, or waits for one that began after this call. Blocks. Throws its error to all that wait for it: the
+    /// system reports an error only once, so a second sync could succeed although the change is lost.
     package func run(_ key: Key, _ sync: () throws(SystemError) -> Void) throws(SystemError) {
         let wanted = states.withLock { states, _ in
             states[key, default: KeyState()].threads += 1
@@ -32,7 +31,7 @@ package final class SharedSync<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Returns false once a sync with the wanted number, or a later one, has succeeded. Throws where one has failed.
+    /// Returns false once a sync with the wanted number, or a later one, has succeeded. Throws if it has failed.
     private func takeTurn(_ key: Key, _ wanted: Int) throws(SystemError) -> Bool {
         let isMine: Result<Bool, SystemError> = states.waitAndLock {
             $0[key].map { !$0.isRunning || $0.ended >= wanted } ?? true

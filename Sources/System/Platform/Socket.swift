@@ -31,7 +31,7 @@ extension Descriptor {
     /// Sends small segments without delay.
     package func sendAtOnce() { setOption(raw, Int32(IPPROTO_TCP), TCP_NODELAY) }
 
-    /// How long a connection or a sending may block; zero stands for no limit. After that it fails with `wouldBlock`.
+    /// Limits how long connecting or sending may block; zero removes the limit. After it the call fails with `wouldBlock`.
     func limitBlocking(to limit: Duration) {
         let (seconds, attoseconds) = limit.components
         var time = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
@@ -44,7 +44,7 @@ extension Descriptor {
     /// The number of sent bytes that the peer has not acknowledged.
     package var queued: Int32 { csystem_unacknowledged(raw) }
 
-    /// Discards unsent bytes: the close that follows is a reset.
+    /// Discards unsent bytes: closing the socket then resets the connection.
     package func forgetUnsent() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(raw, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))

@@ -5,7 +5,7 @@ package struct SocketAddress: Sendable {
     private var storage: sockaddr_storage
     private var length: socklen_t
 
-    /// `127.0.0.1:0`, `[::1]:8080` or `localhost:8080`. Nil for anything else: no name is looked up.
+    /// Parses `127.0.0.1:0`, `[::1]:8080` or `localhost:8080`. Nil for anything else: no name is resolved.
     package init?(_ text: String) {
         guard let colon = text.utf8.lastIndex(of: 0x3A),
             case let port = text[text.utf8.index(after: colon)...], !port.isEmpty,
@@ -43,10 +43,10 @@ package struct SocketAddress: Sendable {
         }
     }
 
-    /// Nil where the socket has no peer.
+    /// Nil if the socket has no peer.
     package init?(ofPeerOf socket: Descriptor) { self.init(of: socket.raw, by: getpeername) }
 
-    /// The socket's own address, or its peer's. Nil where it has none.
+    /// The socket's own address or its peer's, depending on `ask`. Nil if it has none.
     init?(
         of socket: Int32, by ask: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
     ) {
@@ -63,11 +63,11 @@ package struct SocketAddress: Sendable {
     var family: Int32 { Int32(storage.ss_family) }
 
     package var port: UInt16 {
-        // Both families have it in the same place.
+        // Both families store the port at the same offset.
         withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
     }
 
-    /// As it stands in a URL, without the port.
+    /// The host in the notation of URLs, without the port.
     package var host: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let isV6 = family == AF_INET6
@@ -79,10 +79,10 @@ package struct SocketAddress: Sendable {
         return isV6 ? "[\(name)]" : name
     }
 
-    /// It reaches nothing but this machine.
+    /// Whether the address is on this machine only.
     package var isLoopback: Bool { host.hasPrefix("127.") || host == "[::1]" || host.hasPrefix("[::ffff:127.") }
 
-    /// The same for the address alone, in any notation that `inet_aton` takes: `127.1` and `0x7f000001` too.
+    /// Whether an IPv4 address in any notation of `inet_aton`, such as `127.1` or `0x7f000001`, is a loopback address.
     package static func isLoopback(v4 host: String) -> Bool {
         var address = in_addr()
         let isNumeric = !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 }

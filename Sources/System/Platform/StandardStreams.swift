@@ -7,14 +7,14 @@ extension Descriptor {
 
     package var isTerminal: Bool { isatty(raw) == 1 }
 
-    /// In columns. Nil for what is no terminal, or does not know.
+    /// The width in columns. Nil if it is unknown, or if this is no terminal.
     package var terminalWidth: Int? {
         var size = winsize()
         return ioctl(raw, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : nil
     }
 
-    /// Returns another descriptor for the same file. A pipe is opened again to become non-blocking, since its flags are
-    /// shared with other processes; if that fails, the kind of the descriptor is `blocking`.
+    /// A duplicate of this descriptor. A pipe is opened again to become non-blocking, since its flags are shared with
+    /// other processes; if that fails, the kind of the duplicate is `blocking`.
     package func duplicate(for access: Access) -> Descriptor? {
         guard let copy = try? Descriptor(duplicating: raw) else { return nil }
         guard copy.kind == .blocking else { return copy }
@@ -30,7 +30,7 @@ extension Descriptor {
         self.init(owning: copy)
     }
 
-    /// Lets this descriptor refer to the file of another one.
+    /// Redirects this descriptor to the file of another one.
     package func redirect(to other: Descriptor) -> Bool { dup2(other.raw, raw) >= 0 }
 }
 
@@ -39,11 +39,11 @@ extension Descriptor.Access {
 }
 
 extension OpenFile {
-    /// Returns a descriptor of the file.
+    /// Opens another descriptor of the file.
     package func duplicate() throws(SystemError) -> Descriptor { try Descriptor(duplicating: raw) }
 }
 
-/// Duplicates of stdin and stdout. From their creation on, all that is written to stdout goes to stderr.
+/// Duplicates of stdin and stdout. Once they exist, everything written to stdout goes to stderr.
 package struct StandardStreams: Sendable {
     package let input: Descriptor
     package let output: Descriptor
@@ -61,8 +61,8 @@ package struct StandardStreams: Sendable {
         if !Descriptor.standardOutput.redirect(to: .standardError) { _ = Descriptor.standardOutput.redirect(to: null) }
     }
 
-    /// Opens each closed one of stdin, stdout and stderr in the wrong direction: no other file gets its number, and its
-    /// use fails.
+    /// Opens each closed standard stream in the wrong direction, so that no other file gets its number and its use
+    /// fails.
     package static func fillClosed() {
         for (raw, access) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(raw, F_GETFD) < 0 {

@@ -14,10 +14,10 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     /// The disk, the user's quota or the limit of a file's size is exhausted.
     package var isFull: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 
-    /// The process or the system is out of descriptors or memory: the error says nothing about what was to be opened.
+    /// The process or the system is out of descriptors or memory; the error says nothing about the opened file.
     package var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
 
-    /// Nobody reads what is written.
+    /// The reader of a pipe has closed it.
     package static let brokenPipe = SystemError(code: EPIPE)
     package var isBrokenPipe: Bool { code == EPIPE }
 
@@ -27,9 +27,9 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     package static let denied = SystemError(code: EACCES)
     package static let readOnlyFileSystem = SystemError(code: EROFS)
     package static let notPermitted = SystemError(code: EPERM)
-    /// A pipe that nobody reads from, opened for writing without waiting.
+    /// A pipe without a reader was opened for writing without waiting.
     package static let noReader = SystemError(code: ENXIO)
-    /// A link, where none is allowed.
+    /// The path is a link where none is allowed.
     package static let link = SystemError(code: ELOOP)
     package static let noSpace = SystemError(code: ENOSPC)
     package static let tooLarge = SystemError(code: EFBIG)

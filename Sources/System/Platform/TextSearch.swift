@@ -1,7 +1,7 @@
 import CSystem
 
-// Searches by elements: texts are searched by their bytes, as protocols compare them. What Swift has for this brings a parser
-// of regular expressions with it, a twentieth of the program.
+// Searches by elements: texts are searched by their bytes, as protocols compare them. Swift's own functions for this
+// would add a parser of regular expressions, a twentieth of the program's size.
 extension Collection where Element: Equatable {
     package func firstRange(of part: some Collection<Element>) -> Range<Index>? {
         var start = startIndex
@@ -23,7 +23,7 @@ extension StringProtocol {
 
     package func has(_ text: String) -> Bool { firstRange(of: text) != nil }
 
-    /// The parts before, between and after all occurrences of a text, which is not empty.
+    /// The parts between the occurrences of a text that is not empty, including those at the beginning and the end.
     package func parts(between text: String) -> [SubSequence] {
         var (parts, start): ([SubSequence], Index) = ([], startIndex)
         while let found = self[start...].firstRange(of: text) {
@@ -39,7 +39,7 @@ extension StringProtocol {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Where these bytes, which are not empty, are first. The time grows with the sum of both lengths.
+    /// The first index of these bytes, which must not be empty. The time grows with the sum of both lengths.
     package func firstIndex(of part: UnsafeRawBufferPointer) -> Int? {
         let index = csystem_find(baseAddress, count, part.baseAddress, part.count)
         return index < 0 ? nil : index

@@ -1,7 +1,7 @@
 import CSystem
 import Glibc
 
-/// The system starts no thread: the user or the system has too many, or memory is short.
+/// The system cannot start a thread: a limit of the user or the system is reached, or memory is short.
 public struct ThreadUnavailable: Error, Equatable, CustomStringConvertible {
     public let code: Int32
 
@@ -10,7 +10,7 @@ public struct ThreadUnavailable: Error, Equatable, CustomStringConvertible {
     public var description: String { "no thread can be started: \(String(cString: strerror(code)))" }
 }
 
-/// Starts threads as `startThread` does. Tests use one that fails.
+/// A function like `startThread`; tests use one that fails.
 package typealias ThreadStarter =
     @Sendable (_ name: StaticString, _ stackSize: Int, _ body: @escaping @Sendable () -> Void)
     throws(ThreadUnavailable) -> Void
@@ -19,7 +19,7 @@ package let systemThreads: ThreadStarter = { name, stackSize, body throws(Thread
     try startThread(name, stackSize: stackSize, body)
 }
 
-/// Starts a thread that runs `body` and ends. Its stack is small, since it does IO without recursion.
+/// Starts a thread that runs `body` and then ends. Its stack is small, since it does IO without recursion.
 public func startThread(
     _ name: StaticString, stackSize: Int = 256 << 10, _ body: @escaping @Sendable () -> Void
 ) throws(ThreadUnavailable) {

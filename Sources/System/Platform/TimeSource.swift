@@ -2,11 +2,11 @@ import Glibc
 
 /// The time of day, and the clock for delays and deadlines.
 ///
-/// The program takes `system` when it starts, and hands it to all that need the time. Tests hand in their own.
+/// The program takes `system` when it starts, and passes it to everything that needs the time. Tests pass their own.
 public struct TimeSource: Sendable {
-    /// Never goes back, unlike the time of day.
+    /// A clock that, unlike the time of day, never goes back.
     public let clock: any Clock<Duration>
-    /// The time of day, since 1970.
+    /// The time of day in microseconds since 1970.
     package let microseconds: @Sendable () -> Int64
 
     public static let system = TimeSource(clock: ContinuousClock())
@@ -20,7 +20,7 @@ public struct TimeSource: Sendable {
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// Returns a function that returns the time since this call.
+    /// Returns a function that measures the time since this call.
     package func stopwatch() -> @Sendable () -> Duration {
         let start = now
         return { start.duration(to: now) }
@@ -33,8 +33,8 @@ extension Clock where Duration == Swift.Duration {
     return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
 }
 
-/// Nanoseconds of a clock that never goes back, and that stands still while the machine sleeps. For the limits of
-/// libcurl, which counts real time.
+/// Nanoseconds of a clock that never goes back and stops while the machine sleeps. Used for the limits of libcurl,
+/// which counts real time.
 package func monotonicNow() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,19 +1,19 @@
 import CSystem
 import Glibc
 
-/// The address of a Unix socket. It has room for 107 bytes; a longer path is reached through the descriptor of its
-/// directory.
+/// The address of a Unix socket. An address has room for 107 bytes; a longer path is replaced by one through the
+/// descriptor of its directory.
 package final class UnixAddress {
     private var address = sockaddr_un()
     /// The directory of the socket's file.
     let directory: OpenFile
 
-    /// Whether other programs can use the path as an address.
+    /// Whether the path is short enough to be used directly as an address by other programs.
     package static func fits(_ path: String) -> Bool {
         path.utf8.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path)
     }
 
-    /// Throws `ENAMETOOLONG` if the path is empty, or the name in the directory is too long.
+    /// Throws `ENAMETOOLONG` if the path is empty, or if the name in the directory is too long.
     init(_ path: String) throws(SystemError) {
         directory = try OpenFile(path.parentPath, .directory)
         address.sun_family = sa_family_t(AF_UNIX)
@@ -36,10 +36,10 @@ package final class UnixAddress {
     }
 }
 
-/// The reason why there is no connection to a service.
+/// Why a connection to a service failed.
 public struct ConnectFailure: Error {
     public let reason: String
-    /// A service listens there, and accepts no connection.
+    /// A service listens at the path but does not accept the connection.
     package var isUnanswered = false
 }
 
@@ -56,7 +56,7 @@ package func connectUnixSocket(
     } catch {
         throw ConnectFailure(reason: error.reason, isUnanswered: error == .wouldBlock)
     }
-    // Clients send tokens to the service.
+    // Clients send tokens, so the service must belong to the same user.
     guard csystem_peer_is_same_user(socket.raw) else { throw ConnectFailure(reason: "it belongs to another user") }
     return socket
 }

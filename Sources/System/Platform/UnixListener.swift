@@ -1,7 +1,7 @@
 import CSystem
 import Glibc
 
-/// A sentence that names the path and says why nothing can listen there.
+/// Why a process cannot listen at a path: a sentence that names the path.
 public struct ListenFailure: Error { public var message: String }
 
 /// A Unix stream socket that only its owner may connect to.
@@ -11,17 +11,17 @@ public final class UnixListener: Sendable {
     private let inode: UInt64?
 
     /// Listens at once; peers wait until they are accepted. Replaces a stale socket file, and throws for a live one and
-    /// for any other file. May block for a second, so it does not belong on the loop.
+    /// for any other file. May block for a second, so it must not run on the loop.
     public init(_ path: String) throws(ListenFailure) {
         self.path = path
         do throws(SystemError) {
             let address = try UnixAddress(path)
-            // The lock lets one of two processes that start together find the other one listening.
+            // Under the lock the second of two processes that start together finds the first one listening.
             Self.lock(address.directory)
             defer { address.directory.unlock() }
             try Self.clear(path, address)
             descriptor = try Descriptor(socketOf: AF_UNIX, blocks: false)
-            // Only a process that may write to the file can connect. It has these permissions from the start.
+            // Connecting requires the permission to write the socket file, which has these permissions from the start.
             guard fchmod(descriptor.raw, 0o600) == 0 else { throw .last }
             try address.bind(descriptor)
             guard listen(descriptor.raw, 128) == 0 else { throw .last }
@@ -31,7 +31,7 @@ public final class UnixListener: Sendable {
         inode = try? FileStatus(ofPath: path, followingLinks: false).inode
     }
 
-    /// Does not remove the file.
+    /// Adopts a socket whose file this process does not remove.
     init(path: String, descriptor: Descriptor) { (self.path, self.descriptor, inode) = (path, descriptor, nil) }
 
     /// Accepts peers of the same user.
@@ -41,7 +41,7 @@ public final class UnixListener: Sendable {
         return acceptor
     }
 
-    /// The socket file is the one that this listener has made.
+    /// Whether the socket file is the one that this listener has created.
     public var isInPlace: Bool {
         inode.map { $0 == (try? FileStatus(ofPath: path, followingLinks: false).inode) } ?? true
     }
@@ -51,12 +51,12 @@ public final class UnixListener: Sendable {
         if inode != nil, isInPlace { unlink(path) }
     }
 
-    /// Waits at most a second, so that no other lock keeps the service from starting.
+    /// Waits at most a second, so that a lock that is never released does not keep the service from starting.
     private static func lock(_ directory: OpenFile) {
         for _ in 0..<100 where !directory.lock() { blockThread(milliseconds: 10) }
     }
 
-    /// Removes a socket file that nobody listens on.
+    /// Removes a socket file on which no process listens.
     private static func clear(_ path: String, _ address: UnixAddress) throws(SystemError) {
         guard let status = try? FileStatus(ofPath: path, followingLinks: false) else { return }
         guard status.kind == .socket else { throw SystemError(code: ENOTSOCK) }

@@ -1,4 +1,4 @@
-/// Those who wait on the loop for something to have happened. Each can be cancelled on its own.
+/// Tasks on the loop that wait for an event. Each can be cancelled separately.
 @Loop
 public final class Waiters {
     private var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
@@ -8,7 +8,7 @@ public final class Waiters {
 
     public var isEmpty: Bool { waiting.isEmpty }
 
-    /// Returns when `wakeAll` is called next. Throws `CancellationError` when the waiting task is cancelled before.
+    /// Returns at the next `wakeAll`. Throws `CancellationError` if the waiting task is cancelled before.
     public func wait() async throws {
         lastNumber += 1
         let number = lastNumber
@@ -19,7 +19,8 @@ public final class Waiters {
         }
     }
 
-    /// In the order in which they began to wait, but on their way back to the loop they may overtake each other.
+    /// Wakes the tasks in the order in which they began to wait; on their way back to the loop they may overtake one
+    /// another.
     public func wakeAll() {
         guard !waiting.isEmpty else { return }
         let woken = waiting.sorted { $0.key < $1.key }

@@ -1,9 +1,9 @@
-/// Threads for work that blocks: at most `limit`, started when needed, one queue.
+/// Threads for blocking work: at most `limit`, started on demand, with one queue.
 ///
-/// Where the system starts no more threads those that there are do all the work; the first one is tried again until it
-/// starts, and work waits for it. The threads end when all work is done after the last use of this object.
+/// If the system can start no more threads, the existing ones do all the work; the first one is retried until it
+/// starts, and work waits for it. The threads end when this object is released and all work is done.
 ///
-/// With a limit of one it is an executor too: an actor on it may block without hurting anybody else.
+/// With a limit of one it is also an executor: an actor on it may block without affecting other work.
 public final class WorkerThreads: SerialExecutor {
     public typealias Work = @Sendable () -> Void
 
@@ -24,7 +24,7 @@ public final class WorkerThreads: SerialExecutor {
         submit { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 
-    /// Waits in line for a thread; never for the work.
+    /// Queues work for a thread; never blocks.
     public func submit(_ work: @escaping Work) { pool.submit(work) }
 
     public func run<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
@@ -34,14 +34,14 @@ public final class WorkerThreads: SerialExecutor {
     }
 }
 
-/// What the threads hold.
+/// The state that the threads share.
 private final class WorkerPool: Sendable {
     fileprivate struct State {
         var queue = Queue<WorkerThreads.Work>()
         var threads = 0
-        /// The loop tries to start the first thread.
+        /// The loop keeps trying to start the first thread.
         var isRetrying = false
-        /// Nobody submits work any more.
+        /// No more work is submitted.
         var isEnding = false
     }
 
@@ -66,7 +66,7 @@ private final class WorkerPool: Sendable {
             state.threads += 1
             return (true, idle > 0)
         }
-        // Outside of the lock, which the thread that wakes takes first.
+        // Signals after unlocking, since the woken thread takes the lock first.
         if hasIdle { state.signal() }
         if needsThread { addThread() }
     }
@@ -85,7 +85,7 @@ private final class WorkerPool: Sendable {
         }
     }
 
-    /// Whether one works by now, for which this may be the moment to start.
+    /// Whether a thread exists. Otherwise tries to start the first one.
     private func hasThread() -> Bool {
         let mustStart = state.withLock { state, _ in
             guard state.threads == 0 else {
@@ -103,7 +103,7 @@ private final class WorkerPool: Sendable {
         while let work = nextWork() { work() }
     }
 
-    /// Blocks until there is work. Nil where there will be none.
+    /// Blocks until there is work. Nil if there will be none.
     private func nextWork() -> WorkerThreads.Work? {
         state.waitAndLock {
             !$0.queue.isEmpty || $0.isEnding
