@@ -9,12 +9,12 @@ struct ApplicationDefault: Sendable {
 
     private static let path = "GOOGLE_APPLICATION_CREDENTIALS"
 
-    /// The environment names their file.
+    /// The environment names the file of the credentials.
     var areNamed: Bool { variable(Self.path) != nil }
 
     func find() async throws(StorageError) -> any GoogleCredential { try await credential(file()) }
 
-    /// Nil where the metadata server has them.
+    /// The file of the credentials; nil if the metadata server provides them.
     func file() async throws(StorageError) -> (file: CredentialFile, json: JSON)? {
         if let path = variable(Self.path) {
             let file = CredentialFile(path: path, name: Self.path)
@@ -42,7 +42,7 @@ struct ApplicationDefault: Sendable {
     private func variable(_ name: String) -> String? { environment(name).flatMap { $0.isEmpty ? nil : $0 } }
 }
 
-/// Caches the signer of the application default credentials, with its tokens, until their file changes.
+/// Caches the signer of the application default credentials, with its tokens, until the credentials' file changes.
 @Loop
 final class CachedSigner {
     private let credentials: ApplicationDefault

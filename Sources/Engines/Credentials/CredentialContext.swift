@@ -5,18 +5,18 @@ import Storage
 /// The HTTP clients, the time source and the limits of requests for tokens.
 package struct CredentialContext: Sendable {
     struct Limits: Sendable {
-        /// For all attempts and the delays between them.
+        /// The time limit of all attempts and the delays between them.
         var total: Duration
         var connect: Duration { total / (retriesConnections ? 2 : 3) }
         var retriesConnections = true
     }
 
     let http: HTTPClient
-    /// Uses no proxy: for servers on this machine or next to it.
+    /// A client without a proxy, for servers on this machine or next to it.
     let direct: HTTPClient
     let time: TimeSource
     var server = Limits(total: .seconds(10))
-    /// Shorter: the metadata server is close, or there is none.
+    /// Short limits, since the metadata server is close if there is one.
     var metadataServer = Limits(total: .seconds(3), retriesConnections: false)
 
     package init(http: HTTPClient, time: TimeSource) {
@@ -25,10 +25,10 @@ package struct CredentialContext: Sendable {
         self.time = time
     }
 
-    /// Sends a request, and retries it after temporary failures within the limits. Throws `unauthenticated`, retryable,
-    /// when time has run out.
+    /// Sends a request, and retries it after temporary failures within the limits. Throws a retryable `unauthenticated`
+    /// when the time is over.
     ///
-    /// - Parameter origin: where the credentials come from; begins a sentence.
+    /// - Parameter origin: the source of the credentials, as the beginning of an error message.
     func response(
         to request: HTTPRequest, of origin: String, by http: HTTPClient, within limits: Limits
     ) async throws(StorageError) -> HTTPResponse {

@@ -8,14 +8,14 @@ struct CredentialFile: Sendable {
     let path: String
     let name: String
 
-    /// Begins a sentence.
+    /// The file, as the beginning of an error message.
     var origin: String { "The file of \(name), \(path)," }
 
     func read() async throws(StorageError) -> JSON {
         do throws(SmallFile.Unreadable) { return try await contents() } catch { throw complaint(error.reason) }
     }
 
-    /// Nil where there is no such file.
+    /// Reads the file; nil if it does not exist.
     func readIfThere() async throws(StorageError) -> JSON? {
         do throws(SmallFile.Unreadable) { return try await contents() } catch {
             if error.isMissing { return nil }
@@ -37,7 +37,7 @@ struct CredentialFile: Sendable {
         return text
     }
 
-    /// A member that may be missing, empty or null.
+    /// A member that may be missing, empty or null: the result is then nil.
     func optionalText(_ member: String, in json: JSON) throws(StorageError) -> String? {
         guard let value = json[member], !value.isNull, value != "" else { return nil }
         return try text(member, in: json)
@@ -52,7 +52,7 @@ struct CredentialFile: Sendable {
 /// Worker threads for files, commands and signatures.
 let credentialThreads = WorkerThreads("credentials", limit: 8)
 
-/// Reads small files whole, each time they are needed, so that changes take effect.
+/// Reads small files as a whole, each time they are needed, so that changes take effect.
 enum SmallFile {
     struct Unreadable: Error {
         let reason: String
@@ -61,7 +61,7 @@ enum SmallFile {
 
     static let largest = 64 << 10
 
-    /// Reads on a worker thread.
+    /// Reads a file on a worker thread.
     static func read(_ path: String) async throws(Unreadable) -> [UInt8] {
         try await credentialThreads.run { Result { () throws(Unreadable) in try readNow(path) } }.get()
     }

@@ -5,15 +5,15 @@ import Storage
 /// The token sources that the command line and the environment name.
 package struct CredentialOptions: Sendable, CustomStringConvertible, CustomReflectable {
     package var files: [Token.Kind: String] = [:]
-    /// Command lines, which may contain secrets.
+    /// For each kind the command line that prints a token. It may contain secrets.
     package var commands: [Token.Kind: String] = [:]
     package var serviceAccount: String?
     package var useApplicationDefault = false
-    /// The running ones of `commands`.
+    /// The commands of `commands` that are running.
     package let running = RunningCommands()
-    /// Gets a sentence when one of `commands` takes more than a second.
+    /// Called with a sentence when one of `commands` takes more than a second.
     package var waits: @Sendable (String) -> Void = { _ in }
-    /// The variables of the environment; `HOME` is that of the user database where it is not set.
+    /// Reads environment variables; `HOME` defaults to the one in the user database.
     package var environment: @Sendable (String) -> String?
 
     package init(environment: (@Sendable (String) -> String?)? = nil) {
@@ -24,8 +24,8 @@ package struct CredentialOptions: Sendable, CustomStringConvertible, CustomRefle
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// For each kind, uses the first that is named: file, command, environment variable, service account, application default
-/// credentials. Where that one fails, no other is used.
+/// For each kind, the source uses the first one that is configured: file, command, environment variable, service
+/// account, application default credentials. If that one fails, the source fails.
 package func makeTokenSource(_ options: CredentialOptions, _ context: CredentialContext) -> any TokenSource {
     var sources: [any TokenSource] = []
     for kind in Token.Kind.allCases {
@@ -48,7 +48,7 @@ package func makeTokenSource(_ options: CredentialOptions, _ context: Credential
     return TokenSourceChain(sources: sources)
 }
 
-/// Signs with the named key file, or with the application default credentials if requests use these too.
+/// Signs with the configured key file, or with the application default credentials if requests use those.
 package func makeSignerSource(_ options: CredentialOptions, _ context: CredentialContext) -> URLSignerSource {
     if let path = options.serviceAccount {
         return { () async throws(StorageError) in try await ServiceAccount.read(path) }
@@ -66,11 +66,11 @@ extension CredentialOptions {
     }
 }
 
-/// Token sources in order: the first that has a token of the kind is used.
+/// Token sources in order: the first one that has a token of the kind is used.
 private struct TokenSourceChain: TokenSource {
     let sources: [any TokenSource]
 
-    /// An error of a source ends the search.
+    /// The first token of the kind. An error of a source ends the search.
     func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
         for source in sources {
             if let token = try await source.token(kind, insteadOf: refused) { return token }
@@ -82,10 +82,10 @@ private struct TokenSourceChain: TokenSource {
 extension Token.Kind {
     /// The flag that names a file with a token of this kind.
     package var fileFlag: String { "--\(stem)-file" }
-    /// The flag that names a command which prints one.
+    /// The flag that names a command which prints a token of this kind.
     package var commandFlag: String { "--\(stem)-command" }
 
-    /// The environment variable that holds one.
+    /// The environment variable that contains a token of this kind.
     package var variable: String {
         switch self {
         case .idToken: "STORAGE_RPC_ID_TOKEN"

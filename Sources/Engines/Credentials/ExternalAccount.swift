@@ -3,7 +3,7 @@ import JSONText
 import Storage
 
 /// Workload identity federation: exchanges a token of another provider (RFC 8693) for one of Google Cloud, and that
-/// perhaps for one of a service account.
+/// one, if configured, for one of a service account.
 struct ExternalAccount: GoogleCredential {
     private let audience: String
     private let subjectTokenType: String
@@ -37,7 +37,7 @@ struct ExternalAccount: GoogleCredential {
         return try await impersonation?.token(for: federated, context) ?? federated
     }
 
-    /// Signs for the impersonated service account.
+    /// The signer of the impersonated service account.
     func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? {
         impersonation.map { $0.signer(asking: self, context) }
     }

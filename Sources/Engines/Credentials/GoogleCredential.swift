@@ -1,10 +1,10 @@
 import JSONText
 import Storage
 
-/// A credential of Google Cloud, which gives access tokens.
+/// A credential of Google Cloud, which provides access tokens.
 protocol GoogleCredential: Sendable {
     func token(_ context: CredentialContext) async throws(StorageError) -> Token
-    /// The signer of its service account; nil where it has none.
+    /// The signer of the credential's service account; nil if it has none.
     func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)?
 }
 
@@ -14,7 +14,7 @@ extension GoogleCredential {
 
 enum GoogleScope {
     static let platform = "https://www.googleapis.com/auth/cloud-platform"
-    /// For objects and for Firebase.
+    /// The scopes for objects and for Firebase.
     static let all = ["https://www.googleapis.com/auth/devstorage.full_control", platform]
 }
 

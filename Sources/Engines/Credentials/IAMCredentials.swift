@@ -10,12 +10,12 @@ struct IAMCredentials: Sendable {
     static let server = "https://iamcredentials.googleapis.com"
 
     let context: CredentialContext
-    /// Names the source of the credentials; begins a sentence in error messages.
+    /// The source of the credentials, as the beginning of an error message.
     let origin: String
-    /// The member of the file that names the URL.
+    /// The member of the file that contains the URL.
     var member = "service account"
 
-    /// Throws `unauthenticated` with the server's reason, without any part of the request.
+    /// Throws `unauthenticated` with the server's reason, but without any part of the request.
     func answer(of url: String, _ body: JSON, token: Token) async throws(StorageError) -> JSON {
         guard url.isTrustedWithSecrets else { throw .notTrusted(origin, member) }
         var headers: HTTPHeaders = [
@@ -36,7 +36,7 @@ struct IAMCredentials: Sendable {
     }
 }
 
-/// Signs for a service account without its key, by the `signBlob` method of the API.
+/// Signs for a service account without its key, through the method `signBlob` of the API.
 struct IAMSigner: URLSigner {
     static let method = ":signBlob"
 

@@ -2,14 +2,14 @@ import Platform
 import JSONText
 import Storage
 
-/// Impersonation of a service account, perhaps through a chain of delegates.
+/// Impersonates a service account, directly or through a chain of delegates.
 struct Impersonation: Sendable {
     static let method = ":generateAccessToken"
 
     private let url: String
     private let account: String
     private let delegates: [String]
-    /// In seconds.
+    /// The lifetime of tokens, in seconds.
     private let lifetime: Int64
     private let file: CredentialFile
 

@@ -4,12 +4,12 @@ import JSONText
 import Platform
 import Storage
 
-/// The metadata server of a Google Cloud machine, which has the tokens of its service account.
+/// The metadata server of a Google Cloud machine, which provides the tokens of the machine's service account.
 struct MetadataServer: GoogleCredential {
     private static let origin = "The metadata server of Google Cloud"
 
     private let host: String
-    /// The server of the IAM API.
+    /// The URL of the IAM API.
     private let iam: String
 
     init(host: String?, iam: String = IAMCredentials.server) {

@@ -11,7 +11,7 @@ struct Secret: Sendable, CustomStringConvertible, CustomReflectable {
 }
 
 extension String {
-    /// The text for an error message: one line of limited length; nil where it contains a part of a secret.
+    /// The text as one line of limited length for an error message; nil if it contains a part of a secret.
     func quotable(without secrets: [Secret] = []) -> String? {
         let scalars = unicodeScalars.prefix(300).map { scalar in
             switch scalar.properties.generalCategory {

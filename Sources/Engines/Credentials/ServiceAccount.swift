@@ -11,7 +11,7 @@ package struct ServiceAccount: GoogleCredential, URLSigner {
     private let tokenURI: String
     private let file: CredentialFile
 
-    /// Throws `unauthenticated` with the file and its flaw.
+    /// Throws `unauthenticated` with the file and what is wrong with it.
     ///
     /// - Parameter flag: the flag that names the path.
     package static func read(_ path: String, flag: String = "--service-account") async throws(StorageError) -> Self {
@@ -48,7 +48,7 @@ package struct ServiceAccount: GoogleCredential, URLSigner {
         }
     }
 
-    /// RSASSA-PKCS1-v1_5 with SHA-256, on a worker thread.
+    /// Signs with RSASSA-PKCS1-v1_5 and SHA-256, on a worker thread.
     package func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
         let key = key
         guard let signature = await credentialThreads.run({ key.sign(bytes) }) else {

@@ -1,21 +1,21 @@
 import Platform
 import Synchronization
 
-/// A command line for `/bin/sh`, whose output is read. Its stdin is empty, its stderr is that of this process.
+/// A command line for `/bin/sh` whose output is read. Its stdin is empty; its stderr is the one of this process.
 ///
-/// The command has its own process group, so that it can be killed with its children. It inherits neither blocked signals
-/// nor descriptors.
+/// The command runs in a process group of its own, so that it can be killed with its children. It inherits neither
+/// blocked signals nor descriptors.
 struct ShellCommand: Sendable {
     let line: Secret
     var limit: Duration = .seconds(30)
-    /// In bytes. A command that prints more is killed.
+    /// The maximum size of the output, in bytes. A command that prints more is killed.
     var largestOutput = TokenText.largest
     var running = RunningCommands()
     var startThread = systemThreads
     /// Called when the command has run for a second.
     var waits: @Sendable () -> Void = {}
 
-    /// Why a command has no output.
+    /// Why a command gives no output.
     enum Failure: Error, Equatable {
         case notStarted(String)
         case ended(status: Int32)
@@ -60,7 +60,7 @@ struct ShellCommand: Sendable {
         throw .stopped
     }
 
-    /// Returns a descriptor that becomes readable when the process has ended. The ID of the process stays reserved.
+    /// A descriptor that becomes readable when the process has ended. The process ID stays reserved.
     private func end(of process: ChildProcess) throws(Failure) -> Descriptor {
         do {
             let (reader, writer) = try Descriptor.pipe()
@@ -71,7 +71,7 @@ struct ShellCommand: Sendable {
         }
     }
 
-    /// Reads until the command has ended, even if its children hold the output open.
+    /// Reads until the command has ended, even if its children keep the output open.
     private func read(_ output: Descriptor, until end: Descriptor) throws(Failure) -> [UInt8] {
         let deadline = ContinuousClock.now + limit
         var notice: ContinuousClock.Instant? = .now + .seconds(1)
@@ -96,7 +96,7 @@ struct ShellCommand: Sendable {
 }
 
 extension Descriptor {
-    /// Returns false at the end.
+    /// Appends the next bytes of the output. Returns false at the end.
     fileprivate func appendBlocking(to bytes: inout [UInt8]) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
             guard let count = try? readBlocking(into: buffer), count > 0 else { return false }
@@ -107,7 +107,7 @@ extension Descriptor {
 }
 
 extension ShellCommand.Failure {
-    /// Follows "the command".
+    /// The reason as a text that follows "the command".
     var reason: String {
         switch self {
         case .notStarted(let reason): "could not be started: \(reason)"
@@ -130,7 +130,7 @@ package final class RunningCommands: Sendable {
 
     private let state = Mutex(State())
 
-    /// Kills the commands with their children, and all that start later.
+    /// Kills the running commands and later ones, with their children.
     package func stopAll() {
         let runs = state.withLock { state in
             state.isOver = true
@@ -163,7 +163,7 @@ final class StoppableRun: Sendable {
         }
     }
 
-    /// Returns nil if the run has been stopped.
+    /// Starts the process; nil if the run has been stopped.
     func begin(_ start: () throws(SystemError) -> ChildProcess) throws(SystemError) -> ChildProcess? {
         try state.withLock { (state) throws(SystemError) in
             guard case .ready = state else { return nil }
@@ -173,6 +173,6 @@ final class StoppableRun: Sendable {
         }
     }
 
-    /// Must precede `ChildProcess.exit`, after which another process may have the same ID.
+    /// Ends the run. Must precede `ChildProcess.exit`, after which another process may have the same ID.
     func end() { state.withLock { $0 = .stopped } }
 }

@@ -8,12 +8,12 @@ final class SigningKey: Sendable {
     private let pointer: Pointer
     private var raw: OpaquePointer { pointer.raw }
 
-    /// Sound: keys are only read, which libcrypto allows from every thread.
+    /// `@unchecked` is sound: the key is only read, which libcrypto allows on every thread.
     private struct Pointer: @unchecked Sendable {
         let raw: OpaquePointer
     }
 
-    /// Nil where the text is no private RSA key in PEM, or needs a password.
+    /// Nil if the text is no private RSA key in PEM, or needs a password.
     init?(_ pem: Secret, _ library: CryptoLibrary) {
         let bytes = Array(pem.text.utf8)
         guard let raw = ccrypto_read_rsa(library.raw, bytes, bytes.count) else { return nil }
@@ -22,7 +22,7 @@ final class SigningKey: Sendable {
 
     deinit { ccrypto_free(library.raw, raw) }
 
-    /// RSASSA-PKCS1-v1_5 with SHA-256, which takes milliseconds; nil where libcrypto fails.
+    /// Signs with RSASSA-PKCS1-v1_5 and SHA-256, which takes milliseconds; nil if libcrypto fails.
     func sign(_ bytes: [UInt8]) -> [UInt8]? {
         let signature = [UInt8](unsafeUninitializedCapacity: CCRYPTO_LARGEST_SIGNATURE) { room, count in
             count = ccrypto_sign(library.raw, raw, bytes, bytes.count, room.baseAddress)
@@ -30,6 +30,6 @@ final class SigningKey: Sendable {
         return signature.isEmpty ? nil : signature
     }
 
-    /// SHA-256; nil where libcrypto fails.
+    /// The SHA-256 of the bytes; nil if libcrypto fails.
     func hash(_ bytes: [UInt8]) -> [UInt8]? { library.sha256(bytes) }
 }

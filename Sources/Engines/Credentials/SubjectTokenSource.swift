@@ -3,7 +3,7 @@ import HTTPText
 import JSONText
 import Storage
 
-/// The `credential_source` of an external account: where to find its provider's token.
+/// The `credential_source` of an external account, which says how to get its provider's token.
 struct SubjectTokenSource: Sendable {
     private enum Location {
         case file(String)
@@ -11,7 +11,7 @@ struct SubjectTokenSource: Sendable {
     }
 
     private let location: Location
-    /// The member of a JSON object with the token; nil where the whole text is the token.
+    /// The member of the JSON answer that contains the token; nil if the whole answer is the token.
     private let field: String?
     private let file: CredentialFile
 
@@ -57,7 +57,7 @@ struct SubjectTokenSource: Sendable {
         }
     }
 
-    /// Plain http goes without a proxy, since the server is on this machine or next to it.
+    /// Requests with plain http use no proxy, since the server is on this machine or next to it.
     private func answer(
         of url: String, _ headers: HTTPHeaders, _ context: CredentialContext
     ) async throws(StorageError) -> [UInt8] {

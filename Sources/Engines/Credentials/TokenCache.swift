@@ -1,15 +1,16 @@
 import Platform
 import Storage
 
-/// Keeps the last fetched token. Concurrent callers share one fetch.
+/// Caches the last fetched token. Concurrent callers share one fetch.
 @Loop
 final class TokenCache {
     typealias Fetch = @Sendable () async throws(StorageError) -> Token
 
-    /// In microseconds. A token is replaced this long before it expires, so that it is still valid when a request arrives.
+    /// In microseconds: how long before its expiry a token is replaced, so that it is still valid when a request
+    /// arrives.
     private static let margin: Int64 = 60_000_000
 
-    /// Names the source of the tokens; begins a sentence in error messages.
+    /// The source of the tokens, as the beginning of an error message.
     nonisolated let origin: String
     private let now: @Sendable () -> Timestamp
     private let fetch: Fetch
@@ -65,7 +66,7 @@ final class TokenFetch {
     private(set) var waiting = 0
     var work: Task<Void, Never>?
 
-    /// All waiters were cancelled before the fetch ended.
+    /// All waiters were cancelled before the fetch has ended.
     var isAbandoned: Bool { waiting == 0 && result == nil }
 
     func end(_ result: Result<Token, StorageError>) {
@@ -103,7 +104,7 @@ extension Int64 {
 }
 
 extension StorageError {
-    /// An error about unusable credentials; `file` is the path that holds them.
+    /// Unusable credentials; `file` is the path that contains them.
     static func unauthenticated(
         _ message: String, file: String? = nil, httpStatus: Int? = nil, retryable: Bool = false
     ) -> StorageError {

@@ -9,17 +9,17 @@ struct TokenEndpoint: Sendable {
     static let google = "https://oauth2.googleapis.com/token"
 
     let url: String
-    /// The member of the file that names the URL.
+    /// The member of the file that contains the URL.
     var member = "token_uri"
     let context: CredentialContext
-    /// Names the source of the credentials; begins a sentence in error messages.
+    /// The source of the credentials, as the beginning of an error message.
     let origin: String
 
-    /// Throws `unauthenticated` with the server's reason, without any part of the request.
+    /// Throws `unauthenticated` with the server's reason, but without any part of the request.
     ///
     /// - Parameters:
     ///   - fields: the fields that are not secret.
-    ///   - client: for HTTP Basic authentication.
+    ///   - client: the credentials for HTTP Basic authentication.
     func token(
         for grant: String, _ proof: [(name: String, value: Secret)], also fields: [(name: String, value: String)] = [],
         client: (id: String, secret: Secret)? = nil
@@ -61,7 +61,7 @@ enum AccessTokenResponse {
         return try token(json?["access_token"], expires: started.later(bySeconds: seconds ?? 3600), from: origin)
     }
 
-    /// Nil where it is missing or null. Throws where it is not what it has to be.
+    /// A member of the answer; nil if it is missing or null. Throws for a value of another type.
     static func member<Value>(
         _ name: String, of json: JSON?, _ kind: String, from origin: String, _ read: (JSON) -> Value?
     ) throws(StorageError) -> Value? {
@@ -85,7 +85,7 @@ enum AccessTokenResponse {
 }
 
 extension String {
-    /// True for https, and for http to this machine.
+    /// Whether the URL may receive secrets: it has https, or is on this machine.
     var isTrustedWithSecrets: Bool {
         let lowered = lowercased()
         if lowered.hasPrefix("https://") { return true }

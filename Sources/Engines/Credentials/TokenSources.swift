@@ -59,7 +59,7 @@ struct CachedTokenSource: TokenSource {
 }
 
 extension CachedTokenSource {
-    /// The token that a command prints.
+    /// Uses the token that a command prints.
     init(_ kind: Token.Kind, _ command: ShellCommand, now: @escaping @Sendable () -> Timestamp) {
         let origin = "The command of \(kind.commandFlag)"
         let cache = TokenCache(of: origin, now: now) { () async throws(StorageError) in
@@ -84,7 +84,7 @@ extension CachedTokenSource {
         self.init(kind: kind, cache: cache)
     }
 
-    /// Tokens for the key in a file, which is read for each fetch.
+    /// Fetches tokens with the key in a file, which is read for each fetch.
     init(serviceAccount path: String, _ context: CredentialContext) {
         let file = CredentialFile(path: path, name: "--service-account")
         let cache = TokenCache(of: file.origin, now: context.time.now) { () async throws(StorageError) in

@@ -5,18 +5,18 @@ import Storage
 
 /// Parses the token in a file, a variable or the output of a command.
 enum TokenText {
-    /// Describes the flaw without quoting the text.
+    /// What is wrong with a token, without quoting it.
     struct InvalidToken: Error, Equatable { let reason: String }
 
     static let largest = 64 << 10
 
-    /// Trims the text. The expiry comes from a JSON Web Token.
+    /// The trimmed text as a token. The expiry is read from a JSON Web Token.
     static func token(_ kind: Token.Kind, in bytes: [UInt8]) throws(InvalidToken) -> Token {
         let secret = try secret(in: bytes)
         return Token(kind, secret, expires: WebToken.expiry(of: secret))
     }
 
-    /// Also takes a JSON object with a member for the token.
+    /// The text as a token, or a JSON object with a member for the token.
     static func token(_ kind: Token.Kind, printed bytes: [UInt8], at now: Timestamp) throws(InvalidToken) -> Token {
         var repeatsName = false
         guard let json = JSON(wire: bytes, repeatsName: &repeatsName), json.object != nil else {
@@ -69,7 +69,7 @@ enum WebToken {
 }
 
 extension [UInt8] {
-    /// Without white space around it.
+    /// The bytes without white space at both ends.
     var trimmed: ArraySlice<UInt8> {
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
         let rest = drop(while: isSpace)
@@ -78,7 +78,7 @@ extension [UInt8] {
 }
 
 extension JSON {
-    /// A number without its fraction, or a string of digits.
+    /// The value of a number without its fraction, or of a string of digits.
     var wholeNumber: Int64? {
         if let string { return Int64(string) }
         return number?.int64 ?? number?.double.flatMap { Int64(exactly: $0.rounded(.towardZero)) }
@@ -86,14 +86,14 @@ extension JSON {
 }
 
 extension Timestamp {
-    /// Nil where it is out of range.
+    /// Nil for a time out of range.
     init?(secondsSince1970 seconds: Int64) {
         let (microseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         if overflow { return nil }
         self.init(microseconds: microseconds)
     }
 
-    /// Later by these seconds, at least by none and at most by ten years.
+    /// The moment later by these seconds, clamped to between 0 seconds and ten years.
     func later(bySeconds seconds: Int64) -> Timestamp { advanced(by: .seconds(min(max(seconds, 0), 315_360_000))) }
 }
 
@@ -103,7 +103,7 @@ enum Base64URL {
         bytes.base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// Nil for any other character.
+    /// Nil for a text with any other character.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard !text.contains(where: { "+/=".utf8.contains($0) }) else { return nil }
         let digits = String(decoding: text, as: UTF8.self).replacing("-", with: "+").replacing("_", with: "/")

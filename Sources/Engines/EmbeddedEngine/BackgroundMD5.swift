@@ -3,7 +3,7 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// Memory for the bytes of transfers. A few blocks are kept for the next transfer: the system clears new memory.
+/// Memory for the bytes of transfers. A few blocks are kept for reuse, since the system clears new memory.
 final class BlockCache: Sendable {
     static let blockSize = 128 << 10
     private static let mostKept = 32
@@ -17,15 +17,15 @@ final class BlockCache: Sendable {
     }
 }
 
-/// The buffers of one upload between the thread that fills them and the one that hashes them: at most eight, so a slow
-/// hash slows the reader.
+/// The buffers of one upload between the thread that fills them and the one that hashes them. There are at most eight,
+/// so a slow hash slows the reader.
 final class HashBufferPool: Sendable {
     private let cache: BlockCache
     private let room = DispatchSemaphore(value: 8)
 
     init(_ cache: BlockCache) { self.cache = cache }
 
-    /// Blocks until there is room.
+    /// Blocks until a buffer is free.
     func take() -> MemoryBlock {
         room.wait()
         return cache.take()
@@ -38,23 +38,23 @@ final class HashBufferPool: Sendable {
 }
 
 /// Computes the MD5s of uploads on threads of its own. Streams that wait at the same time are hashed together, each in
-/// a lane of a vector: eight take little longer than one. So among many uploads a stream waits for others, but not once
-/// four of its eight buffers wait, or its MD5 is wanted.
+/// a lane of a vector: eight take little longer than one. So while there are many uploads, a stream waits for others,
+/// until four of its eight buffers wait or its MD5 is wanted.
 final class MD5Threads: Sendable {
     fileprivate enum Work {
         case hash(MemoryBlock, count: Int, HashBufferPool)
         case tell(@Sendable (borrowing Checksum) -> Void)
     }
 
-    /// A stream with the work that comes next for it.
+    /// A stream with its next work.
     private typealias Turn = (stream: BackgroundMD5, work: Work)
 
     fileprivate struct State {
         /// Streams with work that no thread has taken.
         var ready: [BackgroundMD5] = []
-        /// Streams whose MD5 is not computed yet.
+        /// The number of streams whose MD5 has not been computed.
         var open = 0
-        /// Threads that take streams until there is nothing to take.
+        /// The number of threads that are taking streams.
         var working = 0
     }
 
@@ -80,7 +80,7 @@ final class MD5Threads: Sendable {
         if needsThread { start() }
     }
 
-    /// What waits for a stream is hashed soon, from now on.
+    /// Marks a stream whose waiting buffers must be hashed soon.
     fileprivate func want(_ stream: BackgroundMD5) {
         let needsThread = state.withLock { state in
             stream.isWanted = true
@@ -100,7 +100,7 @@ final class MD5Threads: Sendable {
         threads.submit { [self] in while case let turns = next(), !turns.isEmpty { run(turns) } }
     }
 
-    /// The next work of streams that wait. Of two each goes to a thread of its own: vectors do not pay for them.
+    /// The next work of waiting streams. Below three streams a thread takes only one: vectors would not be faster.
     private func next() -> [Turn] {
         state.withLock { state in
             guard state.hasTurn else {
@@ -143,8 +143,8 @@ final class MD5Threads: Sendable {
         for case (_, .hash(let block, _, let pool)) in turns { pool.give(back: block) }
     }
 
-    /// Does on this thread, which may block, what waits for a stream; false where another thread is at it, or takes it
-    /// with others.
+    /// Does all waiting work of a stream on this thread, which may block. Returns false if another thread has the
+    /// stream, or will hash it with others.
     fileprivate func runHere(_ stream: BackgroundMD5) -> Bool {
         let isMine = state.withLock { state in
             guard stream.isScheduled else { return true }
@@ -159,13 +159,13 @@ final class MD5Threads: Sendable {
 }
 
 extension MD5Threads.State {
-    /// Streams that many others may join.
+    /// So many streams are open that waiting for others is worthwhile.
     var isBusy: Bool { open > 2 }
 
-    /// Streams are ready, and need not wait for others.
+    /// Streams are ready that need not wait for others.
     var hasTurn: Bool { !ready.isEmpty && (!isBusy || ready.count > 3 || ready.contains { $0.isPressing }) }
 
-    /// Counts one more thread, if there is enough for it to do.
+    /// Counts one more thread if there is enough work for it, and returns whether it did.
     mutating func takesThread(of most: Int) -> Bool {
         guard hasTurn, working == 0 || (working < most && (!isBusy || ready.count >= Checksum.mostStreams)) else {
             return false
@@ -177,17 +177,17 @@ extension MD5Threads.State {
 
 /// Computes the MD5 of the buffers of one upload, in order, on another thread.
 ///
-/// Sound: what changes, but `checksum`, is guarded by the lock of `threads`; `checksum` is touched only by the
-/// thread that has taken the stream, and by one that finds that none has.
+/// `@unchecked` is sound: the lock of `threads` guards all variables except `checksum`, which only the thread that has
+/// taken the stream uses, or a thread that finds that no one has taken it.
 final class BackgroundMD5: @unchecked Sendable {
     private let threads: MD5Threads
     fileprivate var checksum: Checksum
     fileprivate var waiting = Queue<MD5Threads.Work>()
-    /// It is counted in `open`.
+    /// The stream is counted in `open`.
     fileprivate var isOpen = false
-    /// It is in `ready`, or a thread has taken it.
+    /// The stream is in `ready`, or a thread has taken it.
     fileprivate var isScheduled = false
-    /// It waits for no other stream.
+    /// The stream does not wait for others.
     fileprivate var isWanted = false
     fileprivate var isPressing: Bool { isWanted || waiting.count > 3 }
 
@@ -197,33 +197,34 @@ final class BackgroundMD5: @unchecked Sendable {
 
     deinit { threads.close(self) }
 
-    /// Nil where there is none: the next is scheduled anew.
+    /// The next work. After nil, new work schedules the stream again.
     fileprivate func takeWork() -> MD5Threads.Work? {
         let work = waiting.popFirst()
         isScheduled = work != nil
         return work
     }
 
-    /// Passes on the state of the hash after all submitted buffers.
+    /// Calls `tell` with the state of the hash after all submitted buffers.
     func state(_ tell: @escaping @Sendable ([UInt8]) -> Void) {
         threads.submit(.tell { tell($0.md5State) }, to: self)
     }
 
-    /// Hashes the buffer, then returns it to its pool.
+    /// Hashes a buffer, then returns it to its pool.
     func update(_ block: MemoryBlock, count: Int, of pool: HashBufferPool) {
         threads.submit(.hash(block, count: count, pool), to: self)
     }
 
-    /// All buffers are submitted: they are hashed while the caller does something else.
+    /// Has the submitted buffers hashed while the caller does other work.
     func hashRest() { threads.want(self) }
 
-    /// The upload does not run: its buffers are hashed, and other streams do not wait for it.
+    /// Has the submitted buffers hashed, and excludes the stream from the count of open ones while its upload does not
+    /// run.
     func park() {
         threads.want(self)
         threads.close(self)
     }
 
-    /// Blocks until all submitted buffers are hashed.
+    /// Blocks until all submitted buffers are hashed, and returns the MD5.
     func digest() -> [UInt8] {
         defer { threads.close(self) }
         if threads.runHere(self) { return checksum.md5 }

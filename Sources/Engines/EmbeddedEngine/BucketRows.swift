@@ -4,18 +4,18 @@ import Roots
 import Storage
 import TaskStore
 
-/// A bucket as it is kept. Nothing acts on its properties but those that new objects begin with.
+/// A stored bucket. Of its properties only the defaults for new objects have an effect.
 package struct StoredBucket: Sendable {
     package let name: String
-    /// 1970 where nobody has made the bucket or stored an object in it, or an earlier release was asked to.
+    /// 1970 for a bucket that was neither created nor had an object, or that an earlier release created.
     package var timeCreated = Timestamp(microseconds: 0)
     package var updated = Timestamp(microseconds: 0)
     package var storageClassUpdated = Timestamp(microseconds: 0)
-    /// Each change adds 1.
+    /// Each change increments it.
     package var metageneration: Int64 = 1
-    /// What objects begin with, unless their uploads say otherwise.
+    /// The properties of new objects whose uploads do not set them.
     package var defaults = KeptProperties()
-    /// A JSON object; nil where nobody has set one.
+    /// A JSON object; nil if it was never set.
     package var properties: String?
     package var policy: String?
 
@@ -25,18 +25,19 @@ package struct StoredBucket: Sendable {
     package var root: Reference { get throws(StorageError) { try Reference(bucket: name, path: "") } }
 }
 
-/// Which buckets there are.
+/// The rule that says which buckets exist.
 struct BucketRule: Sendable {
-    /// Those that are there from the beginning: others have to be made. Nil where a bucket comes into being by being named.
+    /// The buckets that exist from the beginning; others must be created. Nil if every name is that of an existing
+    /// bucket.
     let named: Set<String>?
 
-    /// Throws `bucketNotFound` where the bucket of a reference has to be made first.
+    /// Throws `bucketNotFound` if the bucket of a reference must be created first.
     func check(_ reference: Reference, in database: Database) throws {
         guard named != nil, try database.bucket(named: reference.bucket) == nil else { return }
         throw StorageError.bucketNotFound(reference)
     }
 
-    /// Makes those that are there from the beginning.
+    /// Creates the buckets that exist from the beginning.
     func apply(to database: Database, at now: Timestamp) throws(StorageError) {
         do {
             for name in (named ?? []).sorted() where try database.bucket(named: name) == nil {
@@ -51,12 +52,13 @@ struct BucketRule: Sendable {
 
 // Buckets as rows. The caller opens the transaction.
 extension Database {
-    /// The number of a bucket that was made, or has had an object.
+    /// The number of a bucket that was created or has had an object.
     func bucket(named name: String) throws -> Int64? {
         try first("SELECT id FROM buckets WHERE name = :name", ["name": .text(name)]) { try $0.integer("id") }
     }
 
-    /// The number of the bucket of a new object, which is made if it is not there, and what the object begins with.
+    /// The number of the bucket of a new object, and the object's default properties. Creates the bucket if it does not
+    /// exist.
     func bucket(_ name: String, at now: Timestamp) throws -> (id: Int64, defaults: KeptProperties?) {
         let found = try first("SELECT id, kept FROM buckets WHERE name = :name", ["name": .text(name)]) { row in
             (id: try row.integer("id"), defaults: try row.kept)
@@ -76,7 +78,7 @@ extension Database {
             try bucket.values + ["timeCreated": .integer(now.microseconds)])
     }
 
-    /// Nil where it was not made, and has had no object.
+    /// Nil for a bucket that was neither created nor has had an object.
     func storedBucket(_ name: String) throws -> StoredBucket? {
         try first("SELECT * FROM buckets WHERE name = :name", ["name": .text(name)]) { try StoredBucket($0) }
     }
@@ -90,8 +92,8 @@ extension Database {
             ?? false
     }
 
-    /// Removes a bucket with its unfinished uploads in parts. Returns their files, which must stay until the transaction is
-    /// durable; nil where the bucket has objects.
+    /// Removes a bucket with its unfinished uploads in parts. Returns their files, which must stay until the
+    /// transaction is durable; nil if the bucket contains objects.
     func removeBucket(_ name: String) throws -> [Int64]? {
         if let bucket = try bucket(named: name) {
             let values: Values = ["bucket": .integer(bucket)]
@@ -120,7 +122,7 @@ extension StoredBucket {
         policy = try row.textOrNil("policy")
     }
 
-    /// All but the time of the creation.
+    /// All values except the time of the creation.
     fileprivate var values: Values {
         get throws {
             [
@@ -135,23 +137,24 @@ extension StoredBucket {
 }
 
 extension EmbeddedBackend {
-    /// Throws `bucketNotFound` where the bucket of a reference has to be made before objects are stored in it.
+    /// Throws `bucketNotFound` if the bucket of a reference must be created before objects are stored in it.
     package func checkBucket(of reference: Reference) async throws(StorageError) {
         guard buckets.named != nil else { return }
         try await store.read { [buckets] in try buckets.check(reference, in: $0) }
     }
 
-    /// Throws `bucketNotFound` where it was deleted, or has to be made; any other name is that of a bucket.
+    /// Throws `bucketNotFound` for a bucket that was deleted or must be created; otherwise any name is that of a
+    /// bucket.
     package func bucket(_ name: String) async throws(StorageError) -> StoredBucket {
         let root = try Reference(bucket: name, path: "")
         return try await store.read { [buckets] in try $0.bucket(at: root, buckets) }
     }
 
-    /// The buckets that were made or have had an object, in the order of their names.
+    /// The buckets that were created or have had an object, ordered by their names.
     ///
     /// - Parameters:
-    ///   - pageToken: that of the page before. Throws `invalidArgument` for one of another list.
-    ///   - most: at least 1.
+    ///   - pageToken: the token of the page before. Throws `invalidArgument` for a token of another list.
+    ///   - most: the maximum number of buckets, at least 1.
     package func buckets(
         prefix: String, pageToken: String? = nil, most: Int
     ) async throws(StorageError) -> (page: [StoredBucket], pageToken: String?) {
@@ -176,7 +179,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// The names of the buckets that were made or have had an object. Throws `quotaExceeded` for more than `most`.
+    /// The names of the buckets that were created or have had an object. Throws `quotaExceeded` for more than `most`.
     package func buckets(most: Int = .max) async throws(StorageError) -> [String] {
         try await store.read { database in
             var names: [String] = []
@@ -188,7 +191,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// Makes a bucket with these properties. Nil where it is there.
+    /// Creates a bucket with these properties. Nil if it exists.
     package func make(_ wanted: StoredBucket) async throws(StorageError) -> StoredBucket? {
         try await store.write { [time] database in
             guard try database.bucket(named: wanted.name) == nil else { return nil }
@@ -198,7 +201,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// Changes a bucket, which comes into being where it need not be made. Throws as `bucket` does, and what `change` throws.
+    /// Changes a bucket, and creates it if buckets need not be created. Throws the errors of `bucket` and of `change`.
     package func changeBucket(
         _ name: String, if conditions: Preconditions,
         _ change: @escaping @Sendable (inout StoredBucket) throws(StorageError) -> Void
@@ -222,7 +225,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// False where it has objects. Throws as `bucket` does.
+    /// Removes a bucket; false if it contains objects. Throws the errors of `bucket`.
     package func removeBucket(_ name: String, if conditions: Preconditions) async throws(StorageError) -> Bool {
         let root = try Reference(bucket: name, path: "")
         let files = try await store.write { [buckets] database in

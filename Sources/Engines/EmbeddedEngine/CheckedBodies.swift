@@ -4,13 +4,13 @@ import Platform
 import Storage
 import Synchronization
 
-/// What this process has found out about stored bytes, in memory alone.
+/// Results of verifying stored bytes, which this process keeps in memory.
 ///
-/// Copies share a file, so that damage is known of all of them. No number of a file is used twice. Where it is the row of an
-/// object that is damaged, other objects keep their bytes.
+/// Copies share a file, so its damage affects all of them; numbers of files are never reused. Damage in the row of one
+/// object does not affect other objects.
 final class CheckedBodies: Sendable {
     enum Body: Hashable {
-        /// By its number, and what an object says of it.
+        /// A file by its number, with the size and the checksum that an object states.
         case file(Int64, size: Int64, crc32c: UInt32)
         case row(generation: Int64)
     }
@@ -29,7 +29,7 @@ final class CheckedBodies: Sendable {
         var intact: [Body: Stamp] = [:]
     }
 
-    /// Beyond it all are forgotten: they are found out again.
+    /// The maximum number of results of each kind; beyond it all are dropped, and bytes are verified again.
     private static let most = 1024
 
     private let state = Mutex(State())
@@ -37,18 +37,18 @@ final class CheckedBodies: Sendable {
 
     init(complain: @escaping @Sendable (String) -> Void) { self.complain = complain }
 
-    /// Throws `nonMatchingChecksum` where the bytes of an object are known to be damaged.
+    /// Throws `nonMatchingChecksum` if the bytes of an object are known to be damaged.
     func check(_ object: ObjectMetadata, inFile file: Int64) throws(StorageError) {
         guard state.withLock({ $0.damaged.contains(object.checkedBody(file: file)) }) else { return }
         throw StorageError.damagedBytes(of: object, "their CRC32C is another")
     }
 
-    /// Whether the bytes of a file had their checksum, and nothing has changed it since.
+    /// Whether the bytes of a file have had their checksum, and the file has not changed since.
     func isIntact(_ body: Body, _ status: FileStatus) -> Bool {
         state.withLock { $0.intact[body] == Stamp(status) }
     }
 
-    /// - Parameter status: of the file before its bytes were read.
+    /// - Parameter status: the file's status before its bytes were read.
     func foundIntact(_ body: Body, _ status: FileStatus) {
         state.withLock { state in
             if state.intact.count >= Self.most { state.intact.removeAll() }

@@ -5,7 +5,7 @@ import Roots
 import Storage
 import TaskStore
 
-// Anyone who knows a download token of an object may fetch it.
+// A download token gives access to an object without other credentials.
 extension Database {
     func downloadTokens(of reference: Reference) throws -> [String] {
         let tokens = try first(
@@ -15,7 +15,7 @@ extension Database {
         return [String](downloadTokens: tokens)
     }
 
-    /// A change of the metadata.
+    /// Replaces the download tokens, which counts as a change of the metadata.
     func settingDownloadTokens(
         of reference: Reference, _ tokens: [String], at now: Timestamp
     ) throws -> (ObjectMetadata, [ObjectChange]) {
@@ -41,7 +41,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// A token of an object, which gets one if it has none. Of several callers at once none makes that of another invalid.
+    /// A token of an object, which gets one if it has none. Concurrent callers get the same token.
     private func downloadToken(of reference: Reference) async throws(StorageError) -> String {
         if let first = try await downloadTokens(of: reference).first { return first }
         return try await changing { [time, random, buckets] in
@@ -52,7 +52,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// Returns the new token. All earlier tokens become invalid.
+    /// Replaces all tokens by a new one, and returns that.
     func replaceDownloadTokens(of reference: Reference) async throws(StorageError) -> String {
         try await changing { [time, random, buckets] in
             try buckets.check(reference, in: $0)
@@ -61,7 +61,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// Opens an object for a name, taken literally, and a token. Returns nil both for a missing object and for a wrong
+    /// Opens an object for a name, taken literally, and a token. Returns nil for a missing object and for a wrong
     /// token, so that the caller cannot tell them apart.
     func servable(bucket: String, name: String, token: String) async throws(StorageError) -> OpenObject? {
         guard let reference = Self.reference(bucket, name) else { return nil }
@@ -76,7 +76,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// Whether a token opens an object. False for one that is not there.
+    /// Whether a token gives access to an object. False for a missing object.
     package func isOpen(_ reference: Reference, to token: String) async throws(StorageError) -> Bool {
         do throws(StorageError) {
             return try await opens(token, reference, downloadTokens(of: reference), at: time.now())
@@ -107,11 +107,11 @@ extension EmbeddedBackend {
     }
 
     package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
-        // Replaces the tokens first: the old ones must become invalid even if no URL can be made.
+        // Replaces the tokens first: the old ones must become invalid even if no URL can be created.
         try await url(of: reference, replaceDownloadTokens(of: reference))
     }
 
-    /// In seconds: a week, as with Google Cloud Storage.
+    /// In seconds: a week, as in Google Cloud Storage.
     private static let longestLifetime: Int64 = 604_800
 
     private func url(of reference: Reference, _ token: String) async throws(StorageError) -> String {
@@ -120,12 +120,12 @@ extension EmbeddedBackend {
                 .internalError, "There is no address that download URLs could begin with: nothing serves them.")
         }
         let base = try await urlBase()
-        // A client may have chosen it.
+        // The token is escaped, since a client may have chosen it.
         return "\(base)/v0/b/\(reference.bucket.escaped)/o/\(reference.object.escaped)?alt=media&token=\(token.escaped)"
     }
 }
 
-/// Whether a token is one of the object's, or one that was made of these and has not ended.
+/// Whether a token is one of the object's tokens, or an unexpired one that is derived from one of them.
 private func opens(
     _ token: String, _ reference: Reference, _ tokens: [String], at now: Timestamp
 ) throws(StorageError) -> Bool {

@@ -7,7 +7,7 @@ import Roots
 import Storage
 
 extension OpenObject {
-    /// Blocks. The piece must be within the object.
+    /// Whether the object contains the bytes of the piece, which must lie within it. Blocks.
     fileprivate func has(_ piece: IncomingBytes.Piece) throws(StorageError) -> Bool {
         let block = 256 << 10
         var (one, other) = ([UInt8](repeating: 0, count: block), [UInt8](repeating: 0, count: block))
@@ -24,7 +24,7 @@ extension OpenObject {
 }
 
 extension [UInt8] {
-    /// Fills the first bytes.
+    /// Fills the first `count` bytes.
     fileprivate mutating func filling(
         _ count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(StorageError) -> Void
     ) throws(StorageError) {
@@ -35,20 +35,20 @@ extension [UInt8] {
     }
 }
 
-/// Stored bytes that become those of another object: its checksum tells whether they are damaged.
+/// Stored bytes that become the bytes of another object. Their checksum reveals damage.
 package struct StoredBytes: Sendable {
     package let piece: IncomingBytes.Piece
-    /// Of all of them, as they were stored.
+    /// The CRC32C of all bytes when they were stored.
     package let crc32c: UInt32
-    /// Throws `nonMatchingChecksum` where bytes are damaged. Blocks.
+    /// Throws `nonMatchingChecksum` if bytes are damaged. Blocks.
     let verify: @Sendable () throws(StorageError) -> Void
 }
 
-// What the gateway needs besides the operations of every engine.
+// Operations for the gateway, besides those of every engine.
 extension EmbeddedBackend {
     package var clock: TimeSource { time }
 
-    /// The object, ready to be sent. Throws `objectNotFound`.
+    /// The object as an HTTP resource. Throws `objectNotFound`.
     package func resource(
         of reference: Reference
     ) async throws(StorageError) -> (metadata: ObjectMetadata, resource: ServedResource) {
@@ -65,7 +65,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// The object with a download token, which is made if there is none.
+    /// The metadata of an object with a download token, which is created if it has none.
     package func withDownloadToken(_ reference: Reference) async throws(StorageError) -> ObjectMetadata {
         try await changing { [time, random, buckets] database in
             try buckets.check(reference, in: database)
@@ -76,7 +76,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// Removes a download token; the last one is replaced. One that the object does not have is ignored.
+    /// Removes a download token, and replaces the last one. A token that the object does not have is ignored.
     package func removeDownloadToken(
         _ token: String, of reference: Reference
     ) async throws(StorageError) -> ObjectMetadata {
@@ -90,7 +90,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// The bytes of several objects, one after the other.
+    /// The concatenated bytes of several objects.
     package func bytes(
         of references: [Reference]
     ) async throws(StorageError) -> (bytes: StoredBytes, objects: [ObjectMetadata]) {
@@ -125,15 +125,15 @@ extension EmbeddedBackend {
         return (bytes, objects.map(\.metadata))
     }
 
-    /// Throws `nonMatchingChecksum` where bytes are damaged.
+    /// Throws `nonMatchingChecksum` if bytes are damaged.
     package func verify(_ bytes: StoredBytes) async throws(StorageError) {
         try await verifying.run { Result { () throws(StorageError) in try bytes.verify() } }.get()
     }
 
-    /// Whether the body of an object can be unpacked.
+    /// Starts to unpack the body of an object; false if it cannot be unpacked.
     package func begin(_ body: UnpackedBody) async -> Bool { await files.run { body.begin() } }
 
-    /// Whether an object has the bytes of a piece, at its place. Nil where this generation of the object is not there.
+    /// Whether an object contains the bytes of a piece at the piece's offset. Nil if this generation does not exist.
     package func has(_ piece: IncomingBytes.Piece, _ object: ObjectMetadata) async throws(StorageError) -> Bool? {
         let opened: OpenObject
         do throws(StorageError) {

@@ -6,9 +6,9 @@ import Roots
 import Storage
 import TaskStore
 
-// What only a harness needs.
+// Operations for a harness only.
 extension EmbeddedBackend {
-    /// Stores small objects in one transaction. Replaced ones go.
+    /// Stores small objects, which may replace others, in one transaction.
     package func putAll(_ uploads: [Upload]) async throws(StorageError) {
         let garbage = try await changing { [time, random, allowed, buckets, generations] database in
             let stored = try uploads.map { upload in
@@ -32,10 +32,10 @@ extension EmbeddedBackend {
         for file in garbage { remove(file) }
     }
 
-    /// Objects of at most so many bytes are for `putAll`.
+    /// The maximum size of an object for `putAll`, in bytes.
     package static var putAllLimit: Int64 { largestRow }
 
-    /// Copies the root to a directory that is not there yet. Returns the number of objects and their bytes.
+    /// Copies the root to a directory that must not exist. Returns the number of objects and their bytes.
     package func save(into directory: String) async throws(StorageError) -> (objects: Int64, bytes: Int64) {
         try await settleGenerations()
         return try await files.run { [root = objectFiles.root.path] in
@@ -47,7 +47,7 @@ extension EmbeddedBackend {
         }.get()
     }
 
-    /// All objects, and their bytes.
+    /// All objects with their sizes.
     package func sizes() async throws(StorageError) -> [(Reference, Int64)] {
         try await store.read { database in
             var sizes: [(Reference, Int64)] = []
@@ -62,7 +62,7 @@ extension EmbeddedBackend {
         }
     }
 
-    /// Copies what `save` has stored to the directory of a root that no process uses. Blocks.
+    /// Copies a root that `save` has stored to the directory of a root that no process uses. Blocks.
     package static func restore(_ saved: String, into root: String) throws(StorageError) {
         do { try RootCopy(saved, to: root).make(isInUse: false) } catch {
             throw .copying(saved, to: root, error)

@@ -6,7 +6,7 @@ import Storage
 import Synchronization
 import TaskStore
 
-/// Keeps objects on this machine's disk: rows in a database, the bytes of larger ones in files beside it.
+/// Stores objects on this machine's disk: as rows in a database, with the bytes of larger ones in files.
 package final class EmbeddedBackend: Backend {
     package let kind = EngineKind.embedded
     package let uploadsAtOnce = 4
@@ -25,10 +25,10 @@ package final class EmbeddedBackend: Backend {
     let objectFiles: ObjectFiles
     package let store: RootDatabase
     let tasks: DatabaseTaskStore
-    /// Read, write and sync files. There are more threads than parallel uploads, so that some may hang in a stalled
-    /// disk.
+    /// Threads that read, write and sync files. They outnumber the parallel uploads, so that some may be blocked by a
+    /// stalled disk.
     package let files = WorkerThreads("files", limit: 16)
-    /// Compare whole objects with their checksums. Further copies of one object find that it was compared.
+    /// Threads that compare whole objects with their checksums. A second copy of the same object reuses the result.
     let verifying = WorkerThreads("verify", limit: 2)
     let hashing = MD5Threads()
     let blocks = BlockCache()
@@ -43,7 +43,8 @@ package final class EmbeddedBackend: Backend {
     let complain: @Sendable (String) -> Void
     let checked: CheckedBodies
     let buckets: BucketRule
-    /// Copy whole files, and therefore do not share threads with shorter work. As above, some may hang.
+    /// Threads that copy whole files, and therefore share none with shorter work. Some may be blocked by a stalled
+    /// disk.
     let downloading = WorkerThreads("downloads", limit: 24)
 
     /// Identifies the engine's own tasks in a root.
@@ -54,23 +55,23 @@ package final class EmbeddedBackend: Backend {
     /// The plans of tasks over folders.
     package var folders: FolderFiles { tasks.folders }
 
-    /// A closure is in a lock only within a structure: a generic lock wraps it once more in each access.
+    /// The struct avoids that a generic lock wraps the closure once more in each access.
     private struct Served { var base: URLBase? }
     private let served = Mutex(Served())
 
-    /// The beginning of download URLs, up to the slash before `v0`.
+    /// Returns the beginning of download URLs, up to the slash before `v0`.
     package typealias URLBase = @Sendable () async throws(StorageError) -> String
 
-    /// Returns the address of the listener. Set once by the program.
+    /// Set once by the program.
     package var urlBase: URLBase? {
         get { served.withLock { $0.base } }
         set { served.withLock { $0.base = newValue } }
     }
 
-    /// Calls `complain` with a sentence for damage that does not prevent the use of the root.
+    /// `complain` gets a sentence for damage that does not prevent the use of the root.
     ///
-    /// - Parameter buckets: those that are there from the beginning; others have to be made. Nil where a bucket comes into
-    ///   being by being named.
+    /// - Parameter buckets: the buckets that exist from the beginning; others must be created. Nil if every name is
+    ///   that of an existing bucket.
     package init(
         _ root: StorageRoot, time: TimeSource, random: RandomSource = .secure, allowed: FileAccessPolicy = .everywhere,
         buckets: Set<String>? = nil,
@@ -89,7 +90,7 @@ package final class EmbeddedBackend: Backend {
             return database
         }
         tasks = DatabaseTaskStore(taskFiles, store, place: Self.place, threads: files) {
-            // `tasks.lastGeneration` becomes what `counters` has.
+            // `tasks.lastGeneration` is read from `counters`, which must be up to date.
             try generations.settle(in: $0)
         }
         reserved = ReservedFiles(objectFiles, store, on: files)
@@ -107,13 +108,13 @@ package final class EmbeddedBackend: Backend {
         }
     }
 
-    /// Waits until the root is open. Throws an error that names the file.
+    /// Waits until the root is open. Throws an error that names the file that failed.
     package func open() async throws(StorageError) { try await store.open() }
 
-    /// Later uses fail. The files of the root may be moved then.
+    /// Closes the root. Later uses fail, and the files of the root may be moved.
     package func close() async {
         await settle()
-        // It refers to this engine.
+        // The closure refers to this engine.
         urlBase = nil
         try? await settleGenerations()
         await tasks.close()
@@ -177,7 +178,7 @@ package final class EmbeddedBackend: Backend {
         }
     }
 
-    /// Changes objects, and publishes the changes in the order of the commits.
+    /// Changes objects in a transaction, and publishes the changes in the order of the commits.
     func changing<Answer: Sendable>(
         mayUseReserve: Bool = false, _ change: @escaping @Sendable (Database) throws -> (Answer, [ObjectChange])
     ) async throws(StorageError) -> Answer {
@@ -225,13 +226,14 @@ package final class EmbeddedBackend: Backend {
 
     package func beginDownload(_ download: Download) -> any DownloadSession { EmbeddedDownload(download, self) }
 
-    /// Unfinished clean-up of uploads is done at the next start.
+    /// Waits for clean-up of uploads. The next start does what is left of it.
     package func settle() async { await background.allDone() }
 
-    /// Stores the new object of a task, within a transaction. Nil where it may not.
+    /// Stores the new object of a task, within a transaction. Nil if it may not be stored.
     typealias Store = @Sendable (Database, _ token: String, _ now: Timestamp) throws -> StoredObject?
 
-    /// Commits an object and deletes the file that it replaces. A caller that may block commits `here`.
+    /// Commits an object and deletes the file that it replaces. With `here` the commit runs on the caller's thread,
+    /// which must be allowed to block.
     func commit(
         for task: String?, here: Bool, _ put: @escaping Store,
         then finish: @escaping @Sendable (Result<ObjectMetadata?, StorageError>) -> Void
@@ -248,7 +250,7 @@ package final class EmbeddedBackend: Backend {
         }
     }
 
-    /// Records that a task writes the file, and deletes earlier files of the same task.
+    /// Records that a task writes the file, and deletes the task's earlier files.
     func claim(_ file: Int64, for task: String) {
         store.write(isUrgent: false, changesObjects: false) { database in
             let earlier = try database.files(for: task).filter { $0 != file }
@@ -261,22 +263,22 @@ package final class EmbeddedBackend: Backend {
         }
     }
 
-    /// Deletes the files of a task that has not become an object.
+    /// Deletes the files of a task that has stored no object.
     @Loop func removeFiles(for task: String) {
         background.run { [self] in
             do {
                 for file in try await store.write(changesObjects: false, { try $0.files(for: task) }) { remove(file) }
             } catch {
-                // The next start sweeps them.
+                // After a failure the next start sweeps the files.
             }
         }
     }
 
-    /// Deletes a file that no object needs. The next start retries a failure.
+    /// Deletes a file that belongs to no object. The next start retries after a failure.
     func remove(_ file: Int64) {
         files.submit { [objectFiles, store] in
             guard !objectFiles.remove([file]).isEmpty else { return }
-            // If that fails, the row stays, and the next start retries.
+            // After a failure the row stays, and the next start retries.
             store.write(mayUseReserve: true, changesObjects: false) {
                 try $0.run("DELETE FROM files WHERE id = :id", ["id": .integer(file)])
             } then: { _ in

@@ -21,7 +21,7 @@ final class EmbeddedDownload: TransferSession {
 
     private let download: Download
     private let backend: EmbeddedBackend
-    /// Runs attempts one after the other: an abandoned one finishes before the next.
+    /// Runs one attempt at a time: an aborted attempt finishes before the next begins.
     private let queue: SerialQueue<PartialDownload>
     private let checkpoint: LatestCheckpoint
     private let current = Mutex<FetchInProgress?>(nil)
@@ -98,7 +98,7 @@ final class EmbeddedDownload: TransferSession {
         }
     }
 
-    /// The damage of the object itself, if it has any: the log names it then.
+    /// Returns the error. After a wrong checksum it verifies the stored object, whose damage is then logged.
     private func cause(of error: StorageError, _ object: OpenObject) -> StorageError {
         guard error.code == .nonMatchingChecksum else { return error }
         do throws(StorageError) { try object.verify() } catch { return error }
@@ -111,7 +111,7 @@ final class EmbeddedDownload: TransferSession {
     ) throws(StorageError) {
         let (size, start) = (object.metadata.size, partial.offset)
         let end = min(size, step.end)
-        // Fits the processor's cache while it is read, summed and written.
+        // The block fits into the processor's cache while it is read, summed and written.
         let block = backend.blocks.take()
         defer { backend.blocks.give(back: block) }
         if size > BlockCache.blockSize { object.expectReading(from: partial.offset) }

@@ -11,28 +11,29 @@ final class EmbeddedUpload: TransferSession {
     typealias Strategy = UploadStrategy
     private typealias PendingAnswer = AbortableStep<UploadMachine.Answer>
 
-    /// The loop hashes so many bytes in less time than it takes to wake a thread.
+    /// The number of bytes that the loop hashes in less time than it takes to wake a thread.
     private static let quicklyHashed = 16 << 10
 
     private let upload: Upload
     private let backend: EmbeddedBackend
-    /// Runs steps one after the other: an abandoned one finishes before the next.
+    /// Runs one step at a time: an aborted step finishes before the next begins.
     private let queue: SerialQueue<State>
     private let current = Mutex<PendingAnswer?>(nil)
     private let latest = Mutex<StagingProgress?>(nil)
     private let replacesNewer = Mutex(true)
-    /// Taken by the first attempt, and dropped by a pause: a later attempt reads the file as it is then.
+    /// The bytes from the inspection. The first attempt takes them, and a pause drops them: a later attempt reads the
+    /// file again.
     private let bytesOfFile: Mutex<[UInt8]?>
 
     private struct State {
         var staging: Staging?
-        /// The checkpoint of an earlier process, until it is verified.
+        /// The checkpoint of an earlier process, until it has been verified.
         var known: UploadCheckpoint?
-        /// The file gets all bytes in one step.
+        /// The file receives all bytes in one step.
         var isWhole = false
-        /// The file has the id of the task in its row.
+        /// The file's row has the id of the task.
         var isClaimed = false
-        /// The last step has failed: the file may have bytes of it.
+        /// The last step has failed, and the file may contain bytes of it.
         var hasFailed = false
         var isDiscarded = false
     }
@@ -66,12 +67,12 @@ final class EmbeddedUpload: TransferSession {
         case .open: open(attempt)
         case .query: query(attempt)
         case .send(let range): send(range, attempt)
-        // No answer leaves it open what is stored.
+        // Every answer of this engine says what is stored, so nothing is in doubt.
         case .settle: attempt.answer(.aborted)
         }
     }
 
-    /// Skips the work of an upload that the commit would refuse. The commit checks again.
+    /// Fails early if the commit would refuse the upload. The commit checks again.
     private func beginUnlessInVain(_ step: UploadMachine.Step, _ attempt: PendingAnswer) {
         Loop.task { [self] in
             do throws(StorageError) {
@@ -105,7 +106,7 @@ final class EmbeddedUpload: TransferSession {
         }
     }
 
-    /// Removes the file of an upload in one step that has failed: the next attempt begins with another one.
+    /// Removes the file after a failed upload in one step: the next attempt uses another one.
     private func removeWhole(_ file: Int64) {
         queue.submit { [self] state in
             guard state.isWhole else { return }
@@ -163,7 +164,7 @@ final class EmbeddedUpload: TransferSession {
     }
 
     private func open(_ attempt: PendingAnswer) {
-        // An aborted step may have opened the upload all the same.
+        // An aborted step may nevertheless have opened the upload.
         if latest.withLock({ $0 != nil }) { return attempt.answer(.opened()) }
         stage(attempt) { [self] _, staging in
             rest(staging)
@@ -171,7 +172,7 @@ final class EmbeddedUpload: TransferSession {
         }
     }
 
-    /// An upload that waits for its client keeps no descriptor meanwhile.
+    /// Closes the descriptors of an upload that waits for its client.
     private func rest(_ staging: Staging) { if case .incoming = upload.source { staging.park() } }
 
     private typealias StagedStep = @Sendable (inout State, Staging) throws(StorageError) -> Void
@@ -195,7 +196,7 @@ final class EmbeddedUpload: TransferSession {
         guard !attempt.isAborted, !state.isDiscarded else { return backend.remove(file) }
         try backend.objectFiles.root.check()
         guard let target = try backend.objectFiles.empty(file) else {
-            // Somebody else has removed or replaced it.
+            // Another program has removed or replaced the file.
             backend.reserved.forget()
             return stage(attempt, body)
         }
@@ -212,8 +213,8 @@ final class EmbeddedUpload: TransferSession {
         }
     }
 
-    /// Binds the file to the task, so that the next start keeps it. The record of the task, which names the file, is
-    /// written later.
+    /// Binds the file to the task, so that the next start keeps it. The task's record, which names the file, is written
+    /// later.
     private func claim(_ state: inout State) {
         guard !state.isClaimed, let task = upload.record?.id, let file = state.staging?.file else { return }
         state.isClaimed = true
@@ -243,7 +244,7 @@ final class EmbeddedUpload: TransferSession {
         }
     }
 
-    /// Takes back what a failed step has written.
+    /// Removes what a failed step has written.
     private func rollBack(to kept: UploadCheckpoint?, _ attempt: PendingAnswer, _ state: inout State) {
         do throws(StorageError) {
             guard let failed = state.staging,
@@ -294,7 +295,7 @@ final class EmbeddedUpload: TransferSession {
                 rest(staging)
                 attempt.answer(.received(upTo: staging.offset))
             } catch {
-                // A stream whose disk is full waits for its client.
+                // After an error such as a full disk a stream waits for its client.
                 if case .incoming = upload.source { state.hasFailed = true }
                 rest(staging)
                 attempt.answer(.failed(error))
@@ -302,7 +303,7 @@ final class EmbeddedUpload: TransferSession {
         }
     }
 
-    /// Copies the rest, and commits the object.
+    /// Copies the remaining bytes, and commits the object.
     private func finish(_ staging: Staging, _ rest: Range<Int64>, _ attempt: PendingAnswer) throws(StorageError) {
         try staging.copy(rest, while: { !attempt.isAborted })
         if attempt.isAborted { return removeWhole(staging.file) }
@@ -333,7 +334,7 @@ final class EmbeddedUpload: TransferSession {
         }
     }
 
-    /// - Parameter refused: called where nothing was stored.
+    /// - Parameter refused: called if nothing was stored.
     private func commit(
         here: Bool, _ attempt: PendingAnswer, _ put: @escaping EmbeddedBackend.Store,
         refused: @escaping @Sendable () -> Void = {}
@@ -353,7 +354,7 @@ final class EmbeddedUpload: TransferSession {
         }
     }
 
-    /// Throws `bucketNotFound` for the bucket of the object, or of the one that is copied.
+    /// Throws `bucketNotFound` for the bucket of the object, or of the copied object.
     private func checkBuckets(_ database: Database) throws {
         try backend.buckets.check(upload.reference, in: database)
         if let source = upload.source.copy?.request.reference { try backend.buckets.check(source, in: database) }

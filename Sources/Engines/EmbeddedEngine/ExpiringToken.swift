@@ -2,18 +2,19 @@ import Checksums
 import HTTPText
 import Storage
 
-/// A download token that ends by itself. It is made of one of the object's own tokens, and holds no longer than that:
-/// `exp-SECONDS-MAC`, the time of its end since 1970, and the HMAC-SHA256 of that time and of the object's name.
+/// A download token with an expiry. It is derived from one of the object's own tokens, and becomes invalid with that
+/// one. Its form is `exp-SECONDS-MAC`: the time of its expiry since 1970, and the HMAC-SHA256 of that time and of the
+/// object's name.
 struct ExpiringToken {
     private static let mark = "exp-"
 
     private let reference: Reference
     private let end: Int64
 
-    /// - Parameter end: in seconds since 1970.
+    /// - Parameter end: the expiry in seconds since 1970.
     init(_ reference: Reference, until end: Int64) { (self.reference, self.end) = (reference, end) }
 
-    /// Nil for a token of another form, or one that has ended.
+    /// Nil for a token of another form, or an expired one.
     init?(_ token: String, of reference: Reference, at now: Timestamp) {
         let parts = token.split(separator: "-", omittingEmptySubsequences: false)
         guard token.hasPrefix(Self.mark), parts.count == 3, let end = Int64(digits: String(parts[1])),
@@ -22,10 +23,10 @@ struct ExpiringToken {
         self.init(reference, until: end)
     }
 
-    /// Throws where libcrypto is missing.
+    /// Throws if libcrypto is missing.
     func text(signedBy secret: String) throws(StorageError) -> String { "\(Self.mark)\(end)-\(try mac(secret))" }
 
-    /// Of RFC 2104, in hex.
+    /// The HMAC of RFC 2104, in hex.
     private func mac(_ secret: String) throws(StorageError) -> String {
         let library: CryptoLibrary
         do throws(CryptoLibrary.Missing) { library = try CryptoLibrary.ofSystem.get() } catch {
@@ -37,7 +38,7 @@ struct ExpiringToken {
             }
             return hash
         }
-        // A block of SHA-256 has 64 bytes.
+        // A block of SHA-256 has 64 bytes, so a shorter key is padded to that.
         var key = Array(secret.utf8)
         if key.count > 64 { key = try hash(key) }
         key += [UInt8](repeating: 0, count: 64 - key.count)

@@ -2,22 +2,23 @@ import Database
 import Storage
 import Synchronization
 
-/// Numbers the objects of a root: each generation is larger than all before it, also after a crash or a loss of power.
+/// Numbers the objects of a root: each generation is larger than all earlier ones, even after a crash or a loss of
+/// power.
 ///
-/// A generation is the time in microseconds, or the last one plus 1 where the clock is behind. `counters.generation` is
-/// written ahead: none is larger than that, and a process begins after it. So the row changes once a second, and not
-/// with each object.
+/// A generation is the time in microseconds, or the last one plus 1 if the clock is behind. `counters.generation` is an
+/// upper bound that is written ahead: a process begins after it. So the row changes once a second instead of with each
+/// object.
 final class Generations: Sendable {
     fileprivate struct State {
         var last: Int64 = 0
-        /// What `counters` has if no transaction was rolled back, and nobody else has changed it.
+        /// The value of `counters`, unless a transaction was rolled back or another process has changed it.
         var ceiling: Int64?
     }
 
     private static let ahead: Int64 = 1_000_000
     private let state = Mutex(State())
 
-    /// The next one, within a transaction.
+    /// The next generation. To be called within a transaction.
     func next(_ now: Timestamp, in database: Database) throws -> Int64 {
         let ceiling = try database.generationCeiling
         return try state.withLock { state in
@@ -33,13 +34,14 @@ final class Generations: Sendable {
         }
     }
 
-    /// None that a later transaction gives is as small as this one.
+    /// The last generation, or its upper bound: all later ones are larger.
     func last(in database: Database) throws -> Int64 {
         let ceiling = try database.generationCeiling
         return state.withLock { $0.ceiling == ceiling ? $0.last : ceiling }
     }
 
-    /// Writes the last one, for what compares later ones with it, and for copies of the database. Within a transaction.
+    /// Writes the last generation to the database, for comparisons with later ones and for copies of the database. To
+    /// be called within a transaction.
     func settle(in database: Database) throws {
         let ceiling = try database.generationCeiling
         try state.withLock { state in

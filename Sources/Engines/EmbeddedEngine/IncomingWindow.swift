@@ -3,9 +3,9 @@ import Platform
 import Roots
 import Storage
 
-/// A file without a name for bytes of an upload that have arrived, until the engine has taken them.
+/// An unnamed file for received bytes of an upload that the engine has not taken yet.
 package final class IncomingWindow: Sendable {
-    /// In bytes: what the engine takes at once.
+    /// In bytes: the maximum that the engine takes in one step.
     package static let size: Int64 = 8 << 20
 
     private let file: OpenFile
@@ -27,7 +27,7 @@ package final class IncomingWindow: Sendable {
         }.get()
     }
 
-    /// The first bytes of the window, as those of the object from `start` on.
+    /// The first bytes of the window, as bytes of the object from `start` on.
     package func piece(_ count: Int64, from start: Int64) -> IncomingBytes.Piece {
         IncomingBytes.Piece(count, from: start) { [file] buffer, offset throws(StorageError) in
             let read = try storing("the bytes of an upload") { () throws(SystemError) in

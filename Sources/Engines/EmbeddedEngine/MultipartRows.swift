@@ -2,16 +2,16 @@ import Database
 import Storage
 import TaskStore
 
-/// An upload whose client sends numbered parts in any order, and then says which of them are the object.
+/// An upload whose client sends numbered parts in any order, and finally selects those that make up the object.
 package struct Multipart: Sendable {
     package let id: String
     package let reference: Reference
-    /// What the client has said of the object, as its dialect writes it.
+    /// The metadata that the client has sent, encoded by its dialect.
     package let metadata: String
     package let began: Timestamp
 }
 
-/// A part that is stored.
+/// A stored part.
 package struct MultipartPart: Sendable {
     package let number: Int
     /// In bytes.
@@ -22,10 +22,10 @@ package struct MultipartPart: Sendable {
     let file: Int64
 }
 
-/// How many uploads in parts there may be, and for how long.
+/// The limits of uploads in parts: their number and their lifetime.
 package struct MultipartBounds: Sendable {
     package var uploads: Int
-    /// In seconds, from the beginning of an upload.
+    /// The lifetime in seconds, from the beginning of an upload.
     package var seconds: Int
 
     package init(uploads: Int, seconds: Int) { (self.uploads, self.seconds) = (uploads, seconds) }
@@ -51,7 +51,7 @@ extension Database {
             ])
     }
 
-    /// Nil for an unknown one, and for one of another object.
+    /// Nil for an unknown upload, and for one of another object.
     func multipart(_ id: String, of reference: Reference) throws -> Multipart? {
         try first(
             "SELECT \(Self.multipartColumns) FROM multiparts WHERE id = :id AND bucket = :bucket AND name = :name",
@@ -59,7 +59,7 @@ extension Database {
         ) { try $0.multipart }
     }
 
-    /// The uploads of a bucket by name and id, behind an upload.
+    /// The uploads of a bucket, ordered by name and id, that follow the given one.
     func multiparts(in bucket: String, _ prefix: String, after last: (name: String, id: String), most: Int) throws
         -> [Multipart]
     {
@@ -78,7 +78,7 @@ extension Database {
         return found
     }
 
-    /// The parts of an upload with greater numbers, in their order.
+    /// The parts of an upload with greater numbers, in order.
     func parts(of id: String, after number: Int, most: Int) throws -> [MultipartPart] {
         var found: [MultipartPart] = []
         try rows(
@@ -90,7 +90,7 @@ extension Database {
         return found
     }
 
-    /// Stores a part, whose file is synced. Returns the file of the part that it replaces.
+    /// Stores a part whose file is synced. Returns the file of a part that it replaces.
     func put(_ part: MultipartPart, of upload: Multipart) throws -> Int64? {
         let key: Values = ["id": .text(upload.id), "number": .integer(Int64(part.number))]
         let old = try first("SELECT file FROM parts WHERE multipart = :id AND number = :number", key) {
@@ -124,7 +124,7 @@ extension Database {
         return files
     }
 
-    /// The uploads by their last use, the longest idle one first.
+    /// The uploads ordered by their last use, the longest idle one first.
     func multipartsByUse() throws -> [(id: String, began: Int64)] {
         var found: [(String, Int64)] = []
         try rows("SELECT id, began FROM multiparts ORDER BY used, id") {

@@ -1,13 +1,15 @@
 import Database
 
-/// The tables of uploads in parts. A schema of its own, as its migrations depend on no others.
+/// The tables of uploads in parts. They form a schema of their own, since their migrations depend on no others.
 enum MultipartSchema {
     static let schema = Schema(
         name: "multiparts",
         migrations: [
-            // A root without a table of versions has up to 4 as that of every schema.
+            // In a root without a table of versions, versions up to 4 apply to every schema, so this one begins above
+            // that.
             //
-            // The file of a part is stored (`ObjectSchema.FileState`), although it is no object's: the row of the part owns it.
+            // The file of a part is in the state `stored` (`ObjectSchema.FileState`) without belonging to an object:
+            // the part's row owns it.
             Migration(
                 version: 5,
                 sql: """

@@ -8,16 +8,16 @@ import Synchronization
 
 /// Uploads in parts.
 ///
-/// A part is a file and a row, which are durable when it is acknowledged: it survives the process. Nothing but these
-/// functions sees it, and it belongs to the upload until that is complete, aborted or expired. The object is an upload like
-/// any other, whose bytes are those of the parts.
+/// A part is a file and a row, which are durable when the part is acknowledged, so it survives the process. Only these
+/// functions see it, and it belongs to the upload until that is complete, aborted or expired. The object is stored by
+/// an ordinary upload whose source is the parts.
 package struct Multiparts: Sendable {
     private let backend: EmbeddedBackend
     private let uses: UsedUploads
 
     init(_ backend: EmbeddedBackend, _ uses: UsedUploads) { (self.backend, self.uses) = (backend, uses) }
 
-    /// Begins an upload. Beyond the bounds the longest idle one goes; throws `quotaExceeded` where none is idle.
+    /// Begins an upload. At the maximum number the longest idle one is removed; throws `quotaExceeded` if none is idle.
     package func begin(
         _ reference: Reference, metadata: String, within bounds: MultipartBounds
     ) async throws(StorageError) -> Multipart {
@@ -42,7 +42,7 @@ package struct Multiparts: Sendable {
         return upload
     }
 
-    /// Removes the uploads that began too long ago.
+    /// Removes expired uploads.
     package func expire(_ bounds: MultipartBounds) async throws(StorageError) {
         let (expiry, used) = (bounds.expiry(at: backend.time.now()), uses.ids)
         let isExpired = { @Sendable (id: String, began: Int64) in began <= expiry && !used.contains(id) }
@@ -54,7 +54,7 @@ package struct Multiparts: Sendable {
             })
     }
 
-    /// Nil for an unknown one, one of another object, and one that has expired.
+    /// Nil for an unknown upload, one of another object, and an expired one.
     package func upload(
         _ id: String, of reference: Reference, within bounds: MultipartBounds
     ) async throws(StorageError) -> Multipart? {
@@ -63,21 +63,21 @@ package struct Multiparts: Sendable {
         return found
     }
 
-    /// The uploads of a bucket whose objects have the prefix, by name and id, behind one of them.
+    /// The uploads of a bucket with a prefix, ordered by name and id, that follow the given one.
     package func list(
         in bucket: String, _ prefix: String, after last: (name: String, id: String), most: Int
     ) async throws(StorageError) -> [Multipart] {
         try await backend.store.read { try $0.multiparts(in: bucket, prefix, after: last, most: most) }
     }
 
-    /// The parts with greater numbers, in their order.
+    /// The parts with greater numbers, in order.
     package func parts(
         of upload: Multipart, after number: Int = 0, most: Int = .max
     ) async throws(StorageError) -> [MultipartPart] {
         try await backend.store.read { try $0.parts(of: upload.id, after: number, most: most) }
     }
 
-    /// False where it is not there any more.
+    /// Removes an upload; false if it no longer exists.
     @discardableResult package func remove(_ upload: Multipart) async throws(StorageError) -> Bool {
         let files = try await backend.store.write(mayUseReserve: true) { database -> [Int64]? in
             guard try database.multipart(upload.id, of: upload.reference) != nil else { return nil }
@@ -87,8 +87,8 @@ package struct Multiparts: Sendable {
         return files != nil
     }
 
-    /// The upload stays while `body` runs, unless its client aborts it. Nil where another use is
-    /// `alone`, or this one must be and is not.
+    /// Protects the upload from expiry while `body` runs; its client can still abort it. Nil if another use is `alone`,
+    /// or if this one has to be and another is running.
     @Loop package func using<Answer>(
         _ upload: Multipart, alone: Bool = false, _ body: @Loop () async throws -> Answer
     ) async throws -> Answer? {
@@ -97,7 +97,7 @@ package struct Multiparts: Sendable {
         return try await body()
     }
 
-    /// A file for the bytes of a part.
+    /// Creates a file for the bytes of a part.
     package func makePart() async throws(StorageError) -> PartFile {
         while true {
             let number = try await withCheckedContinuation { waiter in
@@ -109,12 +109,12 @@ package struct Multiparts: Sendable {
             if let file = try opened.get() {
                 return PartFile(number, file, backend)
             }
-            // Somebody else has removed or replaced it.
+            // Another program has removed or replaced the file.
             backend.reserved.forget()
         }
     }
 
-    /// Makes a part of the bytes that the file has. Nil where the upload is not there any more; then the file is gone.
+    /// Stores the bytes of the file as a part. Nil if the upload no longer exists; the file is then removed.
     package func store(
         _ file: PartFile, as number: Int, of upload: Multipart
     ) async throws(StorageError) -> MultipartPart? {
@@ -140,7 +140,7 @@ package struct Multiparts: Sendable {
         return part
     }
 
-    /// The bytes of the parts, one after the other. Reading fails once a part is replaced or removed.
+    /// The concatenated bytes of the parts. Reading fails once a part is replaced or removed.
     package func bytes(of parts: [MultipartPart], of upload: Multipart) -> StoredBytes {
         var starts: [Int64] = []
         var (size, crc32c): (Int64, UInt32) = (0, 0)
@@ -166,7 +166,7 @@ package struct Multiparts: Sendable {
     private func remove(_ files: [Int64]) { for file in files { backend.remove(file) } }
 }
 
-/// The uploads that answer their clients right now: they do not expire, and do not go for others.
+/// The uploads that are answering their clients: they do not expire, and are not removed in favour of others.
 final class UsedUploads: Sendable {
     private let counts = Mutex<[String: Int]>([:])
     private static let alone = Int.max
@@ -190,7 +190,7 @@ final class UsedUploads: Sendable {
     }
 }
 
-/// The file of a part whose bytes arrive. One write at a time.
+/// The file of a part that is being received. It takes one write at a time.
 package final class PartFile: Sendable {
     let number: Int64
     private let file: OpenFile
@@ -206,7 +206,7 @@ package final class PartFile: Sendable {
         (self.number, self.file, self.backend) = (number, file, backend)
     }
 
-    /// In bytes.
+    /// The size in bytes.
     package var size: Int64 { state.withLock { $0.size } }
     var checksum: Checksum { state.withLock { $0.checksum } }
     package var md5: [UInt8] { checksum.md5 }
@@ -239,7 +239,7 @@ package final class PartFile: Sendable {
     }
 }
 
-/// Reads the files of parts one after the other, of which one is open.
+/// Reads the files of parts one after the other, with one open file at a time.
 private final class PartReader: Sendable {
     private let parts: [MultipartPart]
     private let starts: [Int64]
@@ -271,7 +271,7 @@ private final class PartReader: Sendable {
         }
     }
 
-    /// Throws `nonMatchingChecksum` for the first part that is damaged.
+    /// Throws `nonMatchingChecksum` for the first damaged part.
     func verify(for reference: Reference) throws(StorageError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: BlockCache.blockSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -294,7 +294,7 @@ private final class PartReader: Sendable {
         }
     }
 
-    /// The last part that begins there or before.
+    /// The index of the last part that begins at or before an offset.
     private func index(at offset: Int64) -> Int {
         var (low, high) = (0, starts.count)
         while high - low > 1 {

@@ -2,28 +2,28 @@ import Database
 import Platform
 import Storage
 
-/// A scan of the names in a bucket, in the order of their bytes, which is that of the primary key. Names with the delimiter
-/// behind the prefix are one entry: the scan continues behind all of them, however many there are.
+/// A scan of the names in a bucket in the order of their bytes, which is that of the primary key. Names that contain
+/// the delimiter after the prefix form one entry: the scan skips all of them at once, however many there are.
 struct NameScan {
     let prefix: [UInt8]
-    /// Empty for none.
+    /// Empty for no delimiter.
     let delimiter: [UInt8]
-    /// The first name, and the one behind the last; empty for none.
+    /// The first name, and the first one after the range (`end`); empty for no bound.
     var start: [UInt8] = []
     var end: [UInt8] = []
 
-    /// Passes each entry to `take` with its row, or for a common prefix with the first row of it, until `take` returns
+    /// Passes each entry to `take` with its row (a common prefix with the row of its first name), until `take` returns
     /// false.
     ///
     /// - Parameters:
     ///   - last: the last entry of the page before.
-    ///   - columns: those of the row; `name` is one of them.
+    ///   - columns: the columns of the row, including `name`.
     func run(
         in database: Database, _ bucket: Int64, after last: [UInt8]?, columns: String,
         _ take: (borrowing Row, UnsafeRawBufferPointer, _ isPrefix: Bool) throws -> Bool
     ) throws {
         let begin = Self.greater(prefix, start)
-        // The byte 0xFF never occurs in UTF-8.
+        // The byte 0xFF never occurs in UTF-8, so it follows every name.
         let behind = Self.successor(prefix) ?? [0xFF]
         let end = end.isEmpty || behind.lexicographicallyPrecedes(end) ? behind : end
         var next = last.map { Self.greater(self.next(after: $0) ?? behind, begin) } ?? begin
@@ -35,7 +35,7 @@ struct NameScan {
                 ["bucket": .integer(bucket), "from": .blob(next), "end": .blob(end)]
             ) { row in
                 try row.withBytes("name") { name in
-                    // With rows out of order a listing would never end.
+                    // With rows out of order the scan would never end.
                     guard !name.lexicographicallyPrecedes(next) else { throw StorageError.outOfOrder(database) }
                     guard let length = commonPrefix(of: name) else { return try take(row, name, false) }
                     let prefix = UnsafeRawBufferPointer(rebasing: name[..<length])
@@ -48,20 +48,20 @@ struct NameScan {
         }
     }
 
-    /// The length of the name up to the first delimiter behind the prefix. Nil without one.
+    /// The length of the name up to the end of the first delimiter after the prefix. Nil without one.
     private func commonPrefix(of name: UnsafeRawBufferPointer) -> Int? {
         guard !delimiter.isEmpty, name.count >= prefix.count + delimiter.count else { return nil }
         let rest = UnsafeRawBufferPointer(rebasing: name[prefix.count...])
         return delimiter.withUnsafeBytes { rest.firstIndex(of: $0) }.map { prefix.count + $0 + delimiter.count }
     }
 
-    /// The smallest name of the page after an entry. After a common prefix it is behind all names with that prefix.
+    /// The smallest name that can follow an entry: after a common prefix the first one without that prefix.
     func next(after entry: [UInt8]) -> [UInt8]? {
         let isPrefix = entry.withUnsafeBytes { commonPrefix(of: $0) == entry.count }
         return isPrefix ? Self.successor(entry) : entry + [0]
     }
 
-    /// The smallest name that does not begin so. Nil where there is none.
+    /// The smallest byte string that is greater than all with this prefix. Nil if there is none.
     private static func successor(_ prefix: [UInt8]) -> [UInt8]? {
         var bytes = prefix
         while let last = bytes.popLast() {
@@ -80,7 +80,7 @@ extension StorageError {
 }
 
 extension Database {
-    /// A page of the items and prefixes below a reference, without names that are not valid references.
+    /// A page of the items and prefixes below a reference, without names that are no valid references.
     func list(_ query: ListQuery, after token: PageToken?) throws -> Listing {
         var listing = Listing()
         guard let bucket = try bucket(named: query.reference.bucket) else {
@@ -112,7 +112,7 @@ extension Database {
         return listing
     }
 
-    /// A page as Google Cloud Storage has it. `root` is the bucket.
+    /// A page of objects in the sense of Google Cloud Storage. `root` is the bucket.
     func list(_ query: ObjectQuery, _ root: Reference, after token: PageToken?) throws -> ObjectQuery.Page {
         var page = ObjectQuery.Page()
         guard let bucket = try bucket(named: query.bucket) else {
@@ -126,7 +126,7 @@ extension Database {
         let matchers = query.globs?.map(\.matcher)
         var (looked, work) = (0, 0)
         try scan.run(in: self, bucket, after: entry, columns: Self.metadataColumns) { row, name, isPrefix in
-            // A page of few matches ends before others wait for it.
+            // A scan with few matches ends early, so that other reads need not wait for it.
             guard page.objects.count + page.prefixes.count < query.maxResults, looked < ObjectQuery.mostLooked,
                 work < ObjectQuery.mostWork
             else {

@@ -2,7 +2,7 @@ import Platform
 import Roots
 import Storage
 
-/// The files with the bytes of larger objects, by number: the directory `objects` of a root.
+/// The files with the bytes of larger objects, named by number: the directory `objects` of a root.
 struct ObjectFiles: Sendable {
     let root: StorageRoot
     private let directory: OpenFile
@@ -25,7 +25,7 @@ struct ObjectFiles: Sendable {
         try OpenFile("\(file)", flags.union([.noLink, .noWaiting]), in: directory)
     }
 
-    /// Creates a file; returns false where a file with this number exists.
+    /// Creates a file; returns false if the number is taken.
     func create(_ file: Int64) throws(StorageError) -> Bool {
         try storing(path(of: file)) { () throws(SystemError) in
             do throws(SystemError) {
@@ -37,23 +37,23 @@ struct ObjectFiles: Sendable {
         }
     }
 
-    /// Makes a file that is gone with its descriptor.
+    /// Creates a file that is removed with its descriptor.
     func unnamed() throws(SystemError) -> OpenFile {
         if let file = try? OpenFile(unnamedIn: directory) { return file }
-        // Not every file system has files without names.
+        // Not every file system supports unnamed files.
         let name = "incoming-\(UInt64.random(in: 0 ... .max))"
         let file = try OpenFile(name, [.readingAndWriting, .new, .noLink], in: directory)
         try directory.remove(name)
         return file
     }
 
-    /// Opens an empty file, or returns nil where it is gone or not as it was made.
+    /// Opens a file that must be empty; nil if it is missing or has changed since it was created.
     func empty(_ file: Int64) throws(StorageError) -> OpenFile? {
         guard let opened = try existing(file), (try? opened.status().size) == 0 else { return nil }
         return opened
     }
 
-    /// Opens a regular file, or returns nil where it is gone or no such file. Throws where a shortage tells nothing about it.
+    /// Opens a regular file; nil if there is none. Throws if a shortage, such as of descriptors, prevents that.
     func existing(_ file: Int64) throws(StorageError) -> OpenFile? {
         try storing(path(of: file)) { () throws(SystemError) in
             do throws(SystemError) {
@@ -65,7 +65,7 @@ struct ObjectFiles: Sendable {
         }
     }
 
-    /// Deletes files and returns those whose deletion is durable. Returns none where this process no longer holds the
+    /// Deletes files and returns those whose deletion is durable. Returns none if this process no longer holds the
     /// root.
     func remove(_ files: [Int64]) -> [Int64] {
         guard (try? root.check()) != nil else { return [] }

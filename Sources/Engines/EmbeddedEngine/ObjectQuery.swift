@@ -1,33 +1,33 @@
 import Roots
 import Storage
 
-/// A list of objects as Google Cloud Storage has it: all names, any delimiter, whole objects.
+/// A list of objects in the sense of Google Cloud Storage: with all names, any delimiter, and whole objects.
 package struct ObjectQuery: Sendable {
     package var bucket: String
     package var prefix = ""
-    /// Names that have it behind the prefix are shown as one prefix.
+    /// Names that contain the delimiter after the prefix are listed as one prefix.
     package var delimiter = ""
-    /// The first name, and the one behind the last; empty for none.
+    /// The first name, and the first one after the range (`end`); empty for no bound.
     package var start = ""
     package var end = ""
-    /// Objects and prefixes that match none of them are left out. Nil for no pattern.
+    /// Only objects and prefixes that match one of these patterns are listed. Nil for all.
     package var globs: [Glob]?
-    /// An object whose name is a prefix of the list is listed, too.
+    /// Also lists an object whose name is a prefix of the list.
     package var includesTrailingDelimiter = false
-    /// The entry before the first one, an object or a prefix; empty for none. A page token is used instead of it.
+    /// The entry before the first one, an object or a prefix; empty for none. A page token takes precedence.
     package var after = ""
-    /// At least 1, objects and prefixes together.
+    /// The maximum number of objects and prefixes together, at least 1.
     package var maxResults = 1000
     package var pageToken: String?
 
-    /// The entries that one page looks at: a page without a match may be followed by others.
+    /// The maximum number of entries that a page examines: a page without a match may be followed by others.
     static let mostLooked = 20_000
-    /// The work of matching for one page, as `Glob.Match` counts it, before its last entry.
+    /// The work of matching, as `Glob.Match` counts it, after which a page ends.
     static let mostWork = 5_000_000
 
     package init(bucket: String) { self.bucket = bucket }
 
-    /// A page token is one for this prefix and this delimiter.
+    /// Binds page tokens to this prefix and this delimiter.
     var filter: [UInt8] { Array(prefix.utf8) + [0] + delimiter.utf8 }
 
     package struct Page: Sendable {

@@ -4,7 +4,7 @@ import Platform
 import Storage
 import TaskStore
 
-/// An object to commit. Its bytes are in memory, in a file that is synced, or in that of another object.
+/// An object to commit. Its bytes are in memory, in a synced file, or in the file of another object.
 struct NewObject: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
@@ -18,23 +18,23 @@ struct NewObject: Sendable {
     var md5: [UInt8]
     var crc32c: UInt32
     var body: Body
-    /// The record of the upload, which ends in the same transaction.
+    /// The record of the upload's task, which ends in the same transaction.
     var record: TaskRecord?
 }
 
 /// The outcome of a write of an object.
 struct StoredObject: Sendable {
     var metadata: ObjectMetadata
-    /// The file that is no longer needed.
+    /// The file that the write has made unnecessary.
     var garbage: Int64?
     var changes: [ObjectChange]
 }
 
 // Objects as rows. The caller opens the transaction.
 extension Database {
-    /// Stores an object and replaces an existing one.
+    /// Stores an object, which replaces an existing one.
     ///
-    /// - Parameter token: the download token, unless custom metadata sets some.
+    /// - Parameter token: the download token, unless the custom metadata sets tokens.
     func put(
         _ object: NewObject, token: String, at now: Timestamp, _ generations: Generations
     ) throws -> StoredObject {
@@ -78,7 +78,7 @@ extension Database {
         return found
     }
 
-    /// Of a row with `metadataColumns`.
+    /// Reads the metadata from a row with `metadataColumns`.
     func metadata(in row: borrowing Row, of reference: Reference) throws -> ObjectMetadata {
         var metadata = ObjectMetadata(
             reference: reference, generation: try row.integer("generation"),
@@ -95,7 +95,7 @@ extension Database {
         return metadata
     }
 
-    /// - Parameter token: the download token of an object that has none, if the change makes one.
+    /// - Parameter token: the download token of an object without one, if the change creates one.
     func update(
         _ reference: Reference, _ change: MetadataChange, token: String, at now: Timestamp
     ) throws -> ObjectMetadata {
@@ -123,7 +123,7 @@ extension Database {
         return metadata
     }
 
-    /// Returns the file that is no longer needed.
+    /// Deletes an object. Returns the file that is no longer needed.
     func delete(_ reference: Reference) throws -> (garbage: Int64?, change: ObjectChange) {
         guard let old = try pieces(of: reference) else { throw StorageError.objectNotFound(reference) }
         try old.kept?.checkHolds(of: reference)
@@ -131,10 +131,11 @@ extension Database {
         return (try remove(old), ObjectChange(.deleted, reference, old.version))
     }
 
-    /// Stores a copy of an object, and replaces an existing one. Of a file no byte is copied. The source of a move is
-    /// deleted. Throws `nonMatchingChecksum` where the bytes in a row are damaged, or those in a file are known to be.
+    /// Stores a copy of an object, which replaces an existing object. Bytes in a file are shared, not copied. The
+    /// source of a move is deleted. Throws `nonMatchingChecksum` if bytes in a row are damaged, or if those in a file
+    /// are known to be.
     ///
-    /// - Parameter token: the download token of a copy that does not keep those of the object.
+    /// - Parameter token: the download token of a copy that does not keep the source's tokens.
     func copy(
         _ request: CopyRequest, as upload: Upload, token: String, at now: Timestamp, _ generations: Generations,
         _ checked: CheckedBodies
@@ -188,7 +189,7 @@ extension Database {
         try first(Self.selectVersion, reference.key) { try $0.version } ?? .none
     }
 
-    /// Whether an object was stored there after the task was created.
+    /// Whether an object at the reference was stored after the task was created.
     func hasObject(at reference: Reference, newerThan task: String) throws -> Bool {
         let isNewer = try first(
             """
@@ -210,7 +211,7 @@ extension Database {
         return isNewer == 1
     }
 
-    /// Returns the files of a task that has not become an object.
+    /// The files of a task that has stored no object.
     func files(for task: String) throws -> [Int64] {
         var files: [Int64] = []
         let sql = "SELECT id FROM files WHERE state = 0 AND task = :task"
@@ -218,7 +219,7 @@ extension Database {
         return files
     }
 
-    /// Selects the row of the object with the values of `Reference.key`.
+    /// Selects the row of an object by the values of `Reference.key`.
     static let isObject = "objects.bucket = (SELECT id FROM buckets WHERE name = :bucket) AND objects.name = :name"
 
     private static let version: Columns = ["generation", "metageneration", "size", "timeCreated", "updated"]
@@ -263,14 +264,14 @@ extension Database {
         try run("DELETE FROM customMetadata WHERE generation = :generation", ["generation": .integer(generation)])
     }
 
-    /// Returns the parts of an object in other tables.
+    /// The parts of an object in other tables.
     private func pieces(of reference: Reference) throws -> StoredParts? {
         try first(Self.selectParts, reference.key) {
             StoredParts(version: try $0.version, file: try $0.integerOrNil("file"), kept: try $0.kept)
         }
     }
 
-    /// Deletes the parts, and returns the file, which must stay until the transaction is durable.
+    /// Deletes the parts of an object. Returns its file, which must stay until the transaction is durable.
     private func remove(_ old: StoredParts) throws -> Int64? {
         try deleteCustom(of: old.generation)
         if let file = old.file { return try discard(file: file, of: old.generation) ? file : nil }
@@ -290,14 +291,15 @@ extension Database {
         }
     }
 
-    /// Gives a copy the file of another object.
+    /// Shares the file of another object with a copy.
     private func share(file: Int64, with generation: Int64) throws {
         try run(
             "INSERT INTO copies (file, generation) VALUES (:file, :generation)",
             ["file": .integer(file), "generation": .integer(generation)])
     }
 
-    /// Returns false where other objects have the file, too, or only others: that is due to a damaged row.
+    /// Removes an object's share in a file. Returns true if the file is no longer needed; false if other objects have
+    /// it, or if a damaged row makes the owner unclear.
     private func discard(file: Int64, of generation: Int64) throws -> Bool {
         let isOwner = "id = :file AND (generation = :generation OR generation IS NULL)"
         let values: Values = ["file": .integer(file), "generation": .integer(generation)]
@@ -321,7 +323,7 @@ extension Database {
         StorageError(.unknown, "The database \(path) is damaged: \(how).")
     }
 
-    /// The next number. Only a damaged row has the largest one.
+    /// The number after this one. Only a damaged row has the maximum.
     func next(after number: Int64) throws(StorageError) -> Int64 {
         guard number < .max else {
             throw damaged("no generation can come after \(number)")
@@ -330,7 +332,7 @@ extension Database {
     }
 }
 
-/// The bytes of an object: a row, or a file by its number.
+/// Where the bytes of an object are: in a row, or in a file with a number.
 enum StoredBody: Sendable {
     case bytes([UInt8])
     case file(Int64)
@@ -358,6 +360,6 @@ extension ObjectMetadata {
 }
 
 extension Reference {
-    /// The values that `Database.isObject` needs.
+    /// The values for `Database.isObject`.
     var key: Values { ["bucket": .text(bucket), "name": .name(self)] }
 }

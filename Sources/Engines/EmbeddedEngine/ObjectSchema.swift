@@ -3,9 +3,10 @@ import Database
 /// The embedded engine's tables.
 ///
 /// The row of a file is inserted before the file is created, so every file that a crash leaves has a row. A file
-/// without a row means that the database has lost its newest changes: the start inserts a row for it and sweeps it.
+/// without a row means that the database has lost its newest changes: the start inserts a row for it and sweeps the
+/// file.
 enum ObjectSchema {
-    /// After `Schema.tasks`.
+    /// To be applied after `Schema.tasks`.
     static let schema = Schema(name: "objects", migrations: migrations)
 
     private static let migrations = [
@@ -30,9 +31,9 @@ enum ObjectSchema {
                 CREATE TABLE bodies (generation INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
                 """),
         Migration(version: 2, sql: "ALTER TABLE files ADD COLUMN task TEXT;"),
-        // The generation that the file belongs to; NULL in rows older than the column.
+        // The generation that the file belongs to; NULL in rows from before this column.
         Migration(version: 3, sql: "ALTER TABLE files ADD COLUMN generation INTEGER;"),
-        // An object stored after a task was created has a generation greater than `lastGeneration`.
+        // Objects that are stored after a task was created have a generation greater than its `lastGeneration`.
         Migration(version: 4, sql: "ALTER TABLE tasks ADD COLUMN lastGeneration INTEGER NOT NULL DEFAULT 0;"),
         Migration(
             version: 5,
@@ -41,7 +42,7 @@ enum ObjectSchema {
                     UPDATE tasks SET lastGeneration = (SELECT generation FROM counters) WHERE id = new.id;
                 END;
                 """),
-        // A task that is recorded only when it has ended needs none.
+        // A task that is recorded only at its end needs no `lastGeneration`.
         Migration(
             version: 6,
             sql: """
@@ -50,16 +51,15 @@ enum ObjectSchema {
                     UPDATE tasks SET lastGeneration = (SELECT generation FROM counters) WHERE id = new.id;
                 END;
                 """),
-        // The copies of an object have its file, too: `files.generation` is the first of those that have it, and these are
-        // the others.
+        // Copies share a file: its first owner is in `files.generation`, and the others are in this table.
         Migration(
             version: 7,
             sql: """
                 CREATE TABLE copies (
                     file INTEGER NOT NULL, generation INTEGER NOT NULL, PRIMARY KEY (file, generation)) WITHOUT ROWID;
                 """),
-        // `kept` is what is kept besides, as JSON: of an object, and of those that are stored in a bucket. A bucket in
-        // `deletedBuckets` is none until it is named again.
+        // `kept` contains kept properties as JSON, of an object, or of new objects in a bucket. A bucket in
+        // `deletedBuckets` does not exist until it is named again.
         Migration(
             version: 8,
             sql: """

@@ -6,7 +6,7 @@ import TaskStore
 
 /// Serves objects of the embedded engine under download URLs, compatible with Firebase Storage.
 ///
-/// Listens when the first URL is made, or from the start with a configured address, which keeps URLs valid across
+/// Listens once the first URL is created, or from the start with a configured address, which keeps URLs valid across
 /// restarts.
 @Loop package final class ObjectServer {
     private var backend: EmbeddedBackend
@@ -16,14 +16,14 @@ import TaskStore
     private var server: HTTPServer?
     private var isClosed = false
     package let metrics = HTTPServerMetrics()
-    /// `GET /metrics`. Nil for none.
+    /// Serves `GET /metrics`. Nil for no such page.
     package var metricsPage: MetricsPage?
-    /// The beginning of URLs, where another server has the objects.
+    /// The beginning of URLs if another server serves the objects.
     package var base: String?
 
-    /// Listens on `address`, such as `127.0.0.1:8080`, or on any free port of the loopback. Each of the `connections`
-    /// may use one descriptor for itself and one for a file. `time` bounds them, or
-    /// that of the engine.
+    /// Listens on `address`, such as `127.0.0.1:8080`, or on any free port of the loopback interface. Each of the
+    /// `connections` may use one descriptor for itself and one for a file. `time` (by default the engine's) limits
+    /// them.
     package nonisolated init(
         _ backend: EmbeddedBackend, address: String?, connections: Int = .max, time: TimeSource? = nil
     ) {
@@ -62,7 +62,7 @@ import TaskStore
         }
     }
 
-    /// The answer is the same for a missing object and for a wrong token.
+    /// Answers a missing object and a wrong token in the same way.
     private func answer(to request: HTTPServerRequest) async -> HTTPServerResponse {
         // A stored service worker would control all URLs of this origin.
         guard request.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
@@ -77,7 +77,7 @@ import TaskStore
             }
             return await respond(to: request, with: object.resource, at: backend.time.httpDate)
         } catch  where error.code == .nonMatchingChecksum {
-            // The log names the object already. Otherwise a client could resume a broken answer and get all of the wrong
+            // The log names the object already. After a broken answer a client could resume and get all of the wrong
             // bytes.
             return HTTPServerResponse(500)
         } catch {
@@ -86,7 +86,7 @@ import TaskStore
         }
     }
 
-    /// `/v0/b/BUCKET/o/NAME`; a slash within the name may be escaped or not.
+    /// Parses `/v0/b/BUCKET/o/NAME`; slashes in the name may be escaped or not.
     private static func object(in path: String) -> (bucket: String, name: String)? {
         let parts = path.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count == 5, parts[1] == "v0", parts[2] == "b" else { return nil }
@@ -105,7 +105,7 @@ extension OpenObject {
             lastModified: HTTPDate(secondsSince1970: metadata.updated.microseconds / 1_000_000),
             contentType: metadata.settable.content[.contentType] ?? ContentType.fallback, headers: headers
         ) { range in
-            // A damaged size allows no range.
+            // With a damaged size no range is valid.
             let isWhole = range.lowerBound == 0 && range.upperBound == metadata.size
             return switch body {
             case .bytes(let bytes): .bytes(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
@@ -122,8 +122,8 @@ extension OpenObject {
         metadata.crc32c.map { ServedFile.Checksum(crc32c: $0) { report($0) } }
     }
 
-    /// The headers of every answer. Pages of other origins may read what they have a token for; a stored page gets an
-    /// opaque origin and cannot run scripts.
+    /// The headers of every answer. Pages of other origins may read objects whose tokens they have; a stored HTML page
+    /// gets an opaque origin and cannot run scripts.
     private var headers: HTTPHeaders {
         let content = metadata.settable.content
         var headers: HTTPHeaders = [
@@ -148,16 +148,16 @@ extension OpenObject {
 }
 
 extension String {
-    /// It arrives as it is sent: without control characters, and without blanks at its ends.
+    /// Whether the text can be sent unchanged as a header: without control characters, and without blanks at its ends.
     fileprivate var isHeaderValue: Bool {
         !utf8.contains { $0 < 0x20 || $0 == 0x7F } && trimmed(self[...]).utf8.count == utf8.count
     }
 }
 
-// As headers show the bytes of an object.
+// The forms of metadata in headers.
 extension ObjectMetadata {
     package var entityTag: EntityTag? { EntityTag((md5 ?? []).hexadecimal) }
 
-    /// Of `x-goog-hash`.
+    /// The value of `x-goog-hash`.
     package var hashes: String { "crc32c=\((crc32c ?? 0).base64),md5=\((md5 ?? []).base64)" }
 }

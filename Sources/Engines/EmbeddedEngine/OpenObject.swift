@@ -7,8 +7,8 @@ import Storage
 
 /// One generation of an object. Its bytes stay readable after it was overwritten or deleted.
 ///
-/// Damaged bytes do not become an open object, as far as that is known: those in memory are verified here, and a file
-/// that was found to be damaged is refused. Any other file is verified by what reads all of it.
+/// Bytes that are known to be damaged are refused: bytes in memory are verified here, and a file that was found damaged
+/// is not opened. Any other file is verified when all of it is read.
 struct OpenObject: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
@@ -19,7 +19,7 @@ struct OpenObject: Sendable {
     let body: Body
     private let checked: CheckedBodies
 
-    /// Throws `nonMatchingChecksum` for damaged bytes, and where the object has an impossible size.
+    /// Throws `nonMatchingChecksum` for damaged bytes, and for an object with an impossible size.
     init(metadata: ObjectMetadata, body: Body, _ checked: CheckedBodies) throws(StorageError) {
         (self.metadata, self.body, self.checked) = (metadata, body, checked)
         switch body {
@@ -62,8 +62,8 @@ struct OpenObject: Sendable {
         }
     }
 
-    /// Throws `nonMatchingChecksum` where the bytes are damaged. A file that was found intact is not read again while its
-    /// time of change is the same. Blocks for bytes in a file.
+    /// Throws `nonMatchingChecksum` if the bytes are damaged. A file that was found intact is not read again until its
+    /// time of change differs. Blocks for bytes in a file.
     func verify() throws(StorageError) {
         guard case .file(let file, _, _) = body else { return }
         let status = try reading { () throws(SystemError) in try file.status() }
@@ -82,7 +82,7 @@ struct OpenObject: Sendable {
         checked.foundIntact(checkedBody, status)
     }
 
-    /// Nil for all bytes. A part is verified only where it is all of them. Blocks for bytes in a file.
+    /// Reads a part, or all bytes for nil. Verifies them only if they are all bytes. Blocks for bytes in a file.
     func readBytes(_ part: BytePart?) throws(StorageError) -> [UInt8] {
         guard let range = try part?.range(in: metadata.size), range.count < metadata.size else {
             return try readWhole()
@@ -90,7 +90,7 @@ struct OpenObject: Sendable {
         return try read(range)
     }
 
-    /// Not verified. Blocks for bytes in a file.
+    /// Reads a range without verifying it. Blocks for bytes in a file.
     func read(_ range: Range<Int64>) throws(StorageError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: range.count)
         let outcome = bytes.withUnsafeMutableBytes { buffer in
@@ -108,7 +108,7 @@ struct OpenObject: Sendable {
     }
 
     private func readWhole(_ file: OpenFile) throws(StorageError) -> [UInt8] {
-        // Limits the memory to the size of the file, whatever a damaged row says.
+        // Limits the memory to the size of the file, even if a damaged row states more.
         let size = Int(try reading { () throws(SystemError) in try file.status() }.size)
         guard size == metadata.size else { throw damaged("there are \(size) of them") }
         var outcome = Result<Int, SystemError>.success(0)
@@ -131,7 +131,7 @@ struct OpenObject: Sendable {
         }
     }
 
-    /// The object is known to be damaged from here on.
+    /// Records that the object is damaged.
     private func damaged(_ how: String) -> StorageError {
         report(.wrongBytes)
         return .damagedBytes(of: metadata, how)
@@ -166,7 +166,7 @@ extension StorageError {
 extension EmbeddedBackend {
     private enum Opened {
         case object(OpenObject)
-        /// The file of this generation is gone.
+        /// The file of this generation is missing.
         case gone(Int64)
     }
 
@@ -180,8 +180,8 @@ extension EmbeddedBackend {
         }.get()
     }
 
-    /// The same; calls `finish` on a thread that must not be blocked for long. An object that is overwritten or deleted
-    /// after its row was read is looked up again.
+    /// Opens an object, and calls `finish` on a thread that must not be blocked for long. An object that is overwritten
+    /// or deleted after its row was read is looked up again.
     func open(
         _ reference: Reference, if check: @escaping @Sendable (Database, ObjectMetadata) throws -> Void = { _, _ in },
         missed: Int64? = nil, then finish: @escaping @Sendable (Result<OpenObject, StorageError>) -> Void

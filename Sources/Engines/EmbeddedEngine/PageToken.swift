@@ -2,14 +2,15 @@ import Checksums
 import HTTPText
 import Storage
 
-/// The position in a listing. The next page begins behind the entry, even if entries are added or removed meanwhile.
+/// The position in a listing. The next page begins after the entry, even if entries are added or removed meanwhile.
 struct PageToken {
     /// The bytes of the last object's or bucket's name, or of the last prefix with its slash.
     let entry: [UInt8]
 
     init(after entry: [UInt8]) { self.entry = entry }
 
-    /// Throws `invalidArgument` for a token of another listing. `filter`: what else tells listings apart.
+    /// Throws `invalidArgument` for a token of another listing. `filter` contains further params that distinguish
+    /// listings.
     init(_ text: String, of reference: Reference, _ filter: [UInt8] = []) throws(StorageError) {
         guard let token = PageToken(text, boundTo: Self.listing(of: reference, filter)) else {
             throw .invalidArgument("pageToken", "The page token was not given for a listing of \(reference.url).")
@@ -17,7 +18,7 @@ struct PageToken {
         self = token
     }
 
-    /// Throws `invalidArgument` for a token that was not given for a list of the buckets with a prefix.
+    /// Throws `invalidArgument` for a token of anything but a list of the buckets with this prefix.
     init(_ text: String, ofBucketsWith prefix: String) throws(StorageError) {
         guard let token = PageToken(text, boundTo: Self.buckets(prefix)) else {
             throw .invalidArgument("pageToken", "The page token was not given for this list of buckets.")
@@ -43,10 +44,10 @@ struct PageToken {
         [Array(reference.bucket.utf8), [0], reference.namesBelow, filter, [0]]
     }
 
-    /// No bucket has an empty name.
+    /// Identifies a list of buckets: no bucket has an empty name.
     private static func buckets(_ prefix: String) -> [[UInt8]] { [[0], Array(prefix.utf8), [0]] }
 
-    /// The entry after a checksum that binds it to the listing.
+    /// The entry, preceded by a checksum that binds it to the listing.
     private func text(boundTo listing: [[UInt8]]) -> String {
         var checksum = Checksum()
         for bytes in listing + [entry] { bytes.withUnsafeBytes { checksum.updateCRC($0) } }
@@ -56,6 +57,6 @@ struct PageToken {
 }
 
 extension Reference {
-    /// The common prefix of all names below it.
+    /// The common prefix of all names below the reference.
     var namesBelow: [UInt8] { Array(prefix.utf8) }
 }

@@ -3,10 +3,10 @@ import Roots
 import Storage
 import Synchronization
 
-/// Answers of reads that a new read would give again: the loop takes them from here, and no thread is woken.
+/// A cache of answers that a new read would repeat: the loop uses them without waking a thread.
 ///
-/// They are those of one edition of the database: all are forgotten when a change of objects begins to be committed. They are
-/// used for a short time after the last read, which has looked whether the root is still there.
+/// All answers belong to one edition of the database, and are dropped when a commit that changes objects begins. They
+/// are used only for a short time after the last read, because each read checks that the root still exists.
 final class RecentAnswers: Sendable {
     fileprivate struct State {
         var edition = RootDatabase.Edition.none
@@ -17,9 +17,9 @@ final class RecentAnswers: Sendable {
         var sinceRead: (@Sendable () -> Duration)?
     }
 
-    /// An estimate. All answers go where more would be kept.
+    /// An estimate in bytes. When answers would exceed it, all are dropped.
     private static let mostBytes = 1 << 20
-    /// The prefixes and items of the longest list that is kept.
+    /// The maximum number of prefixes and items of a cached list.
     static let longestList = 50
     fileprivate static let longestUse = Duration.milliseconds(100)
 
@@ -28,7 +28,7 @@ final class RecentAnswers: Sendable {
 
     init(_ clock: any Clock<Duration>) { self.clock = clock }
 
-    /// The answer of the last read for that object in this edition. Nil where there is none.
+    /// The answer of the last read of the object in this edition. Nil if there is none.
     func metadata(
         of reference: Reference, in edition: RootDatabase.Edition
     ) -> Result<ObjectMetadata, StorageError>? {
@@ -39,7 +39,7 @@ final class RecentAnswers: Sendable {
         state.withLock { $0.isValid(in: edition) ? $0.lists[query] : nil }
     }
 
-    /// Keeps the answer of a read that has begun in this edition.
+    /// Caches the answer of a read that has begun in this edition.
     func keep(
         _ answer: Result<ObjectMetadata, StorageError>, of reference: Reference, in edition: RootDatabase.Edition
     ) {
@@ -85,12 +85,12 @@ extension RecentAnswers.State {
 }
 
 extension Reference {
-    /// An estimate, in bytes.
+    /// An estimate in bytes.
     fileprivate var memory: Int { 128 + bucket.utf8.count + object.utf8.count }
 }
 
 extension ObjectMetadata {
-    /// An estimate, in bytes, without kept properties.
+    /// An estimate in bytes, without kept properties.
     fileprivate var memory: Int {
         512 + reference.memory + settable.customBytes + settable.content.values.reduce(0) { $0 + $1.utf8.count }
             + (downloadTokens ?? []).reduce(0) { $0 + $1.utf8.count }

@@ -4,10 +4,10 @@ import Roots
 import Storage
 import Synchronization
 
-/// Empty files that are made ahead, so that a new file costs an upload neither a commit nor a directory sync.
+/// Empty files that are created ahead, so that a new file costs an upload neither a commit nor a directory sync.
 ///
 /// The row of a file is durable before the file exists, and its name is durable before an upload gets it. The next
-/// start sweeps what is left.
+/// start sweeps unused files.
 package final class ReservedFiles: Sendable {
     typealias Receiver = @Sendable (Result<Int64, StorageError>) -> Void
 
@@ -15,10 +15,10 @@ package final class ReservedFiles: Sendable {
 
     private struct State {
         var ready: [Int64] = []
-        /// How many files are made next: more each time, so that a process that needs few makes few.
+        /// The size of the next batch. It grows with each one, so that a process that needs few files creates few.
         var batch = 4
         var isMaking = false
-        /// Numbers with rows whose files could not be made yet.
+        /// The numbers of rows whose files could not be created yet.
         var unmade: [Int64] = []
         var waiting: [Receiver] = []
 
@@ -34,11 +34,11 @@ package final class ReservedFiles: Sendable {
         (self.files, self.store, self.threads) = (files, store, threads)
     }
 
-    /// The files that are made and not taken.
+    /// The created files that are not in use.
     package var ready: [Int64] { state.withLock { $0.ready } }
     package var isMakingMore: Bool { state.withLock { $0.isMaking } }
 
-    /// Calls `receiver` with the number of an empty file: at once, or on another thread where one has to be made.
+    /// Calls `receiver` with the number of an empty file: at once, or on another thread if one has to be created.
     func take(_ receiver: @escaping Receiver) {
         let file = state.withLock { state -> Int64? in
             if !state.ready.isEmpty { return state.ready.removeFirst() }
@@ -49,7 +49,7 @@ package final class ReservedFiles: Sendable {
         makeMore()
     }
 
-    /// Forgets the files that are ready, because one of them is not as it was made.
+    /// Forgets the files that are ready, because another program has changed one of them.
     func forget() { state.withLock { $0.ready = [] } }
 
     private func makeMore() {
@@ -83,8 +83,8 @@ package final class ReservedFiles: Sendable {
         }
     }
 
-    /// Makes as many of the files as possible. A number at which somebody else has put a file is passed over: that file
-    /// stays, and its row goes.
+    /// Creates as many of the files as possible. A number with an existing file of another program is skipped: its file
+    /// stays, and its row is deleted.
     private func make(_ numbers: [Int64]) throws(StorageError) -> [Int64] {
         var (made, taken) = ([Int64](), [Int64]())
         var failure: StorageError?

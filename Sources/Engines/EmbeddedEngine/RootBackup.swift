@@ -2,14 +2,14 @@ import Platform
 import Roots
 import Storage
 
-/// Copies a root, which a service may be using, to a directory that is a root of its own.
+/// Copies a root, which a service may be using, to a directory that becomes a root of its own.
 package enum RootBackup {
-    /// Blocks. The directory appears when all of it is there and written to the disk. It must not exist, or be an empty one
+    /// Blocks. The directory appears once all of it is on the disk. Before, it must not exist, or be an empty directory
     /// of this user. Returns the number of objects and their bytes.
     ///
-    /// The copy grows in a hidden directory beside it, which the next backup removes if this one is killed.
+    /// The copy is written to a hidden directory beside it, which the next backup removes if this one is killed.
     ///
-    /// - Parameter begins: gets the hidden directory.
+    /// - Parameter begins: called with the path of the hidden directory.
     package static func make(
         of root: String, in place: String, begins: (ScratchDirectory) throws -> Void = { _ in }
     ) throws(StorageError) -> (objects: Int64, bytes: Int64) {
@@ -36,7 +36,7 @@ package enum RootBackup {
         }
     }
 
-    /// Throws unless the directory is missing, or empty and this user's.
+    /// Throws unless the directory is missing, or is empty and owned by this user.
     private static func check(_ directory: String) throws {
         guard let status = try? FileStatus(ofPath: directory, followingLinks: false) else { return }
         guard status.kind == .directory else {
@@ -50,7 +50,7 @@ package enum RootBackup {
         }
     }
 
-    /// Throws where the copy would be in the root itself. Links and other names of the root change nothing.
+    /// Throws if the copy would lie inside the root, even through links or other names.
     private static func checkPlace(_ directory: String, _ root: String) throws {
         let root = try FileStatus(ofPath: root).key
         var path = directory

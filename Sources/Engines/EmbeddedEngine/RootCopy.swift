@@ -3,24 +3,24 @@ import Platform
 import Roots
 import Storage
 
-/// Copies a root, which a service may be using, to a directory that becomes a root of its own: a backup, a snapshot, or the
-/// root of a space that is reset to a snapshot.
+/// Copies a root, which a service may be using, to a directory that becomes a root of its own: a backup, a snapshot, or
+/// the root of a space that is reset to a snapshot.
 struct RootCopy {
     private let (root, copy): (String, String)
     private var database: String { "\(copy)/\(StorageRoot.databaseName)" }
 
-    /// While so many copies of the database in turn name files that are deleted before they get a second name, the root
-    /// changes too fast.
+    /// The maximum number of copies of the database. A copy is repeated if it names a file that was deleted before it
+    /// could be linked.
     private static let attempts = 100
 
     init(_ root: String, to copy: String) { (self.root, self.copy) = (root, copy) }
 
-    /// Blocks. Returns the number of objects and their bytes.
+    /// Copies the root. Blocks. Returns the number of objects and their bytes.
     ///
-    /// Files of objects never change, and no number is used twice. Those that are there get a second name first, so that
-    /// few of those that the copy of the database names can be gone.
+    /// Files of objects never change, and numbers are never reused. All existing files are linked first, so that few of
+    /// those that the copied database names can be missing.
     ///
-    /// - Parameter isInUse: false for a root that does not change, whose database may be copied as a file.
+    /// - Parameter isInUse: false for a root that does not change, so that its database is copied as a file.
     @discardableResult
     func make(isInUse: Bool = true) throws -> (objects: Int64, bytes: Int64) {
         for name in ["objects", "spool"] {
@@ -43,7 +43,7 @@ struct RootCopy {
         throw StorageError(.unknown, "\(root) changes too fast for a copy.")
     }
 
-    /// Links what the copied database names, and removes what it does not. Nil where a file is gone.
+    /// Links the files that the copied database names, and removes all others. Nil if a file is missing.
     private func complete() throws -> (objects: Int64, bytes: Int64)? {
         let copied = try Database(path: database, applicationID: StorageRoot.applicationID)
         var (isComplete, isNamed): (Bool, Set<Int64>) = (true, [])
@@ -57,7 +57,7 @@ struct RootCopy {
             if try row.integer("state") == states.stored.rawValue {
                 isComplete = try link("objects/\(id)") && isComplete
             } else {
-                // It changes when the upload continues.
+                // The file changes when the upload continues, so it is copied.
                 FileSystem.remove("\(copy)/objects/\(id)")
                 try? FileSystem.copy("\(root)/objects/\(id)", to: "\(copy)/objects/\(id)")
             }
@@ -77,7 +77,7 @@ struct RootCopy {
         guard FileSystem.remove(path) else { throw StorageError(.unknown, "\(path) cannot be removed.") }
     }
 
-    /// Gives a file a second name, or on another file system copies it. False where it is gone.
+    /// Links a file, or copies it to another file system. False if it is missing.
     @discardableResult
     private func link(_ name: String) throws -> Bool {
         let (from, to) = ("\(root)/\(name)", "\(copy)/\(name)")
@@ -95,7 +95,7 @@ struct RootCopy {
 }
 
 extension StorageError {
-    /// Why a root cannot be copied.
+    /// The error of a copy that failed.
     static func copying(_ root: String, to copy: String, _ error: any Error) -> StorageError {
         switch error {
         case let error as StorageError: error

@@ -8,7 +8,7 @@ import Synchronization
 /// The point from which a later process continues an upload.
 struct UploadCheckpoint: Codable, Equatable {
     var file: Int64
-    /// The checksums below cover the bytes before it.
+    /// The checksums cover the bytes before this offset.
     var offset: Int64
     var crc32c: UInt32
     var md5: [UInt8]
@@ -26,7 +26,7 @@ final class StagingProgress: Sendable {
         hasCheckpoint = Atomic(checkpoint != nil)
     }
 
-    /// Saves a checkpoint once the MD5 of the bytes so far is computed.
+    /// Saves a checkpoint once the MD5 of the bytes so far has been computed.
     func saveCheckpoint(file: Int64, offset: Int64, crc32c: UInt32) {
         hasCheckpoint.store(true, ordering: .relaxed)
         md5.state { [self] state in
@@ -34,7 +34,7 @@ final class StagingProgress: Sendable {
         }
     }
 
-    /// Returns the last saved checkpoint, without blocking a thread. Nil before the first chunk has ended.
+    /// The last saved checkpoint, without blocking a thread. Nil before the first chunk has ended.
     func lastCheckpoint() async -> UploadCheckpoint? {
         guard hasCheckpoint.load(ordering: .relaxed) else { return nil }
         await withCheckedContinuation { waiter in md5.state { _ in waiter.resume() } }
@@ -44,13 +44,13 @@ final class StagingProgress: Sendable {
 
 /// The file of an upload before it is committed as an object, with its running checksums.
 ///
-/// One thread reads, writes and computes the CRC; another computes the slower MD5, a few buffers behind. Writeback
-/// starts early, so that the final sync has little to do.
+/// One thread reads, writes and computes the CRC32C; another computes the slower MD5, a few buffers later. Writeback
+/// starts early, so that the final sync is short.
 final class Staging {
     private static let blockSize = 512 << 10
 
     let file: Int64
-    /// The number of bytes that are written and submitted to the MD5.
+    /// The number of bytes that are written, and submitted to the MD5.
     private(set) var offset: Int64 = 0
     var crc32c: UInt32 { checksum.crc32c }
 
@@ -64,10 +64,10 @@ final class Staging {
     private var target: OpenFile?
     private var input: SourceFile?
     private let blocks: HashBufferPool
-    /// The name of the file may not be durable.
+    /// An earlier process has created the file, and its name may not be durable.
     private let isRestored: Bool
 
-    /// `target` is the empty file.
+    /// `target` is an empty file.
     init(
         file: Int64, _ target: OpenFile, in files: ObjectFiles, _ source: UploadSource,
         from allowed: AllowedDirectories?, hashing: MD5Threads, blocks: BlockCache
@@ -79,8 +79,8 @@ final class Staging {
         self.blocks = HashBufferPool(blocks)
     }
 
-    /// Continues the file of an earlier process. Returns nil where its bytes do not match the checkpoint, or where
-    /// `mayGoOn` is false.
+    /// Continues the file of an earlier process. Nil if its bytes do not match the checkpoint, or if `mayGoOn` returns
+    /// false.
     init?(
         _ checkpoint: UploadCheckpoint, in files: ObjectFiles, _ source: UploadSource,
         from allowed: AllowedDirectories?, hashing: MD5Threads, blocks: BlockCache, while mayGoOn: () -> Bool
@@ -98,10 +98,10 @@ final class Staging {
         self.blocks = HashBufferPool(blocks)
     }
 
-    /// Continues a file in this process where a step that failed has begun: its bytes are taken back, as the client may send
-    /// others. Returns nil where the file is gone.
+    /// Continues a file of this process after a failed step. The bytes of the step are removed, as the client may send
+    /// others. Nil if the file is missing.
     ///
-    /// - Parameter checkpoint: the last one of the file; nil where it had none, so that it begins at the first byte.
+    /// - Parameter checkpoint: the last checkpoint of the file; nil to begin at the first byte.
     init?(_ failed: Staging, backTo checkpoint: UploadCheckpoint?, hashing: MD5Threads) throws(StorageError) {
         let checksum = checkpoint.flatMap { Checksum(md5State: $0.md5, crc32c: $0.crc32c, after: $0.offset) }
         guard checkpoint == nil || checksum != nil, let target = try failed.files.existing(failed.file) else {
@@ -114,13 +114,13 @@ final class Staging {
         try storing(path) { [offset] () throws(SystemError) in try target.truncate(to: offset) }
     }
 
-    /// Of an upload that was cancelled nothing waits to be hashed.
+    /// Excludes the stream of a cancelled upload from those that others wait for.
     deinit { progress.md5.park() }
 
     func saveCheckpoint() { progress.saveCheckpoint(file: file, offset: offset, crc32c: crc32c) }
 
-    /// Copies up to the end of the range, or until `mayGoOn` is false: see `offset`, which is a multiple of the granularity
-    /// then. A client that sends the bytes continues at such offsets only.
+    /// Copies up to the end of the range, or until `mayGoOn` returns false; then `offset` is a multiple of the
+    /// granularity, where a client that sends the bytes can continue.
     func copy(_ range: Range<Int64>, while mayGoOn: () -> Bool) throws(StorageError) {
         let target = try openTarget()
         try openInput()
@@ -150,7 +150,7 @@ final class Staging {
         let target = try openTarget()
         progress.md5.hashRest()
         try storing(path) { [offset] () throws(SystemError) in
-            // A step that failed, also in an earlier process, may have written more.
+            // A failed step of this process or an earlier one may have written more.
             if case .incoming = source { try target.truncate(to: offset) }
             try target.sync()
             if isRestored { try files.sync() }
@@ -189,7 +189,7 @@ final class Staging {
         }
     }
 
-    /// Returns nil where the file is shorter.
+    /// Nil if the file is shorter.
     private static func crc32c(
         of file: OpenFile, _ count: Int64, _ path: String, _ mayGoOn: () -> Bool
     ) throws(StorageError) -> UInt32? {

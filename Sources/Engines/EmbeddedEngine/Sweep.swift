@@ -2,7 +2,7 @@ import Database
 import Roots
 import Storage
 
-/// Deletes unneeded files at the start: leftovers of interrupted uploads and deletions, and files without a row.
+/// Deletes unneeded files at the start: remains of interrupted uploads and deletions, and files without a row.
 ///
 /// Works in batches, as a root may have millions of files.
 struct Sweep {
@@ -16,9 +16,9 @@ struct Sweep {
         try removeUnwantedFiles()
     }
 
-    /// Inserts a row that marks it as garbage for each file without a row. The objects are lost with the changes that
-    /// the database has lost, but their numbers must never be reused. In a damaged database the row itself may be lost,
-    /// so the files stay.
+    /// Inserts a row that marks each file without a row as garbage. Its object is lost with the changes that the
+    /// database has lost, but its number must never be reused. In a damaged database the row itself may be lost, so the
+    /// files stay.
     private func addMissingRows() throws {
         var count = 0
         try forEachBatchWithoutRows { count += $0.count }
@@ -40,7 +40,7 @@ struct Sweep {
 
     private func forEachBatchWithoutRows(_ body: ([Int64]) throws -> Void) throws {
         try files.forEachBatch(batchSize) { numbers in
-            // Skips numbers that no root reaches, after which few would be left.
+            // Skips numbers so large that few would remain after them; no root reaches them.
             let numbers = try numbers.sorted().filter { try $0 < 1 << 62 && !hasRow($0) }
             if !numbers.isEmpty { try body(numbers) }
         }
@@ -65,8 +65,8 @@ struct Sweep {
         }
     }
 
-    /// Keeps the files of unfinished tasks. `+id` makes SQLite use the index of unwanted files instead of scanning all
-    /// files.
+    /// The files to delete, without those of unfinished tasks. `+id` makes SQLite use the index of unwanted files
+    /// instead of scanning all files.
     private func unwantedFiles(after last: Int64) throws -> [Int64] {
         var unwanted: [Int64] = []
         try database.rows(
@@ -79,7 +79,7 @@ struct Sweep {
         return unwanted
     }
 
-    /// Without room the rows stay, and the next start retries.
+    /// Runs a change. If there is no room for it, the rows stay, and the next start retries.
     private func whereThereIsRoom(_ change: () throws -> Void) throws {
         do {
             try files.root.transaction(in: database, mayUseReserve: true, change)

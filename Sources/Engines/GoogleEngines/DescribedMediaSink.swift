@@ -3,16 +3,16 @@ import HTTPText
 import Storage
 import Synchronization
 
-/// Takes all bytes of the current generation, if the response header allows it.
+/// Receives all bytes of the current generation, if the response header allows it.
 final class DescribedMediaSink: HTTPBodySink {
     enum Head: Sendable {
-        /// The bytes are taken and verified.
+        /// The bytes are received and verified.
         case described(MediaSink, MemoryDestination)
-        /// The header does not identify the object: bytes are taken up to the limit.
+        /// The header does not identify the object: bytes are received up to the limit.
         case undescribed(MemoryDestination)
-        /// The object exceeds the limit. No bytes are taken.
+        /// The object exceeds the limit. No bytes are received.
         case tooLarge(StoredContent)
-        /// The response is encoded differently from the stored object. No bytes are taken.
+        /// The response is encoded differently from the stored object. No bytes are received.
         case recoded(StoredContent)
     }
 
@@ -25,7 +25,7 @@ final class DescribedMediaSink: HTTPBodySink {
         (self.reference, self.maxSize, self.dialect) = (reference, maxSize, dialect)
     }
 
-    /// Nil before bytes of an object arrive.
+    /// Nil before bytes of an object have arrived.
     var head: Head? { state.withLock { $0 } }
 
     func accepts(status: Int, headers: HTTPHeaders) -> Bool {
@@ -35,7 +35,7 @@ final class DescribedMediaSink: HTTPBodySink {
         return head != nil
     }
 
-    /// The client does not offer an empty body to the sink.
+    /// An empty body is not passed to the sink.
     func bodyEnded(_ response: HTTPResponse) {
         if head == nil { _ = accepts(status: response.status, headers: response.headers) }
     }
@@ -73,7 +73,7 @@ final class MemoryDestination: MediaDestination {
     private let state: Mutex<(bytes: [UInt8], isFull: Bool)>
     private let limit: Int64
 
-    /// Reserves little for a size that may be wrong.
+    /// Reserves little memory, since the size may be wrong.
     init(expecting size: Int64 = 0, atMost limit: Int64 = .max) {
         var room: [UInt8] = []
         room.reserveCapacity(Int(min(size, 16 << 20)))

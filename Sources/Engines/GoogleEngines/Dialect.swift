@@ -4,72 +4,73 @@ import HTTPText
 import Platform
 import Storage
 
-/// The protocol of one service, as pairs of pure functions: one prepares a request, the other reads its response.
-/// A dialect sends nothing and keeps no state. The shared code compares generations for equality only, stores the text
-/// of a session without reading it, and leaves the form of bodies, headers and errors to the dialect.
+/// The protocol of one service, as pairs of pure functions: one prepares a request, the other reads its response. A
+/// dialect sends nothing and keeps no state. The shared code compares generations only for equality, stores the text of
+/// a session without reading it, and leaves the format of bodies, headers and errors to the dialect.
 protocol Dialect: Sendable {
     // MARK: Authorization
-    /// Token kinds in order of preference; a request carries the first that the caller has.
+    /// The token kinds in order of preference; a request carries the first one that the caller has.
     var authorization: [Token.Kind] { get }
     /// Whether requests also carry an App Check token.
     var takesAppCheck: Bool { get }
     /// Adds the credentials to a request that is otherwise complete, so that a signature can cover its method, URL,
     /// headers and body.
     func authorize(_ request: inout HTTPRequest, with tokens: [Token], userProject: String?)
-    /// Where users get a token from; ends an error message.
+    /// Where users get a token, as the end of an error message.
     var signIn: String { get }
 
     // MARK: Objects
-    /// Whether requests take preconditions. Otherwise the engine checks the metadata first.
+    /// Whether requests carry preconditions. Otherwise the engine checks the metadata first.
     var bindsWrites: Bool { get }
     func metadata(of reference: Reference, generation: Int64?) -> RemoteRequest
     func update(_ reference: Reference, _ change: MetadataChange, if conditions: Preconditions) -> RemoteRequest
-    /// The response to one of these two.
+    /// Reads the response to a request for metadata or an update.
     func metadata(in response: HTTPResponse, of reference: Reference) throws(GarbledAnswer) -> ObjectMetadata
-    /// Whether the object was written after the other one.
+    /// Whether an object was written later than another one.
     func isNewer(_ object: ObjectMetadata, than other: ObjectMetadata) -> Bool
     func delete(_ reference: Reference, if conditions: Preconditions) -> RemoteRequest
-    /// Deletes this generation and no other; nil where the service cannot do that.
+    /// Deletes exactly this generation; nil if the service cannot do that.
     func delete(_ reference: Reference, generation: Int64) -> RemoteRequest?
-    /// Reads a success as the response to one of these two. Throws for what another server may have sent instead.
+    /// Checks a successful response to a deletion. Throws for one that another server may have sent instead.
     func checkDeleted(in response: HTTPResponse) throws(GarbledAnswer)
     func list(_ query: ListQuery) -> RemoteRequest
     func listing(in response: HTTPResponse, for query: ListQuery) throws(GarbledAnswer) -> Listing
-    /// Requests the bytes from an offset on, of this generation where the service can.
+    /// Requests the bytes from an offset on, of this generation if the service supports that.
     ///
     /// - Parameters:
-    ///   - end: where the bytes end; nil for all that follow.
-    ///   - isGzip: accept the bytes as stored; the service would decompress them otherwise.
+    ///   - end: the end of the bytes; nil for all that follow.
+    ///   - isGzip: accepts the bytes as stored, which the service would otherwise decompress.
     func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64, to end: Int64?)
         -> RemoteRequest
     func description(in headers: HTTPHeaders) -> MediaDescription
-    /// What a response that is no success says.
+    /// Reads an error response.
     func error(in response: HTTPResponse) -> ServerError
     var links: Links { get }
-    /// Nil where the service does not list buckets.
+    /// Requests a page of the buckets; nil if the service does not list them.
     func buckets(of project: String, after pageToken: String?) -> RemoteRequest?
-    /// The names on a page, and the token of the next one.
+    /// The names on a page of buckets, and the token of the next page.
     func buckets(in response: HTTPResponse) throws(GarbledAnswer) -> (names: [String], pageToken: String?)
-    /// Nil where the service copies no objects.
+    /// The copies that the service makes itself; nil if it makes none.
     var copies: (any CopyDialect)? { get }
 
     // MARK: Uploads
-    /// Carries the checksums, so that the server verifies the bytes before it stores them.
+    /// An upload in one request. It carries the checksums, so that the server verifies the bytes before it stores them.
     func sendWhole(
         _ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String, if conditions: Preconditions
     ) -> RemoteRequest
     func open(_ upload: Upload, if conditions: Preconditions) -> RemoteRequest
     func session(in response: HTTPResponse) throws(GarbledAnswer) -> RemoteSession
-    /// Whether the last bytes can carry the CRC32C of all bytes.
+    /// Whether the last bytes can carry the CRC32C of the whole object.
     var takesFinalChecksum: Bool { get }
-    /// `total` is `Int64.max` while it is not known, here and below.
+    /// Sends bytes to a session. `total` is `Int64.max` while it is unknown, here and below.
     func send(_ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?)
         -> RemoteRequest
     func query(_ session: RemoteSession, total: Int64) -> RemoteRequest
     func cancel(_ session: RemoteSession) -> RemoteRequest
-    /// Whether the response to that says that the session takes no bytes any more.
+    /// Whether the response to `cancel` says that the session accepts no more bytes.
     func isCancelled(in response: HTTPResponse) -> Bool
-    /// The response to sent bytes or a query; nil where it is an error. May add to the session what later requests need.
+    /// The status in the response to sent bytes or a query; nil for an error. May add data for later requests to the
+    /// session.
     func status(in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession)
         -> UploadStatus?
 }
@@ -80,21 +81,21 @@ extension Dialect {
     var copies: (any CopyDialect)? { nil }
 }
 
-/// Copies that the service makes itself, in as many calls as it wants.
+/// Copies that the service makes itself, in one or several calls.
 protocol CopyDialect: Sendable {
     /// - Parameters:
-    ///   - object: what is copied.
-    ///   - token: from the call before; nil for the first one.
-    ///   - conditions: those of the copy.
+    ///   - object: the source.
+    ///   - token: the token of the previous call; nil for the first one.
+    ///   - conditions: the preconditions on the copy.
     func copy(_ object: ObjectMetadata, as upload: Upload, after token: String?, if conditions: Preconditions)
         -> RemoteRequest
-    /// A response that is a success.
+    /// Reads a successful response.
     func copied(_ response: HTTPResponse, to reference: Reference) throws(GarbledAnswer) -> CopyStatus
 }
 
 enum CopyStatus {
     case done(ObjectMetadata)
-    /// So many bytes are copied; the next call has the token.
+    /// The number of bytes copied so far; the next call carries the token.
     case copied(Int64, token: String)
 }
 
@@ -103,30 +104,30 @@ enum Links {
     case signatures(any SignatureDialect)
 }
 
-/// Download URLs with a token that the service stores with the object.
+/// Download URLs with tokens that the service stores with the object.
 protocol TokenDialect {
     func createToken(for reference: Reference) -> RemoteRequest
     func deleteToken(_ token: String, of reference: Reference) -> RemoteRequest
-    /// The tokens that metadata lists.
+    /// The download tokens in a response with metadata.
     func tokens(in response: HTTPResponse, of reference: Reference) throws(GarbledAnswer) -> [String]
     func downloadURL(of reference: Reference, _ token: String, at endpoint: Endpoint) -> String
 }
 
 /// Download URLs that the client signs.
 protocol SignatureDialect {
-    /// In seconds.
+    /// The maximum lifetime of a URL in seconds.
     var longestLifetime: Int64 { get }
     func downloadURL(_ link: DownloadLink, signedBy signer: any URLSigner) async throws(StorageError) -> String
 }
 
-/// The parts of a signed download URL, from which anybody may fetch the object for a while.
+/// The parts of a signed download URL, which gives access to the object without credentials until it expires.
 struct DownloadLink {
     let endpoint: Endpoint
     let reference: Reference
-    /// The service account that signs it.
+    /// The service account that signs the URL.
     let account: String
     let time: Timestamp
-    /// In seconds.
+    /// The lifetime in seconds.
     let lifetime: Int64
     /// The Google Cloud project that pays for downloads.
     var userProject: String?
@@ -139,11 +140,11 @@ struct RemoteRequest {
     var target: String
     var headers: HTTPHeaders = [:]
     var body = HTTPBody.none
-    /// Takes the body of the response if it accepts the header.
+    /// Receives the body of the response if it accepts the header.
     var sink: (any HTTPBodySink)?
-    /// The limit of a response body that is held in memory, in bytes.
+    /// The maximum size of a response body in memory, in bytes.
     var answerBytes = HTTPLimits().answerBytes
-    /// What status 404 is about.
+    /// What a status of 404 refers to.
     var subject = Subject.object
     /// The server verifies a checksum of the bytes.
     var hasChecksum = false
@@ -160,16 +161,16 @@ struct RemoteRequest {
     }
 }
 
-/// A resumable upload at the server.
+/// The session of an upload at the server.
 struct RemoteSession: Equatable, Sendable, CustomStringConvertible {
-    /// The dialect's own, and a secret. It is stored with the task.
+    /// The dialect's own data, which are secret. They are stored with the task.
     var text: String
-    /// In bytes: every chunk but the last ends at a multiple of it.
+    /// In bytes: every chunk except the last ends at a multiple of it.
     var granularity = ChunkSizes.granularity
 
-    /// The start of the range up to the last multiple of the granularity in it, or the next one. The server may have kept
-    /// any part of a chunk: what follows it ends at a multiple again. A task from an earlier process may not know the
-    /// granularity.
+    /// The part of the range up to the last multiple of the granularity in it, or else up to the next one. The server
+    /// may have kept any part of a chunk, so the next one ends at a multiple again. A task from an earlier process may
+    /// not know the granularity.
     func chunk(_ range: Range<Int64>, of size: Int64) -> Range<Int64> {
         guard range.upperBound < size, granularity > 0 else { return range }
         let next = range.lowerBound.addingSaturated(granularity - range.lowerBound % granularity)
@@ -182,9 +183,9 @@ struct RemoteSession: Equatable, Sendable, CustomStringConvertible {
 /// The server's state of an upload.
 enum UploadStatus: Equatable {
     case received(upTo: Int64)
-    /// The response has the object's metadata where the server sent it.
+    /// The object is stored. The response contains its metadata if the server sends it.
     case stored
-    /// Cancelled, without an object.
+    /// The session was cancelled without storing an object.
     case ended
     case garbled(String)
 }

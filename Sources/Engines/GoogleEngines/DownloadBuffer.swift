@@ -4,8 +4,8 @@ import LocalFiles
 import Storage
 import Synchronization
 
-/// A double buffer between the transfer thread and the thread that writes the file. The transfer waits while both blocks
-/// are full.
+/// A double buffer between the transfer thread and the thread that writes the file. The transfer waits while both
+/// blocks are full.
 final class DownloadBuffer: MediaDestination {
     static let blockSize = 256 << 10
 
@@ -18,7 +18,7 @@ final class DownloadBuffer: MediaDestination {
         var failure: StorageError?
     }
 
-    /// Runs on the queue and may block.
+    /// Writes bytes to the file; runs on the queue and may block.
     typealias Write = @Sendable (PartialDownload, UnsafeRawBufferPointer) throws(StorageError) -> Void
 
     private let queue: SerialQueue<PartialDownload>
@@ -27,7 +27,7 @@ final class DownloadBuffer: MediaDestination {
 
     init(on queue: SerialQueue<PartialDownload>, _ write: @escaping Write) { (self.queue, self.write) = (queue, write) }
 
-    /// The first write error. Earlier bytes are written once the queue has run.
+    /// The first error of a write. All writes of earlier bytes are done once the queue has run.
     var failure: StorageError? { state.withLock { $0.failure } }
 
     func take(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite {
@@ -64,7 +64,7 @@ extension DownloadBuffer.State {
         return (.taken, !isWriting)
     }
 
-    /// The next block to write, and the waker of a waiting transfer.
+    /// The next block to write, with a waker if the transfer waits.
     fileprivate mutating func next() -> (MemoryBlock, count: Int, HTTPWaker?)? {
         guard filled > 0, failure == nil else {
             isWriting = false

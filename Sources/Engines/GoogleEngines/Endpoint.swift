@@ -2,20 +2,20 @@ import Platform
 import HTTPText
 import Storage
 
-/// The server of a remote engine, and the setting that names it.
+/// The server of a remote engine, and the setting that configures it.
 package struct Endpoint: Equatable, Sendable {
     /// Scheme, host and port, without a slash at the end.
     package let url: String
     /// The flag or variable that error messages name.
     package let origin: String
-    /// Not https: an emulator.
+    /// The URL is not https: the server is an emulator.
     package var isPlain: Bool { !isSecure }
 
     package struct InvalidEndpoint: Error, Equatable {
         package let message: String
     }
 
-    /// Takes `http[s]://HOST[:PORT]`, and `HOST:PORT` as plain http. Throws a sentence that names the origin.
+    /// Accepts `http[s]://HOST[:PORT]`, and `HOST:PORT` as plain http. Throws a sentence that names the origin.
     package init(_ text: String, from origin: String, allowInsecure: Bool) throws(InvalidEndpoint) {
         let whole = text.has("://") ? text : "http://" + text
         let url = whole.hasSuffix("/") ? String(whole.dropLast()) : whole
@@ -42,16 +42,16 @@ package struct Endpoint: Equatable, Sendable {
     package static let firebase = Endpoint(official: "https://firebasestorage.googleapis.com")
     package static let gcs = Endpoint(official: "https://storage.googleapis.com")
 
-    /// Whether tokens may be sent to a URL that the server named: only to the endpoint's own origin.
+    /// Whether tokens may be sent to a URL that the server has given: only to the endpoint's own origin.
     func covers(_ other: String) -> Bool {
-        // Most URLs were made of its own.
+        // Most of these URLs begin with the endpoint's own.
         let rest = other.utf8.dropFirst(url.utf8.count)
         if rest.first == UInt8(ascii: "/"), other.utf8.starts(with: url.utf8) { return true }
         guard let mine = Self.parts(of: url), let its = Self.parts(of: Self.origin(of: other)) else { return false }
         return mine == its
     }
 
-    /// Whether bytes may be sent to the URL of a session that the server named: to the endpoint's own origin, between the
+    /// Whether bytes may be sent to the session URL that the server has given: to the endpoint's own origin, between
     /// hosts of Google, and to the same port of this machine under another of its names.
     func allows(_ other: String) -> Bool {
         guard let mine = Self.parts(of: url), let its = Self.parts(of: Self.origin(of: other)) else { return false }
@@ -60,7 +60,7 @@ package struct Endpoint: Equatable, Sendable {
             && mine.authority.isLoopbackAuthority && its.authority.isLoopbackAuthority
     }
 
-    /// The host of a Google API, at the port that goes without saying.
+    /// Whether the host is a Google API at the default port.
     private static func isGoogles(_ parts: (scheme: String, authority: String)) -> Bool {
         parts.scheme == "https" && parts.authority.hasSuffix(".googleapis.com")
             && !parts.authority.contains { "%:[]".contains($0) }
@@ -68,7 +68,7 @@ package struct Endpoint: Equatable, Sendable {
 
     private var isSecure: Bool { url.hasPrefix("https:") }
 
-    /// Scheme, host and port of a URL, as they are written.
+    /// The scheme, host and port of a URL, unchanged.
     static func origin(of url: String) -> String {
         guard let start = url.firstRange(of: "://")?.upperBound else { return url }
         return String(url[..<(url[start...].firstIndex { "/?#".contains($0) } ?? url.endIndex)])
@@ -86,7 +86,7 @@ package struct Endpoint: Equatable, Sendable {
         return (scheme, authority.hasSuffix(standard) ? String(authority.dropLast(standard.count)) : authority)
     }
 
-    /// Nil where none is written.
+    /// The port of an authority; nil if it has none.
     private static func port(of authority: String) -> Substring? {
         let rest = authority.hasPrefix("[") ? authority.drop { $0 != "]" } : authority[...]
         return rest.firstIndex(of: ":").map { rest[rest.index(after: $0)...] }
@@ -97,6 +97,6 @@ package struct Endpoint: Equatable, Sendable {
         return port.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt16(port).map { $0 > 0 } ?? false
     }
 
-    /// It is on this machine.
+    /// Whether the server is on this machine.
     package var isLocal: Bool { Self.parts(of: url).map { $0.authority.isLoopbackAuthority } ?? false }
 }

@@ -2,20 +2,20 @@ import HTTPClient
 import JSONText
 import Storage
 
-/// Why a response is no answer, for an error message.
+/// Why a response cannot be understood, for an error message.
 struct GarbledAnswer: Error, Equatable {
     let what: String
-    /// It is an answer, but to another request.
+    /// The response answers another request.
     let isAboutOther: Bool
 
     init(_ what: String, isAboutOther: Bool = false) { (self.what, self.isAboutOther) = (what, isAboutOther) }
 }
 
-/// A name that a server has sent, after what it is the name of. A long one is left out.
+/// A name from a server, after the kind of thing that it names. A long name is left out.
 func quoted(_ kind: String, _ name: String) -> String { name.utf8.count > 256 ? kind : "\(kind) \"\(name)\"" }
 
 extension JSON {
-    /// A member of an answer; nil where it is missing or null. Throws where it is not what it has to be.
+    /// A member of an answer; nil if it is missing or null. Throws for a value of another type.
     func read<Value>(
         _ name: String, _ kind: String, _ read: (JSON) -> Value?
     ) throws(GarbledAnswer) -> Value? {
@@ -26,7 +26,7 @@ extension JSON {
 }
 
 extension Reference {
-    /// Throws if a resource has the name or the bucket of another object. Some emulators leave them out.
+    /// Throws if a resource has the name or the bucket of another object. Some emulators omit both.
     func check(isNamedBy resource: JSON) throws(GarbledAnswer) {
         for (member, own) in [("bucket", bucket), ("name", object)] {
             guard let other = try resource.read(member, "a text", \.string), !other.hasSameBytes(as: own) else {
@@ -38,7 +38,7 @@ extension Reference {
 }
 
 extension HTTPResponse {
-    /// Throws the error for a response that the dialect cannot understand.
+    /// Reads the response, and throws an error if the dialect cannot understand it.
     func understood<Value>(
         about reference: Reference, retryable: Bool = false, _ read: (HTTPResponse) throws(GarbledAnswer) -> Value
     ) throws(StorageError) -> Value {

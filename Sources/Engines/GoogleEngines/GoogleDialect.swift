@@ -4,7 +4,7 @@ import HTTPText
 import JSONText
 import Storage
 
-/// What the dialects of Firebase Storage and Google Cloud Storage share: the JSON resources and the `x-goog-` headers.
+/// The common part of the dialects of Firebase Storage and Google Cloud Storage: JSON resources and `x-goog-` headers.
 protocol GoogleDialect: Dialect {}
 
 extension GoogleDialect {
@@ -23,7 +23,7 @@ extension GoogleDialect {
         try ObjectMetadata(wire: response.body, reference)
     }
 
-    /// The service answers 204, and emulators 200 with JSON that has nothing in it.
+    /// The service answers 204, and emulators 200 with empty JSON.
     func checkDeleted(in response: HTTPResponse) throws(GarbledAnswer) {
         guard [200, 204].contains(response.status), response.hasNothing else {
             throw GarbledAnswer("a text about something else than a deletion")
@@ -52,28 +52,28 @@ extension GoogleDialect {
 }
 
 extension HTTPResponse {
-    /// The body is empty, or JSON without a value or a member.
+    /// The body is empty, or is JSON without a value or a member.
     var hasNothing: Bool {
         guard !body.isEmpty, let json = JSON(wire: body) else { return body.isEmpty }
         return json.isNull || json.object?.isEmpty == true
     }
 
-    /// The server does not know the session, or has ended it.
+    /// The server does not know the session or has ended it.
     var isAboutEndedSession: Bool { [404, 410, 499].contains(status) }
 }
 
 extension HTTPHeaders {
     fileprivate var storedCRC32C: UInt32? { storedHash("crc32c").flatMap(UInt32.init(base64:)) }
 
-    /// Of the whole object, from one `x-goog-hash` header or several.
+    /// A checksum of the whole object, from one or several `x-goog-hash` headers.
     fileprivate func storedHash(_ name: String) -> String? { hashes.first { $0.name == name }?.value }
 }
 
 extension Listing {
-    /// Keeps the order of the server.
+    /// A page in the order of the server.
     ///
-    /// Leaves out names that are no valid references, and metadata that is not that of all items. Throws if an entry is
-    /// not below the listed reference.
+    /// Omits names that are no valid references, and metadata unless all items have it. Throws if an entry is not below
+    /// the listed reference.
     init(wire bytes: [UInt8], for query: ListQuery) throws(GarbledAnswer) {
         guard let json = JSON(wire: bytes), json.object != nil else { throw GarbledAnswer("no listing") }
         var named: [(reference: Reference, json: JSON)] = []
@@ -107,7 +107,7 @@ extension Listing {
 }
 
 extension ListQuery {
-    /// A list without a delimiter has the objects at any depth.
+    /// The param for a delimiter. A list without one contains the objects at any depth.
     var delimiter: String { isRecursive ? "" : "&delimiter=%2F" }
 
     fileprivate func check(_ kind: String, _ name: String) throws(GarbledAnswer) {
@@ -117,8 +117,8 @@ extension ListQuery {
 }
 
 extension ObjectMetadata {
-    /// Needs a generation and, unless a checksum proves that the object is empty, a size. What emulators write
-    /// differently is read, too.
+    /// Requires a generation and, unless a checksum proves that the object is empty, a size. Accepts the different
+    /// values of emulators.
     init(wire bytes: [UInt8], _ reference: Reference) throws(GarbledAnswer) {
         guard let json = JSON(wire: bytes) else { throw GarbledAnswer("no metadata") }
         try self.init(wire: json, reference)
@@ -138,11 +138,11 @@ extension ObjectMetadata {
             metageneration: try json.read("metageneration", "a number", \.digits) ?? 1, size: size ?? 0,
             timeCreated: created, updated: try json.read("updated", "a time", \.time) ?? created,
             md5: md5, crc32c: crc32c, settable: try SettableMetadata(wire: json))
-        // Google's testbench leaves out numbers that are zero.
+        // Google's testbench omits numbers that are zero.
         guard size != nil || Self.isOfNothing(md5, crc32c) else { throw GarbledAnswer("no size") }
     }
 
-    /// Whether the checksums are there, and those of no bytes.
+    /// Whether a checksum proves that the object is empty.
     private static func isOfNothing(_ md5: [UInt8]?, _ crc32c: UInt32?) -> Bool {
         let emptyMD5: [UInt8] = [
             0xD4, 0x1D, 0x8C, 0xD9, 0x8F, 0x00, 0xB2, 0x04, 0xE9, 0x80, 0x09, 0x98, 0xEC, 0xF8, 0x42, 0x7E,
@@ -162,7 +162,7 @@ extension SettableMetadata {
         }
     }
 
-    /// The metadata that an upload starts with.
+    /// The metadata at the start of an upload.
     func wire(name: String, md5Hash: String?, crc32c: String?) -> JSON {
         var members = [JSON.Member(key: "name", value: .string(name))]
         members += ContentProperty.allCases.compactMap { property in
@@ -176,7 +176,7 @@ extension SettableMetadata {
 }
 
 extension MetadataChange {
-    /// Only the members that change; null removes.
+    /// Only the changed members; null removes one.
     var wire: JSON {
         var members = ContentProperty.allCases.compactMap { property in
             content[property].map { JSON.Member(key: property.rawValue, value: .init($0)) }
@@ -195,11 +195,11 @@ extension MetadataChange {
 extension JSON {
     fileprivate init(_ text: String?) { self = text.map(JSON.string) ?? .null }
 
-    /// A number, or one in a string.
+    /// The value of a number or of a string of digits.
     var digits: Int64? { number?.int64 ?? string.flatMap { Int64(digits: $0) } }
     fileprivate var time: Timestamp? { string.flatMap(Timestamp.init(rfc3339:)) }
     fileprivate var md5: [UInt8]? { string.flatMap([UInt8].init(md5:)) }
-    /// Base64, or a decimal number, which the Firebase emulator writes.
+    /// The value in base64, or in decimal as the Firebase emulator writes it.
     fileprivate var crc32c: UInt32? { string.flatMap { UInt32(base64: $0) ?? UInt32($0) } }
 
     fileprivate var texts: [String]? {
@@ -208,7 +208,7 @@ extension JSON {
         return texts.count == array.count ? texts : nil
     }
 
-    /// Nil for an empty text, too: servers write it where they have none.
+    /// A checksum; nil also for an empty text, which some servers write instead of omitting it.
     fileprivate func checksum<Value>(_ name: String, _ read: (JSON) -> Value?) throws(GarbledAnswer) -> Value? {
         self[name]?.string == "" ? nil : try self.read(name, "a checksum", read)
     }

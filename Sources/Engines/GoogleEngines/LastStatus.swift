@@ -8,7 +8,7 @@ final class LastStatus: Sendable {
 
     private let httpStatus = Mutex<Int?>(nil)
 
-    /// Nil where a request has no response yet.
+    /// Records the status of a response; nil when a request begins.
     static func record(_ status: Int?) { current?.httpStatus.withLock { $0 = status } }
 
     static func attached<Value>(by step: () async throws(StorageError) -> Value) async throws(StorageError) -> Value {
@@ -23,22 +23,22 @@ final class LastStatus: Sendable {
 /// The progress of sending a request body.
 struct BodyProgress {
     let count: Int64
-    /// The body has the last bytes of an upload.
+    /// The body contains the last bytes of an upload.
     var isLast = false
     var sent: Int64 = 0 { didSet { mostSent = max(mostSent, sent) } }
-    /// On any connection.
+    /// The maximum number of bytes that were sent on one connection.
     private(set) var mostSent: Int64 = 0
     let elapsed: @Sendable () -> Duration
 
     var isThrough: Bool { sent >= count }
 
-    /// What the server can have of a request that has failed; nil where it has failed before it was sent.
+    /// What the server may have received of a failed request; nil if it failed before it was sent.
     func reach(after failure: HTTPError?) -> UploadFate.Reach {
         guard let failure, failure.mayHaveReachedServer else { return .nothing }
         return mostSent >= count ? .all : .part
     }
 
-    /// Whether the rest would be sent within the limit at the speed so far.
+    /// Whether the remaining bytes would be sent within the limit at the speed so far.
     func isThrough(within limit: Duration) -> Bool {
         if isThrough { return true }
         guard sent > 0 else { return false }

@@ -3,7 +3,7 @@ import HTTPText
 import Storage
 import Synchronization
 
-/// Takes the requested bytes. Called on the transfer thread, so it must not block.
+/// Receives the requested bytes. Called on the transfer thread, so it must not block.
 protocol MediaDestination: Sendable {
     func take(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite
 }
@@ -13,7 +13,7 @@ final class MediaSink: HTTPBodySink {
     private struct State {
         var head: MediaHead?
         var status: Int?
-        /// Bytes of the response before the first missing one.
+        /// The number of bytes of the response before the first missing one.
         var skipped: Int64 = 0
         var left: Int64
         var isTooMuch = false
@@ -21,13 +21,13 @@ final class MediaSink: HTTPBodySink {
 
     let content: StoredContent
     let offset: Int64
-    /// Where the wanted bytes end; nil where the object ends with them.
+    /// The end of the wanted bytes; nil for the end of the object.
     let end: Int64?
     private let store: any MediaDestination
     private let dialect: any Dialect
     private let state: Mutex<State>
 
-    /// - Parameter offset: the first missing byte.
+    /// - Parameter offset: the offset of the first missing byte.
     init(
         _ content: StoredContent, from offset: Int64, to end: Int64? = nil, into store: any MediaDestination,
         _ dialect: any Dialect
@@ -36,14 +36,14 @@ final class MediaSink: HTTPBodySink {
         state = Mutex(State(left: (end ?? content.size) - offset))
     }
 
-    /// Nil before bytes of an object arrive, and for an empty body.
+    /// Nil before bytes of an object have arrived, and for an empty body.
     var head: MediaHead? { state.withLock { $0.head } }
     /// The status of the response, once it has begun.
     var status: Int? { state.withLock { $0.status } }
     var left: Int64 { state.withLock { $0.left } }
-    /// All bytes of a part are there, whatever follows.
+    /// All bytes of the part have arrived, even if the response continues.
     var hasPart: Bool { end != nil && left == 0 }
-    /// The server sent more bytes than the object has.
+    /// The server has sent more bytes than the object has.
     var isTooMuch: Bool { state.withLock { $0.isTooMuch } }
 
     func accepts(status: Int, headers: HTTPHeaders) -> Bool {
@@ -60,7 +60,7 @@ final class MediaSink: HTTPBodySink {
             guard case .bytes = state.head else { return .failed("other bytes than those that were asked for") }
             let surplus = Int(min(state.skipped, Int64(bytes.count)))
             var wanted = UnsafeRawBufferPointer(rebasing: bytes[surplus...])
-            // Not every server heeds the end of a range.
+            // Some servers ignore the end of a range.
             let isPastEnd = end != nil && wanted.count > state.left
             if isPastEnd { wanted = UnsafeRawBufferPointer(rebasing: wanted.prefix(Int(state.left))) }
             state.isTooMuch = wanted.count > state.left
@@ -74,15 +74,15 @@ final class MediaSink: HTTPBodySink {
     }
 }
 
-/// What a response header says about the bytes that follow it.
+/// The bytes that follow a response header.
 enum MediaHead: Equatable {
-    /// The bytes start there, at the requested offset or before it.
+    /// The bytes begin at this offset, at or before the requested one.
     case bytes(from: Int64)
     /// The bytes belong to another generation.
     case changed
     case garbled(String)
 
-    /// Nil where no bytes of an object follow. `offset` is the first requested byte.
+    /// Nil if no bytes of an object follow. `offset` is the first requested byte.
     init?(
         _ status: Int, _ headers: HTTPHeaders, _ described: MediaDescription, of content: StoredContent,
         from offset: Int64
@@ -99,7 +99,7 @@ enum MediaHead: Equatable {
 
     private init(_ range: String, of content: StoredContent, from offset: Int64) {
         guard let part = ContentRange(range), part.first == offset, let last = part.last, last >= offset else {
-            // What is no range may be a secret that the server repeats.
+            // Text that is no range may be a secret that the server repeats.
             let isRange = range.utf8.allSatisfy(" bytes=0123456789-/*".utf8.contains)
             self = .garbled("Content-Range: \(isRange ? String(range.prefix(100)) : "…")")
             return

@@ -14,14 +14,14 @@ extension Upload {
         return ("multipart/related; boundary=\(boundary)", .bytes(body))
     }
 
-    /// Contains the MD5 that the client gave, or else this one.
+    /// The metadata with the MD5 that the client has sent, or else with this one.
     func wireMetadata(md5: [UInt8]? = nil, crc32c: UInt32? = nil) -> JSON {
         metadata.wire(
             name: reference.object, md5Hash: expectedMD5 ?? md5?.base64,
             crc32c: crc32c?.base64)
     }
 
-    /// The content type, if a header can carry it. The metadata carries it in any case and takes precedence.
+    /// The content type, if a header can carry it. The metadata always carries it, and takes precedence.
     var headerContentType: String {
         let type = metadata.content[.contentType] ?? ""
         let isSound = !type.isEmpty && type.utf8.allSatisfy { (0x20...0x7E).contains($0) }

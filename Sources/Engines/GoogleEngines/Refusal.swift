@@ -37,7 +37,7 @@ extension StorageError {
 
     private static let passing: Set<Int> = [408, 429, 500, 502, 503, 504]
 
-    /// Adds where to get a token, if one is missing.
+    /// Adds how to get a token, if one is missing.
     func explained(_ dialect: any Dialect) -> StorageError {
         guard code == .unauthenticated, httpStatus == 401, serverResponse?.has("App Check") != true else {
             return self
@@ -45,7 +45,8 @@ extension StorageError {
         return adding("A good token comes from \(dialect.signIn).")
     }
 
-    /// A response that cannot be understood. Retryable only if the request changes nothing, or the next try looks first.
+    /// A response that cannot be understood. Retryable only if the request changes nothing, or if the next attempt
+    /// reads the object first.
     static func garbled(
         _ what: String, _ response: HTTPResponse, _ reference: Reference, retryable: Bool = false
     ) -> StorageError {
@@ -55,7 +56,7 @@ extension StorageError {
             .with(\.retryable, retryable).about(reference)
     }
 
-    /// A request without a response.
+    /// The error of a request without a response.
     static func noAnswer(_ failure: HTTPError, from endpoint: Endpoint, _ reference: Reference) -> StorageError {
         let hint =
             switch failure.kind {
@@ -83,13 +84,13 @@ extension HTTPResponse {
         return String(decoding: start.hidingSecrets(known).utf8.prefix(Self.longestQuote), as: UTF8.self)
     }
 
-    /// The server's sentence, to follow ours.
+    /// The server's sentence, to be appended to the engine's own.
     fileprivate func reason(_ message: String?) -> String {
         guard let message, !message.isEmpty else { return "" }
         return ": " + quoting(message.hasSuffix(".") ? String(message.dropLast()) : message)
     }
 
-    /// In seconds, or as a date relative to the server's clock.
+    /// The delay in seconds, or until a date, relative to the server's clock.
     fileprivate var retryAfter: Duration? {
         guard let text = headers["Retry-After"] else { return nil }
         if let seconds = Int64(text) { return .seconds(min(max(0, seconds), 1 << 31)) }
@@ -99,13 +100,13 @@ extension HTTPResponse {
 }
 
 extension RemoteRequest {
-    /// Whether the error text is about the checksum in the request.
+    /// Whether the error text concerns the checksum in the request.
     fileprivate func failsChecksum(_ text: String) -> Bool {
         let text = text.lowercased()
         return hasChecksum && ["crc32c", "md5", "checksum", "hash"].contains { text.has($0) }
     }
 
-    /// The whole URL of a session, unless it has parameters that are secrets by their names.
+    /// The whole URL of a session is secret, unless it has parameters that are secret by their names.
     var sessionSecrets: [String] { target.namedSecrets.isEmpty ? [target] : [] }
 }
 

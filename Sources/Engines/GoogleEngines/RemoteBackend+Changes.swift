@@ -1,26 +1,26 @@
 import HTTPClient
 import Storage
 
-// Changes that are applied once even when requests are retried: the metadata is read first, and again after a lost
-// response. A retry carries the generation as a precondition where the protocol has one.
+// Changes that take effect once even if requests are retried: the metadata is read first, and again after a lost
+// response. A retry carries the generation as a precondition if the protocol supports that.
 
 private struct ObjectChange<Value: Sendable>: Sendable {
     let reference: Reference
     let caller: Caller
-    /// The client's.
+    /// The preconditions of the client.
     let conditions: Preconditions
     let request: @Sendable (Preconditions) -> RemoteRequest
-    /// Makes the outcome of an answer that is a success.
+    /// Reads the outcome from a successful response.
     let accept: @Sendable (HTTPResponse) throws(StorageError) -> Value
-    /// The effect of a request with a lost response.
+    /// The effect of a request whose response was lost.
     let effect: @Sendable (_ before: ObjectVersion, _ now: ObjectMetadata?) throws(StorageError) -> ChangeEffect<Value>
-    /// The outcome where the object is gone after a lost answer; nil where that is a failure.
+    /// The outcome if the object no longer exists after a lost response; nil if that is a failure.
     let whenGone: Value?
 }
 
 private enum ChangeEffect<Value: Sendable>: Sendable {
     case done(Value)
-    /// It was not carried out; that version is there.
+    /// The change was not carried out; the object has this version.
     case pending(ObjectVersion)
 }
 
@@ -47,7 +47,7 @@ extension RemoteBackend {
         }
     }
 
-    /// The server merges metadata, and its refusal does not name the limit that is exceeded: this does.
+    /// Throws the error that names the exceeded limit, since the server, which merges metadata, does not name it.
     private func checkMerged(
         _ reference: Reference, _ change: MetadataChange, _ caller: Caller
     ) async throws(StorageError) {
@@ -63,13 +63,13 @@ extension RemoteBackend {
                 reference: reference, caller: caller, conditions: conditions,
                 request: { [dialect] in dialect.delete(reference, if: $0) },
                 accept: { [dialect] response throws(StorageError) in
-                    // The next try looks at the object first.
+                    // The next attempt reads the object first.
                     try response.understood(about: reference, retryable: true) { response throws(GarbledAnswer) in
                         try dialect.checkDeleted(in: response)
                     }
                 },
                 effect: { before, now in
-                    // Whatever else is there by now was not what was to be deleted.
+                    // Any other generation is not the one to be deleted.
                     guard let now, now.generation == before.generation else { return .done(()) }
                     return .pending(now.version)
                 }, whenGone: ()))
@@ -106,7 +106,7 @@ extension RemoteBackend {
         }
     }
 
-    /// - Parameter binding: what a repetition is bound to.
+    /// - Parameter binding: the preconditions of a repetition.
     private func attempt<Value>(
         _ change: ObjectChange<Value>, _ binding: Preconditions?, _ mayBeDone: inout Bool
     ) async throws(StorageError) -> Value {
@@ -133,7 +133,7 @@ extension RemoteBackend {
         }
         mayBeDone = mayBeDone || response.status >= 500 || response.status == 408
         if response.status == 412 {
-            // Somebody was quicker: the next try looks again.
+            // Another client wrote first; the next attempt reads the object again.
             if binding != nil {
                 refusal.retryable = true
             } else if !change.conditions.isEmpty {
@@ -145,7 +145,8 @@ extension RemoteBackend {
 }
 
 extension MetadataChange {
-    /// What became of this change where its answer was lost: one change more than before that shows it is this one.
+    /// The effect of a change with a lost response: done if the metadata shows it; pending if it does not, after at
+    /// most one other change.
     fileprivate func effect(
         on reference: Reference, _ before: ObjectVersion, _ now: ObjectMetadata?
     ) throws(StorageError) -> ChangeEffect<ObjectMetadata> {

@@ -3,13 +3,13 @@ import HTTPText
 import Storage
 import Synchronization
 
-// Objects into memory, in one request where the head of the answer says which bytes follow. Where it does not, or what
-// arrives is not what it says, the metadata is looked at.
+// Reads objects into memory with one request if the response header identifies the bytes. Otherwise, or if the bytes do
+// not match it, the metadata is read.
 
-/// What an answer with the bytes of whichever generation is there came to.
+/// The result of requesting the bytes of the current generation.
 private enum FirstAnswer {
     case described(MediaOutcome<[UInt8]>, StoredContent)
-    /// Whose bytes these are, the head does not say; nil where there are too many of them.
+    /// The header does not identify the object; the bytes are nil if there are too many.
     case undescribed([UInt8]?, MediaDescription)
 }
 
@@ -73,7 +73,7 @@ extension RemoteBackend {
         }
     }
 
-    /// Why a generation gives no bytes: the error, or what has become of the object.
+    /// Why the bytes of a generation cannot be read: an error, or a change of the object.
     private func cause(
         of error: StorageError, about object: ObjectMetadata, _ caller: Caller
     ) async throws(StorageError) -> StorageError {
@@ -86,7 +86,7 @@ extension RemoteBackend {
         }
     }
 
-    /// A range of this generation, which is not verified.
+    /// A range of this generation, unverified.
     func bytes(
         _ range: Range<Int64>, of object: ObjectMetadata, _ caller: Caller
     ) async throws(StorageError) -> MediaOutcome<[UInt8]> {
@@ -107,7 +107,7 @@ extension RemoteBackend {
         request.sink = sink
         let answer = await answer(to: request, reference, caller)
         if case .success(let response) = answer {
-            // Nothing was asked for that these two are about.
+            // These statuses do not fit a request without preconditions and without a range.
             let isStrange = [412, 416].contains(response.status)
             guard response.isSuccess || isStrange else {
                 throw .refusal(response, of: request, to: reference, by: dialect)

@@ -62,7 +62,7 @@ extension RemoteBackend {
         }
     }
 
-    /// Requires that the caller may read the metadata, since the URL gives everybody the signer's access to the object.
+    /// Requires that the caller may read the metadata, since the URL gives the signer's access without credentials.
     private func signedURL(
         of reference: Reference, _ lifetime: Int64, _ dialect: any SignatureDialect, for caller: Caller
     ) async throws(StorageError) -> String {

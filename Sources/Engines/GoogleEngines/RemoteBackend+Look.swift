@@ -5,14 +5,14 @@ import Storage
 
 enum LookupResult: Sendable {
     case nothing
-    /// The server's clock is ahead of this machine's by so much, rounded down to a second.
+    /// The object, and how far the server's clock is ahead of this machine's, rounded down to a second.
     case object(ObjectMetadata, clockLead: Duration)
-    /// The caller has no permission to read it.
+    /// The caller may not read the object.
     case hidden(StorageError)
 }
 
 extension RemoteBackend {
-    /// - Parameter generation: looks for that one alone, where the service can tell it from another.
+    /// - Parameter generation: looks only for that generation, if the service can tell it from others.
     func look(
         at reference: Reference, generation: Int64? = nil, for caller: Caller
     ) async throws(StorageError) -> LookupResult {
@@ -22,7 +22,7 @@ extension RemoteBackend {
             let object = try metadata(in: response, of: reference)
             return .object(object, clockLead: response.clockLead(at: time.now()))
         }
-        // The usual answer where something new is uploaded: it needs no error with its texts.
+        // The usual answer before an upload of a new object, for which the texts of an error would be wasted.
         if response.status == 404, !dialect.error(in: response).isMissingBucket { return .nothing }
         let refusal = StorageError.refusal(response, of: request, to: reference, by: dialect)
         switch refusal.code {
@@ -31,7 +31,7 @@ extension RemoteBackend {
         }
     }
 
-    /// By the clock of the server.
+    /// Compares times by the server's clock.
     package func isNewer(
         _ reference: Reference, than began: Beginning, for caller: Caller
     ) async throws(StorageError) -> Bool {
@@ -43,7 +43,7 @@ extension RemoteBackend {
         }
     }
 
-    /// The error for a write whose preconditions failed at the server.
+    /// The error of a write whose preconditions failed at the server.
     func preconditionFailed(_ reference: Reference, for caller: Caller) async throws(StorageError) -> StorageError {
         let version: ObjectVersion? =
             switch try await look(at: reference, for: caller) {
@@ -56,7 +56,7 @@ extension RemoteBackend {
 }
 
 extension HTTPResponse {
-    /// How far the server's clock is ahead of this machine's, rounded down to a second; zero where unknown.
+    /// How far the server's clock is ahead of this machine's, rounded down to a second; zero if unknown.
     fileprivate func clockLead(at now: Timestamp) -> Duration {
         guard let date = headers["Date"].flatMap({ HTTPDate($0) }) else { return .zero }
         return .seconds(date.secondsSince1970) - .microseconds(now.microseconds)

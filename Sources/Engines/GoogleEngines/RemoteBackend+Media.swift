@@ -5,16 +5,16 @@ import Storage
 /// The result of fetching bytes of one generation.
 enum MediaOutcome<Value: Sendable>: Sendable {
     case done(Value)
-    /// The generation may have been replaced. If it has not, this error is the result.
+    /// The generation may have been replaced. If it has not, the result is this error.
     case doubtful(StorageError)
 }
 
 extension RemoteBackend {
-    /// Reads the metadata and fetches bytes of that generation; repeats both when the object is overwritten meanwhile.
+    /// Reads the metadata and fetches bytes of that generation; repeats both if the object is overwritten meanwhile.
     ///
     /// - Parameters:
     ///   - known: the metadata, if the caller has it.
-    ///   - doubt: why fetching that generation failed; thrown if it is still current.
+    ///   - doubt: why fetching this generation failed; thrown if the generation is still current.
     func settled<Value: Sendable>(
         _ reference: Reference, _ caller: Caller, known: ObjectMetadata? = nil,
         doubt: (generation: Int64, error: StorageError)? = nil,
@@ -33,7 +33,7 @@ extension RemoteBackend {
         throw .everOther(reference)
     }
 
-    /// Fetches the missing bytes. Throws a retryable error where a later attempt can continue.
+    /// Fetches the missing bytes. Throws a retryable error if a later attempt can continue.
     func fetch(into sink: MediaSink, _ caller: Caller) async throws(StorageError) -> MediaOutcome<MediaDescription> {
         let content = sink.content
         var request = dialect.media(
@@ -81,7 +81,7 @@ extension RemoteBackend {
         case .garbled(let what): throw .garbled(what, response, reference, retryable: true)
         case nil:
             var refusal = StorageError.refusal(response, of: request, to: reference, by: dialect)
-            // The next attempt starts with the first byte.
+            // The next attempt begins with the first byte.
             if status == 416 { refusal.retryable = true }
             guard [404, 412, 416].contains(status) else { throw refusal }
             return .doubtful(refusal)

@@ -4,7 +4,7 @@ import Storage
 // Listing objects.
 
 extension RemoteBackend {
-    /// Pages with nothing but a token for the next one are passed over, up to a limit.
+    /// Skips pages that contain only a token for the next one, up to a limit.
     package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         let reference = query.reference
         if let pageToken = query.pageToken, pageToken.isEmpty { throw .strangeToken(reference) }
@@ -19,7 +19,7 @@ extension RemoteBackend {
         return try await withMetadata(page, caller)
     }
 
-    /// Asks for the metadata of each item, where the list of the server has none. Leaves out items that are gone.
+    /// Reads the metadata of each item that comes without it. Omits items that no longer exist.
     private func withMetadata(_ page: Listing, _ caller: Caller) async throws(StorageError) -> Listing {
         let answers = await withTaskGroup(of: (Int, Result<ObjectMetadata, StorageError>).self) { group in
             var answers = [Result<ObjectMetadata, StorageError>?](repeating: nil, count: page.items.count)
@@ -64,7 +64,7 @@ extension RemoteBackend {
             let page = try response.understood(about: reference) { response throws(GarbledAnswer) in
                 try self.dialect.listing(in: response, for: query)
             }
-            // Whoever followed it would never come to an end.
+            // Following the same token again would never end.
             guard token == nil || page.pageToken != token else {
                 throw .garbled("the page token that it was asked with", response, reference)
             }
@@ -109,7 +109,7 @@ extension RemoteBackend {
     private func page(
         _ request: RemoteRequest, _ caller: Caller
     ) async throws(StorageError) -> (names: [String], pageToken: String?) {
-        // Requests are about a reference; this one is about none.
+        // Requests need a reference for messages; a list of buckets has none.
         let all = try Reference(bucket: "buckets", path: "")
         let response = try await success(of: request, all, caller)
         return try response.understood(about: all) { response throws(GarbledAnswer) in

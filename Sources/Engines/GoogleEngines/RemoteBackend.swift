@@ -10,7 +10,7 @@ package final class RemoteBackend: Backend {
     package let kind: EngineKind
     package let uploadsAtOnce = 8
     package let smallUploadsAtOnce = 32
-    /// In bytes. Smaller uploads take one request instead of three.
+    /// In bytes: uploads up to this size take one request instead of three.
     package let oneRequestLimit: Int64 = 256 << 10
     package let chunkSizes = ChunkSizes(largest: 128 << 20)
 
@@ -18,17 +18,17 @@ package final class RemoteBackend: Backend {
     let endpoint: Endpoint
     let http: HTTPClient
     let allowed: FileAccessPolicy
-    /// Read and hash local files.
+    /// Threads that read and hash local files.
     let files = WorkerThreads("files", limit: 16)
-    /// Write and sync files that are downloaded.
+    /// Threads that write and sync downloaded files.
     let downloading = WorkerThreads("downloads", limit: 8)
     let background = BackgroundWork()
     let time: TimeSource
-    /// Loads the signer for each download URL; nil where none is configured.
+    /// Loads the signer for each download URL; nil if none is configured.
     let signer: URLSignerSource?
     private let debug: (@Sendable (String) -> Void)?
     private let version: String
-    /// The limits of one request, if the caller's retry time is not shorter.
+    /// The limits of one request, unless the caller's retry time is shorter.
     private let limits: HTTPLimits
 
     /// Firebase Storage, or its emulator.
@@ -60,7 +60,7 @@ package final class RemoteBackend: Backend {
         (self.http, self.time) = (http, time)
     }
 
-    /// The kind that the service prefers.
+    /// The token kind that the service prefers.
     package var tokenKind: Token.Kind { dialect.authorization[0] }
 
     package func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
@@ -96,7 +96,7 @@ package final class RemoteBackend: Backend {
         }
     }
 
-    /// Throws any other response as an error.
+    /// A successful response; any other is thrown as an error.
     func success(
         of request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> HTTPResponse {
@@ -105,7 +105,7 @@ package final class RemoteBackend: Backend {
         return response
     }
 
-    /// Retries until the body succeeds, fails permanently, or the caller's retry time is over.
+    /// Retries until the body succeeds, fails permanently, or the caller's retry time has passed.
     func retrying<Value: Sendable>(
         _ caller: Caller, _ body: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
@@ -127,7 +127,7 @@ package final class RemoteBackend: Backend {
         }
     }
 
-    /// The server's response, whatever its status. Replaces a refused token once, and repeats the request.
+    /// The server's response with any status. After a refused token the request is repeated once with a new one.
     ///
     /// - Parameter onLost: called when a request has no response.
     func ask(
@@ -174,7 +174,7 @@ package final class RemoteBackend: Backend {
         }
     }
 
-    /// Empty for a URL outside of the endpoint.
+    /// The tokens to send with a request; empty for a URL outside the endpoint.
     func tokens(for request: RemoteRequest, of caller: Caller) async throws(StorageError) -> [Token] {
         LastStatus.record(nil)
         guard let source = caller.tokens, endpoint.covers(url(of: request)) else { return [] }
@@ -188,7 +188,7 @@ package final class RemoteBackend: Backend {
         return tokens
     }
 
-    /// The tokens with a new one in place of the refused one; nil where there is no other.
+    /// The tokens with a new one in place of the refused one; nil if there is no other.
     func renewed(
         _ tokens: [Token], after refusal: HTTPResponse, of caller: Caller
     ) async throws(StorageError) -> [Token]? {
@@ -212,8 +212,8 @@ package final class RemoteBackend: Backend {
 }
 
 extension HTTPLimits {
-    /// Limits silence to a quarter of the retry time, at least five seconds. A request with small bodies is limited to that
-    /// time as a whole, at least half a minute.
+    /// Limits the time without progress to a quarter of the retry time, at least five seconds. A request with small
+    /// bodies is limited to that time as a whole, at least half a minute.
     func within(_ retryTime: Duration, of request: RemoteRequest) -> HTTPLimits {
         let most = min(max(retryTime / 4, .seconds(5)), max(retryTime, .seconds(1)))
         var limits = self

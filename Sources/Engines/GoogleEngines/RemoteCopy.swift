@@ -3,28 +3,28 @@ import Platform
 import Storage
 import Synchronization
 
-/// What a later process needs to resume a copy.
+/// The state from which a later process resumes a copy.
 private struct CopyBookmark: Codable {
-    /// The object that is copied.
+    /// The generation of the source.
     var generation: Int64
     var metageneration: Int64
     var size: Int64
     var crc32c: UInt32?
     var md5: [UInt8]?
-    /// The state of the way that its bytes take.
+    /// The state of the `Way` of the bytes.
     var way: String
 }
 
-/// A copy or a move at a remote engine. The first step looks at the object: that generation is copied. Where it is replaced
-/// meanwhile, the copy begins anew with the new one, unless the client wants the old one.
+/// A copy or a move at a remote engine. The first step reads the source's metadata: that generation is copied. If it is
+/// replaced meanwhile, the copy starts over with the new one, unless the client has named the old one.
 ///
-/// A service that copies objects does so itself (`ServerCopy`). Otherwise the bytes come here in pieces, and go into an
-/// upload. The source of a move is deleted after that, unless it has changed meanwhile: then the move fails.
+/// A service with copies of its own makes the copy (`ServerCopy`). Otherwise the bytes pass through this process in
+/// pieces, into an upload. A move then deletes the source, and fails if the source has changed meanwhile.
 final class RemoteCopy: TransferSession {
     typealias Strategy = UploadStrategy
     typealias Answer = UploadStrategy.Answer
 
-    /// Bytes of an object that are in memory on their way through this process.
+    /// The maximum number of bytes of an object in memory on their way through this process.
     static let largestPiece: Int64 = 8 << 20
 
     private enum Way {
@@ -41,15 +41,15 @@ final class RemoteCopy: TransferSession {
     private let source: CopySource
     private let backend: RemoteBackend
     private let work = Mutex(Work())
-    /// Nil until the object was looked at.
+    /// Nil until the source's metadata has been read.
     @Loop private var way: Way?
-    /// The copy of a move whose source is still there.
+    /// The copy of a move that has not yet removed its source.
     @Loop private var copied: ObjectMetadata?
 
     init(of source: CopySource, as upload: Upload, _ backend: RemoteBackend) {
         (self.source, self.upload, self.backend) = (source, upload, backend)
         guard let mark = upload.bookmark.flatMap({ try? CopyBookmark(text: $0.text) }) else { return }
-        // Its own metadata is not needed any more: the copy was opened.
+        // The source's own metadata is no longer needed, since the copy was opened.
         source.found = ObjectMetadata(
             reference: source.reference, generation: mark.generation, metageneration: mark.metageneration,
             size: mark.size, timeCreated: upload.began, updated: upload.began, md5: mark.md5, crc32c: mark.crc32c,
@@ -164,13 +164,13 @@ final class RemoteCopy: TransferSession {
         }
     }
 
-    /// Looks at the object that is to be copied.
+    /// Reads the metadata of the source.
     private func find() async throws(StorageError) {
         source.found = try await backend.look(at: source, for: upload.caller)
         way = Self.makeWay(of: source, as: upload, backend, nil)
     }
 
-    /// The step may store the copy, and the service compares nothing that the client demands of the object.
+    /// Whether the step may store the copy while the service does not check the preconditions on the source.
     private func isLast(_ step: UploadStrategy.Step) -> Bool {
         guard case .send(let range) = step, case .bytes = way, !source.request.preconditions.isEmpty else {
             return false
@@ -183,7 +183,7 @@ final class RemoteCopy: TransferSession {
         guard now.generation == source.found?.generation else { throw .replaced(now) }
     }
 
-    /// Deletes what was copied. An object that has changed since stays.
+    /// Deletes the source that was copied, unless it has changed since.
     private func removeSource(of copy: ObjectMetadata) async throws(StorageError) -> ObjectMetadata {
         guard let found = source.found else { throw StorageError(.internalError, "A move has no source.") }
         do throws(StorageError) {
@@ -192,7 +192,7 @@ final class RemoteCopy: TransferSession {
         } catch {
             LastStatus.record(nil)
             switch (error.code, error.version) {
-            // An earlier request has deleted it, or somebody else has.
+            // An earlier request has deleted the source, or another client has.
             case (.objectNotFound, _), (.preconditionFailed, ObjectVersion.none?): break
             case (.preconditionFailed, let version):
                 throw .movedObjectChanged(source.reference, version, copy: copy.reference)
@@ -204,7 +204,7 @@ final class RemoteCopy: TransferSession {
 }
 
 extension UploadSource {
-    /// In bytes: larger chunks are cut.
+    /// In bytes: larger chunks are split.
     var largestPiece: Int64 { copy == nil ? .max : RemoteCopy.largestPiece }
 }
 
@@ -213,7 +213,7 @@ extension Upload {
 }
 
 extension RemoteBackend {
-    /// A range of the generation that is copied. It is verified with the whole copy.
+    /// A range of the source's generation. The whole copy is verified later.
     func bytes(_ range: Range<Int64>, of source: CopySource, _ caller: Caller) async throws(StorageError) -> [UInt8] {
         guard let object = source.found else { throw StorageError(.internalError, "A copy has no source.") }
         switch try await bytes(range, of: object, caller) {
@@ -224,8 +224,8 @@ extension RemoteBackend {
         }
     }
 
-    /// The object that is copied, as it is now. Throws `objectNotFound`, and `preconditionFailed` where it is not what its
-    /// client demands.
+    /// The present metadata of the source. Throws `objectNotFound`, and `preconditionFailed` if it does not meet the
+    /// client's preconditions.
     func look(at source: CopySource, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         switch try await look(at: source.reference, for: caller) {
         case .hidden(let refusal): throw refusal
@@ -239,7 +239,7 @@ extension RemoteBackend {
 }
 
 extension StorageError {
-    /// The object that is copied is another one by now.
+    /// The source has been replaced.
     static func replaced(_ now: ObjectMetadata) -> StorageError {
         .preconditionFailed(now.reference, now.version, "was replaced while it was copied")
     }
@@ -258,7 +258,7 @@ extension StorageError {
 }
 
 extension Range<Int64> {
-    /// At most so many from the beginning.
+    /// The first `count` elements of the range, or fewer.
     func upTo(_ count: Int64) -> Range<Int64> {
         lowerBound..<Swift.min(upperBound, lowerBound.addingSaturated(count))
     }

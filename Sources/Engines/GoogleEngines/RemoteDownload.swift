@@ -7,7 +7,7 @@ import Synchronization
 
 /// One download from a remote engine: bytes of one generation, verified against its metadata.
 ///
-/// An aborted step answers at once. The next step waits until all work of the aborted one is over.
+/// An aborted step answers at once. The next step waits until all work of the aborted one has ended.
 final class RemoteDownload: TransferSession {
     typealias Strategy = DownloadStrategy
     private typealias PendingAnswer = AbortableStep<DownloadAnswer>
@@ -109,7 +109,7 @@ final class RemoteDownload: TransferSession {
             switch try await fetch(object, part, from: offset, step, reports) {
             case .done(let described): object.complete(described)
             case .doubtful(let error):
-                // Nothing that came with it is to be trusted.
+                // Bytes of this response cannot be trusted.
                 await queue.run { partial in partial.discard() }
                 reports.arrived(0, of: object.size)
                 return .doubtful(error)
@@ -171,7 +171,7 @@ final class RemoteDownload: TransferSession {
 }
 
 extension ObjectMetadata {
-    /// With the checksum of the response, where the metadata had none.
+    /// Adds the checksums of the response if the metadata has none.
     fileprivate mutating func complete(_ described: MediaDescription) {
         guard crc32c == nil && md5 == nil else { return }
         (crc32c, md5) = (described.crc32c, described.md5)

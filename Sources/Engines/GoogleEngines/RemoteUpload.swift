@@ -5,26 +5,26 @@ import LocalFiles
 import Storage
 import Synchronization
 
-/// What a later process needs to resume an upload.
+/// The state from which a later process resumes an upload.
 private struct UploadBookmark: Codable {
     /// The text of the session, a secret.
     var session: String
     var granularity: Int64
-    /// Of all bytes before `end`.
+    /// The CRC32C of all bytes before `end`.
     var crc32c: UInt32
-    /// The same; only where the bytes come once.
+    /// The state of the MD5 of all bytes before `end`, if the source can be read only once.
     var md5State: [UInt8]?
     var end: Int64
-    /// The generation that was there before the upload.
+    /// The generation before the upload.
     var before: Int64?
 
     private enum CodingKeys: String, CodingKey { case session = "url", granularity, crc32c, md5State, end, before }
 }
 
-/// One upload to a remote engine. Progress is what the server acknowledges.
+/// One upload to a remote engine. Its progress is what the server has acknowledged.
 ///
 /// A stopped step ends at once, unless the server has all bytes: then it waits briefly for the response, and answers
-/// `unsettled` without one. A cancelled upload settles that before it ends, so that a stored object is not reported as
+/// `unsettled` without one. A cancelled upload resolves that before it ends, so that a stored object is not reported as
 /// cancelled. A pause waits briefly for a request that is nearly sent, and for a session that is being created.
 final class RemoteUpload: TransferSession {
     typealias Strategy = UploadStrategy
@@ -37,7 +37,7 @@ final class RemoteUpload: TransferSession {
     private enum Stop { case abort, soon }
     private enum LastStep {
         case none
-        /// Its task does not exist yet. With what is to stop it then.
+        /// The step's Swift task does not exist yet; it will be stopped this way.
         case starting(Stop?)
         case started(UploadMachine.Step, Task<Answer, Never>)
     }
@@ -46,7 +46,7 @@ final class RemoteUpload: TransferSession {
     private let sending = Mutex<BodyProgress?>(nil)
     private let opening = SessionCreation()
     @Loop private var session: RemoteSession?
-    /// - Parameter fetch: fetches the bytes of an object that is copied.
+    /// - Parameter fetch: fetches bytes of the source of a copy.
     init(_ upload: Upload, _ backend: RemoteBackend, fetch: UploadReader.Fetch? = nil) {
         (self.upload, self.backend) = (upload, backend)
         source = UploadReader(upload, at: backend, fetch: fetch)
@@ -93,11 +93,11 @@ final class RemoteUpload: TransferSession {
         return await task.value
     }
 
-    /// How long a pause waits for a request that is nearly sent.
+    /// The maximum time that a pause waits for a request that is nearly sent.
     static let grace = Duration.milliseconds(400)
-    /// How long a cancellation waits for the response to a request with the last bytes.
+    /// The maximum time that a cancellation waits for the response to a request with the last bytes.
     static let answerTime = Duration.milliseconds(500)
-    /// How long it is then found out whether the object is stored. A cancellation takes less than a second in all.
+    /// The maximum time of `settle` after that. A cancellation takes less than a second in total.
     static let settlingTime = Duration.milliseconds(400)
 
     func abort() {
@@ -111,7 +111,7 @@ final class RemoteUpload: TransferSession {
         stop(task, after: isNearlyThrough ? Self.grace : nil)
     }
 
-    /// The step that has begun. One that is about to begin is stopped then.
+    /// The step that has begun. A step that is about to begin will be stopped.
     private func started(orBefore stop: Stop) -> (UploadMachine.Step, Task<Answer, Never>)? {
         lastStep.withLock { last in
             switch last {
@@ -165,12 +165,12 @@ final class RemoteUpload: TransferSession {
             return .unsettled(error)
         }
         guard Task.isCancelled else { return .failed(error) }
-        // The server has received nothing of this range.
+        // The server has received no byte of this range.
         if case .send(let range) = step, !range.isEmpty, sent == 0 { return .received(upTo: range.lowerBound) }
         return .aborted
     }
 
-    /// Sent bytes of the step's last request.
+    /// The number of bytes sent of the step's last request.
     nonisolated var sent: Int64 { sending.withLock { $0?.sent ?? 0 } }
     /// The server may have all bytes of the upload.
     nonisolated var isThrough: Bool { sending.withLock { $0.map { $0.isLast && $0.isThrough } ?? false } }
@@ -180,7 +180,7 @@ final class RemoteUpload: TransferSession {
         return { [weak self] count in self?.sending.withLock { $0?.sent = count } }
     }
 
-    /// A mismatch is about the source, so it has no HTTP status.
+    /// Compares the source with the client's MD5. An error has no HTTP status, since it concerns the source.
     private func check(_ md5: [UInt8]) throws(StorageError) {
         LastStatus.record(nil)
         try upload.checkMD5(md5)
@@ -190,12 +190,12 @@ final class RemoteUpload: TransferSession {
         try await backend.ask(request, for: upload.caller, about: upload.reference)
     }
 
-    /// What of the last request the server can have.
+    /// What the server may have received of the last request.
     private nonisolated func reach(after failure: HTTPError?) -> UploadFate.Reach {
         sending.withLock { $0?.reach(after: failure) } ?? .nothing
     }
 
-    /// Before a retry, checks whether the previous request stored the object.
+    /// Sends the upload in one request. A retry first checks whether the previous request has stored the object.
     private func sendWhole() async throws(StorageError) -> Answer {
         if destination.fate.mayBeStored {
             if let stored = try await destination.ownStoredObject() { return .completed(stored) }
@@ -219,15 +219,15 @@ final class RemoteUpload: TransferSession {
         return .completed(try await destination.verified(response))
     }
 
-    /// Finds out whether the object is stored. Ends the session, so that a request without a response does not store it
-    /// later; one without a session still may.
+    /// Finds out whether the object is stored. Ends the session, so that a request without a response cannot store the
+    /// object later; without a session that remains possible.
     private func settle() async throws(StorageError) -> Answer {
         guard destination.fate.mayBeStored else { return .aborted }
         if session != nil {
             let asked = destination.fate
             let answer = try await query()
             if case .completed = answer { return answer }
-            // It is open: the request without a response may complete it.
+            // The session is open, so the request without a response may complete it.
             destination.fate = asked
             if case .received = answer { try await endSession() }
             destination.fate.handle(.begunAnew)
@@ -235,7 +235,7 @@ final class RemoteUpload: TransferSession {
         do throws(StorageError) {
             if let stored = try await destination.ownStoredObject() { return .completed(stored) }
         } catch {
-            // Another client has stored an object there.
+            // Another client has stored an object with this name.
             guard error.code == .preconditionFailed else { throw error }
         }
         guard destination.fate.mayBeStored else { return .aborted }
@@ -288,7 +288,7 @@ final class RemoteUpload: TransferSession {
         return superseded
     }
 
-    /// - Parameter refusal: the error for the last bytes; then the session's word that they are stored is not enough.
+    /// - Parameter refusal: the error for the last bytes; the session's claim that they are stored then needs proof.
     private func query(after refusal: StorageError? = nil) async throws(StorageError) -> Answer {
         guard let session else { return try await lost(StorageError(.unknown, "The upload session is not known.")) }
         let request = backend.dialect.query(session, total: upload.source.size)
@@ -321,8 +321,8 @@ final class RemoteUpload: TransferSession {
         return try await send(range, isRepeated: false)
     }
 
-    /// Queries the session when bytes are refused, since the server's offset may differ. With a new token it sends only
-    /// bytes that the server does not have.
+    /// Sends bytes, and queries the session if they are refused, since the server's offset may differ. A repetition
+    /// with a new token sends only bytes that the server does not have.
     private func send(_ range: Range<Int64>, isRepeated: Bool) async throws(StorageError) -> Answer {
         let session = try opened()
         let isLast = range.upperBound == upload.source.size
@@ -356,8 +356,8 @@ final class RemoteUpload: TransferSession {
         }
     }
 
-    /// Checks all bytes where they came once: nothing is stored yet. Returns the CRC32C for the server; nil where it takes
-    /// none, or where some bytes came to an earlier process.
+    /// Checks all bytes of a source that can be read only once, before anything is stored. Returns the CRC32C for the
+    /// server; nil if it accepts none, or if an earlier process has sent some of the bytes.
     private func finalChecksum() async throws(StorageError) -> UInt32? {
         if case .incoming = upload.source, let checksum = source.checksum(of: upload.source.size) {
             LastStatus.record(nil)
@@ -380,7 +380,7 @@ final class RemoteUpload: TransferSession {
         }
     }
 
-    /// Keeps what the dialect adds to the session, unless it was discarded meanwhile.
+    /// Stores what the dialect adds to the session, unless the session was discarded meanwhile.
     private func status(
         in response: HTTPResponse, after range: Range<Int64>?, _ session: RemoteSession
     ) -> UploadStatus? {

@@ -3,22 +3,22 @@ import LocalFiles
 import Platform
 import Storage
 
-/// The state of a copy that the service makes itself, for the next process.
+/// The state from which the next process resumes a copy that the service makes.
 private struct ServerCopyBookmark: Codable {
     var token: String?
     var copied: Int64
-    /// The generation that was there before the copy.
+    /// The generation before the copy.
     var before: Int64?
 }
 
-/// A copy that the service makes itself. No byte comes here.
+/// A copy that the service makes itself, so that no bytes pass through this process.
 @Loop final class ServerCopy {
     private let upload: Upload
     private let source: CopySource
     private let backend: RemoteBackend
     private let dialect: any CopyDialect
     private let destination: UploadDestination
-    /// From the last call; nil where the next one is the first.
+    /// The token of the last call; nil before the first one.
     private var token: String?
     private var copied: Int64 = 0
 
@@ -34,7 +34,7 @@ private struct ServerCopyBookmark: Codable {
         return (try? mark.text).map(Bookmark.init)
     }
 
-    /// Throws an error that is about the object that is copied.
+    /// The answer to a step. Throws an error that concerns the source.
     func answer(
         to step: UploadStrategy.Step, replacesNewer: Bool
     ) async throws(StorageError) -> UploadStrategy.Answer {
@@ -67,7 +67,7 @@ private struct ServerCopyBookmark: Codable {
         return .opened()
     }
 
-    /// The object that a call without an answer has stored.
+    /// The object that a call without an answer has stored; nil if it has not.
     private func stored() async throws(StorageError) -> ObjectMetadata? {
         destination.fate.mayBeStored ? try await destination.ownStoredObject() : nil
     }
@@ -98,7 +98,7 @@ private struct ServerCopyBookmark: Codable {
         _ response: HTTPResponse, of request: RemoteRequest, _ object: ObjectMetadata
     ) async throws(StorageError) -> StorageError {
         switch response.status {
-        // The token has expired: the copy begins anew.
+        // The token has expired: the copy starts over.
         case 400 where token != nil, 410 where token != nil:
             (token, copied) = (nil, 0)
             return .refusal(response, of: request, to: upload.reference, by: backend.dialect).with(\.retryable, true)

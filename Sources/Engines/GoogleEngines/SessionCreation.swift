@@ -1,14 +1,14 @@
 import Platform
 import Storage
 
-/// The request that opens an upload's session. It is completed even where the step that made it is stopped: the
-/// next one gets the session that it has opened, and a session that no step needs is cancelled at the server.
+/// The request that opens an upload's session. It completes even if its step is stopped: the next step gets the
+/// session, and a session that no step needs is cancelled at the server.
 @Loop final class SessionCreation {
     typealias Opened = Result<RemoteSession, StorageError>
 
     private var isUnderWay = false
     private var isDiscarded = false
-    /// Of a request that is over, until a step takes it.
+    /// The result of a finished request, until a step takes it.
     private var opened: Opened?
     private lazy var finished = Waiters()
 
@@ -16,8 +16,8 @@ import Storage
 
     typealias Open = @Loop () async throws(StorageError) -> RemoteSession
 
-    /// The session, once it is open. Throws at once where the step is stopped. `open` makes the request, unless
-    /// an earlier one is under way.
+    /// The session, once it is open. Throws at once if the step is stopped. `open` makes the request, unless one is
+    /// under way.
     func session(
         of upload: Upload, at backend: RemoteBackend, _ open: @escaping Open
     ) async throws(StorageError) -> RemoteSession {
@@ -31,7 +31,7 @@ import Storage
         return try opened.get()
     }
 
-    /// Cancels the session that it opens or has opened, unless a step has taken it.
+    /// Cancels the session that was opened or is being opened, unless a step has taken it.
     func discard(_ upload: Upload, at backend: RemoteBackend) {
         isDiscarded = true
         if case .success(let session)? = opened { backend.cancel(session, upload) }

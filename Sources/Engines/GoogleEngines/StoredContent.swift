@@ -2,12 +2,12 @@ import Platform
 import Checksums
 import Storage
 
-/// What is known of the stored bytes, to verify a download: from the object's metadata, or from a response header.
+/// The known properties of stored bytes that verify a download: from the object's metadata, or from a response header.
 struct StoredContent: Equatable, Sendable {
     let reference: Reference
     let generation: Int64
     let size: Int64
-    /// Either of the two may be unknown.
+    /// Nil if unknown, like `md5`.
     let crc32c: UInt32?
     let md5: [UInt8]?
     let encoding: ContentEncoding
@@ -18,7 +18,7 @@ struct StoredContent: Equatable, Sendable {
         encoding = ContentEncoding(object.settable.content[.contentEncoding])
     }
 
-    /// Nil where the header does not identify the object.
+    /// Nil if the header does not identify the object.
     init?(_ described: MediaDescription, _ reference: Reference) {
         guard let generation = described.generation, let size = described.size, size >= 0,
             described.crc32c != nil || described.md5 != nil
@@ -27,12 +27,12 @@ struct StoredContent: Equatable, Sendable {
         (crc32c, md5, encoding) = (described.crc32c, described.md5, described.encoding)
     }
 
-    /// Whether these bytes of a complete response are the stored ones.
+    /// Whether the bytes of a complete response are the stored ones.
     func holds(_ bytes: [UInt8], _ described: MediaDescription) -> Bool {
         !described.isOther(than: self) && Int64(bytes.count) == size && flaw(in: bytes, described) == nil
     }
 
-    /// The difference to the stored bytes. Uses the checksums of the response where none are known.
+    /// How the bytes differ from the stored ones; nil if they do not. Uses the response's checksums if none are known.
     func flaw(in bytes: [UInt8], _ described: MediaDescription) -> String? {
         var checksum = Checksum()
         if let crc32c = crc32c ?? described.crc32c {
@@ -45,7 +45,7 @@ struct StoredContent: Equatable, Sendable {
     }
 }
 
-/// What a response header says about the stored object. Nil is unknown.
+/// The properties of the stored object in a response header. Nil if unknown.
 struct MediaDescription: Equatable, Sendable {
     var generation: Int64?
     var size: Int64?
@@ -61,7 +61,7 @@ struct MediaDescription: Equatable, Sendable {
     }
 }
 
-/// A content encoding; `identity` by default.
+/// A content encoding; the default is `identity`.
 struct ContentEncoding: Equatable, Sendable {
     private let text: String
 

@@ -1,7 +1,7 @@
 import Storage
 
 extension TokenSource {
-    /// Throws `unauthenticated` where it takes longer than the retry time of the caller, and at least a second.
+    /// Throws `unauthenticated` after the caller's retry time, but not before a second has passed.
     func token(
         _ kind: Token.Kind, insteadOf refused: Token? = nil, for caller: Caller, by clock: any Clock<Duration>
     ) async throws(StorageError) -> Token? {

@@ -2,28 +2,29 @@ import Platform
 import HTTPClient
 import Storage
 
-// Why the look comes before a write, and takes a round trip of its own
+// Why a look precedes a write, and takes a round trip of its own
 //
-// A write W of ours has no answer. Whether it has stored the object is told from two looks: B before it, and N now.
+// A write W of this service has no answer. Two looks tell whether it has stored the object: B before it, and N now.
 //
 //     N = B                      not stored: the write is repeated, bound to that generation
 //     N ≠ B, just like ours      stored: that is the answer
 //     N ≠ B, anything else       another client's write O followed: it stays (`overtaken`)
 //
-// That is right only if B was answered before W was sent. A look that is sent beside W may be carried out after it:
+// This requires that B was answered before W was sent. A look that is sent together with W may be carried out after it:
 //
 //     W, B, N        B and N are ours: the write is repeated over itself, with the same bytes. Harmless.
 //     B, W, O, N     N ≠ B: O stays, as with a look before.
-//     W, O, B, N     B = N = O: that looks as if W had never arrived, and O were older. The repetition would undo O,
+//     W, O, B, N     B = N = O, as if W had never arrived, and O were older. The repetition would undo O,
 //                    which may have been made of what W stored. No precondition prevents it: it is bound to O.
 //
-// Without any look "B, W, N" with an older B and "W, O, N" are alike, too. Times do not tell them apart: `Date` has whole
-// seconds. So a write goes without the look where the client knows B itself and says so with `ifGenerationMatch`, 0 for a
-// new object: the server refuses a W that would replace anything else. Such an upload is one request.
+// Without any look "B, W, N" with an older B cannot be told from "W, O, N". Times do not help: `Date` has whole
+// seconds. So the look is left out only if the client states B itself with `ifGenerationMatch`, 0 for a new object: the
+// server refuses a W that would replace anything else. Such an upload is one request.
 
-/// What is at the name of an upload: before it, while a request has no answer, and after it.
+/// The object with the name of an upload: before the upload, while a request has no answer, and afterwards.
 ///
-/// Finds out whether a request without an answer has stored the object, from the object before the upload and the one now.
+/// Compares the object before the upload with the present one, to find out whether a request without an answer has
+/// stored it.
 @Loop final class UploadDestination {
     let upload: Upload
     let backend: RemoteBackend
@@ -31,7 +32,7 @@ import Storage
     var fate = UploadFate()
     var replacesNewer = true
     var predecessor = Predecessor.recorded(nil)
-    /// The preconditions of requests: the client's, and for a retry the generation that was found.
+    /// The preconditions of requests: the client's, and in a retry the generation that was found.
     private(set) var binding: Preconditions
 
     nonisolated init(_ upload: Upload, _ source: UploadReader, _ backend: RemoteBackend, before: Int64? = nil) {
@@ -41,9 +42,10 @@ import Storage
         if upload.isRestored { fate.handle(.restored) }
     }
 
-    /// The response to a request with the last bytes, which decides the fate of the upload.
+    /// Sends a request with the last bytes, whose response decides the fate of the upload.
     ///
-    /// - Parameter reach: what of the request the server can have after a failure; nil for one before it was sent.
+    /// - Parameter reach: what the server may have received of a failed request; nil stands for a failure before
+    ///   sending.
     func last(
         reach: (HTTPError?) -> UploadFate.Reach,
         _ request: (_ onLost: @escaping (HTTPError) -> Void) async throws(StorageError) -> HTTPResponse
@@ -64,8 +66,8 @@ import Storage
         try await backend.look(at: upload.reference, generation: generation, for: upload.caller)
     }
 
-    /// Remembers what is there before anything is sent. For a session that is looked up in any case: some servers
-    /// forget its preconditions.
+    /// Records the object's version before anything is sent. Before a session is created it always reads it, since some
+    /// servers forget the session's preconditions.
     func lookBefore(createsSession: Bool = false) async throws(StorageError) {
         guard !predecessor.isSeen else { return }
         var generation = upload.preconditions.generation
@@ -75,7 +77,7 @@ import Storage
         predecessor = .seen(generation)
     }
 
-    /// What is there; nil where the caller may not look, and the server compares.
+    /// The present version; nil if the caller may not read it and the server checks the preconditions.
     @discardableResult private func checkPreconditions() async throws(StorageError) -> ObjectVersion? {
         let version: ObjectVersion
         switch try await look() {
@@ -89,14 +91,14 @@ import Storage
         return version
     }
 
-    /// Before the bytes that complete a session, where the server compares nothing.
+    /// Checks the preconditions before the bytes that complete a session, if the server does not.
     func lookAgain() async throws(StorageError) {
         guard !backend.dialect.bindsWrites, !upload.preconditions.isEmpty else { return }
         try await checkPreconditions()
     }
 
-    /// The object, if it is this upload's. Otherwise the upload is bound to what is there. Throws where somebody else
-    /// has written since this process looked first.
+    /// The stored object, if this upload has stored it. Otherwise binds the upload to the present version. Throws if
+    /// another client has written since this process first looked.
     func ownStoredObject() async throws(StorageError) -> ObjectMetadata? {
         let now: ObjectVersion
         switch try await look() {
@@ -118,21 +120,21 @@ import Storage
         return nil
     }
 
-    /// Whether it was there before the task was created, in an earlier process.
+    /// Whether the object was stored before the task was created, in an earlier process.
     private func isOlder(_ object: ObjectMetadata, _ clockLead: Duration) -> Bool {
         guard upload.isRestored, let began = upload.record?.began else { return false }
         return object.timeCreated < began.advanced(by: clockLead)
     }
 
-    /// Whether it is just what this upload would make.
+    /// Whether the object equals the one that this upload would store.
     private func isOwn(_ object: ObjectMetadata) async throws(StorageError) -> Bool {
         guard upload.metadata.isContained(in: object.settable) else { return false }
-        // Of bytes that come once nothing else proves it.
+        // For bytes that can be read only once, their checksum is the only proof.
         if case .incoming = upload.source, source.checksum(of: object.size) == nil { return false }
         return try await flaw(in: object) == nil
     }
 
-    /// The answer to any step where an object was stored since the task was created, and it may not be replaced.
+    /// The answer to any step if the object is newer than the task and may not be replaced; nil otherwise.
     func answerIfSuperseded() async throws(StorageError) -> UploadStrategy.Answer? {
         guard !replacesNewer, let began = upload.began ?? upload.record.map({ Beginning($0.began) }) else { return nil }
         switch try await look() {
@@ -146,8 +148,8 @@ import Storage
         }
     }
 
-    /// What a session says that it has stored, if that is there, or if something newer has replaced it. A session may
-    /// say so of bytes that were refused in the end: after that only the object itself proves it.
+    /// The object that a session claims to have stored, if it exists or a newer one has replaced it. A session may make
+    /// this claim about bytes that were finally refused: then only the object itself proves it.
     func proven(_ response: HTTPResponse, afterRefusal isRefused: Bool) async throws(StorageError) -> ObjectMetadata? {
         guard let named = try? backend.dialect.metadata(in: response, of: upload.reference) else {
             return try await verified(response)
@@ -163,9 +165,9 @@ import Storage
         }
     }
 
-    /// What the server's refusal means to an upload that is bound.
+    /// The error for the refusal of an upload that is bound to a version.
     ///
-    /// - Parameter isRepetition: it may be this upload's own earlier try that was quicker: the next one looks.
+    /// - Parameter isRepetition: an earlier attempt of this upload may have succeeded, so the next one looks first.
     func refusal(
         _ response: HTTPResponse, of request: RemoteRequest, isRepetition: Bool = false
     ) async throws(StorageError) -> StorageError {

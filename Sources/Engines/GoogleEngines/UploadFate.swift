@@ -1,32 +1,32 @@
 import Storage
 
-/// Whether the object of an upload is stored, as far as its requests with the last bytes show.
+/// Whether the object of an upload may be stored, according to the requests with the last bytes.
 ///
-/// A value: the upload reports to it what happens to each of them.
+/// A value, to which the upload reports each event of these requests.
 ///
 ///     absent ──sent──▶ unanswered ──answered──▶ absent, or undecided ──looked──▶ absent
 ///                          └──lost──▶ unanswered for good, unless bytes were missing
 struct UploadFate: Equatable {
     enum Event: Equatable {
-        /// An earlier process may have sent everything.
+        /// The task is resumed from an earlier process, which may have sent everything.
         case restored
         case sent
-        /// By a response with this status.
+        /// The server has responded with this status.
         case answered(Int)
-        /// There will be no response.
+        /// The request will have no response.
         case lost(Reach)
-        /// The object is not there now: a request that was answered has not stored it.
+        /// The object does not exist now: the answered requests have not stored it.
         case looked
-        /// The server has a session that is not complete, or none any more.
+        /// The server's session is incomplete, or it has none.
         case begunAnew
     }
 
-    /// What of a request the server can have.
+    /// What the server may have received of a request.
     enum Reach: Equatable { case nothing, part, all }
 
-    /// Requests without a response, which the server may still carry out.
+    /// The number of requests without a response, which the server may still carry out.
     private(set) var unanswered = 0
-    /// A response left it open, or the end of an earlier process.
+    /// A response, or the end of an earlier process, leaves open whether the object is stored.
     private var isUndecided = false
 
     var mayBeStored: Bool { unanswered > 0 || isUndecided }
@@ -37,7 +37,7 @@ struct UploadFate: Equatable {
         case .sent: unanswered += 1
         case .answered(let status):
             unanswered -= 1
-            // With 412 an earlier request may have been quicker.
+            // A status of 412 may mean that an earlier request has stored the object.
             isUndecided = isUndecided || (200..<300).contains(status) || status >= 500 || status == 412
         case .lost(.all): break
         case .lost(let reach):
@@ -49,13 +49,13 @@ struct UploadFate: Equatable {
     }
 }
 
-/// What is at the name of an upload before its own object, as far as this process knows.
+/// The object with the name of an upload before the upload, as far as this process knows.
 enum Predecessor: Equatable {
-    /// Nil if it is unknown; else the generation that an earlier process saw.
+    /// The generation that an earlier process has seen; nil if unknown.
     case recorded(Int64?)
-    /// Nil where the caller may not look.
+    /// The generation that this process has seen; nil if the caller may not read it.
     case seen(Int64?)
-    /// Seen after a request that may have stored the object: no other generation may be replaced from then on.
+    /// The generation after a request that may have stored the object: from then on no other may be replaced.
     case bound(Int64)
 
     var generation: Int64? {

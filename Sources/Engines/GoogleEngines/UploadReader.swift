@@ -8,12 +8,12 @@ import Synchronization
 /// Reads the bytes of one upload, and computes their CRC32C on the way.
 final class UploadReader: Sendable {
     private struct Passed {
-        /// Its MD5 is computed only where the bytes cannot be read again.
+        /// Includes an MD5 only if the bytes can be read only once.
         var checksum = Checksum()
-        /// The checksum covers all bytes before this offset.
+        /// The checksum covers the bytes before this offset.
         var end: Int64 = 0
 
-        /// Ignores bytes that it has counted already, and bytes after a gap.
+        /// Adds bytes, except those already counted and those after a gap.
         mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64, withMD5: Bool = false) {
             let known = end - offset
             guard known >= 0, known < bytes.count else { return }
@@ -24,16 +24,16 @@ final class UploadReader: Sendable {
         }
     }
 
-    /// Fetches a range of the object that is copied.
+    /// Fetches a range of the source of a copy.
     typealias Fetch = @Sendable (Range<Int64>) async throws(StorageError) -> [UInt8]
 
     private let source: UploadSource
     private let allowed: AllowedDirectories?
     private let threads: WorkerThreads
-    /// Nil where no object is copied.
+    /// Nil unless the upload is a copy.
     private let fetch: Fetch?
     private let passed = Mutex(Passed())
-    /// The same of the bytes that the server has, where they cannot be read again.
+    /// The checksums of the bytes that the server has, for a source that can be read only once.
     private let received = Mutex(Passed())
     private let fault = Mutex<StorageError?>(nil)
 
@@ -42,15 +42,15 @@ final class UploadReader: Sendable {
         allowed = upload.isSpooled ? nil : backend.allowed.reading
     }
 
-    /// The checksums of the first `end` bytes, for the next process. There is an MD5 only where the bytes cannot be read
-    /// again.
+    /// The checksums of the first `end` bytes, for the next process. They include an MD5 only if the bytes can be read
+    /// only once.
     struct Known {
         var crc32c: UInt32
         var md5State: [UInt8]?
         var end: Int64
     }
 
-    /// Restores what an earlier process has known.
+    /// Restores the checksums of an earlier process.
     func know(_ known: Known) {
         var restored = Passed(checksum: Checksum(crc32c: known.crc32c), end: known.end)
         if isIncoming {
@@ -69,23 +69,23 @@ final class UploadReader: Sendable {
             crc32c: all.checksum.crc32c, md5State: isIncoming ? all.checksum.md5State : nil, end: all.end)
     }
 
-    /// The client of the upload sends the bytes, and they are there once.
+    /// The upload's client sends the bytes, which can be read only once.
     private var isIncoming: Bool { if case .incoming = source { true } else { false } }
 
-    /// The server has all bytes before an offset.
+    /// Records that the server has all bytes before an offset.
     func note(receivedUpTo offset: Int64) {
         let now = passed.withLock { $0 }
         if isIncoming, now.end == offset { received.withLock { $0 = now } }
     }
 
-    /// The server has a new session, without bytes.
+    /// Resets the checksums for a new session without bytes.
     func beginAnew() {
         guard isIncoming else { return }
         passed.withLock { $0 = Passed() }
         received.withLock { $0 = Passed() }
     }
 
-    /// The checksums of all bytes that have come, if they end here. Nil where an earlier process has passed some on.
+    /// The checksums of the first `size` bytes, if no more have been passed. Nil if an earlier process has passed some.
     func checksum(of size: Int64) -> Checksum? {
         passed.withLock { $0.end == size ? $0.checksum : nil }
     }
@@ -93,7 +93,7 @@ final class UploadReader: Sendable {
     /// The error that ended reading a body.
     var failure: StorageError? { fault.withLock { $0 } }
 
-    /// Small sources only.
+    /// All bytes of a small source.
     func whole() async throws(StorageError) -> [UInt8] {
         switch source {
         case .data(let bytes): return bytes
@@ -106,8 +106,8 @@ final class UploadReader: Sendable {
         }
     }
 
-    /// The bytes of the range. Checks that a file is unchanged before it returns the last bytes; those of an object are in
-    /// memory.
+    /// The bytes of the range. A file is checked to be unchanged before its last bytes are returned; bytes of an object
+    /// are read into memory.
     func body(_ range: Range<Int64>) async throws(StorageError) -> HTTPBody {
         switch source {
         case .data(let bytes): return range.isEmpty ? .none : .source(PartOfData(bytes: bytes, range: range))
@@ -121,7 +121,7 @@ final class UploadReader: Sendable {
         }
     }
 
-    /// Bytes before the range that are there and were not passed on count, too: the server has them already.
+    /// Also counts bytes before the range that the server already has but that were not passed through here.
     private func piece(_ range: Range<Int64>, of incoming: IncomingBytes) async throws(StorageError) -> [UInt8] {
         try await onThread { [self] () throws(StorageError) in
             let start = passed.withLock { $0.end }
@@ -135,8 +135,8 @@ final class UploadReader: Sendable {
         }
     }
 
-    /// The CRC32C of all bytes of an object of this size. Reads those that were not sent in order, unless the service knows
-    /// that of the object. Nil where the bytes came once, and some to an earlier process.
+    /// The CRC32C of an object of this size. Reads the bytes that were not sent in order, unless the service knows the
+    /// source's CRC32C. Nil if bytes that can be read only once were passed by an earlier process.
     func crc32c(of size: Int64) async throws(StorageError) -> UInt32? {
         if isIncoming { return checksum(of: size)?.crc32c }
         if let known = source.copy?.found?.crc32c { return known }
@@ -252,7 +252,7 @@ extension UploadSource {
 }
 
 extension IncomingBytes {
-    /// Of the piece that is there. Blocks.
+    /// The bytes of a range of the present piece. Blocks.
     fileprivate func bytes(_ range: Range<Int64>) throws(StorageError) -> [UInt8] {
         var outcome = Result<Void, StorageError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in

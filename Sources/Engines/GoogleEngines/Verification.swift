@@ -3,12 +3,12 @@ import HTTPClient
 import HTTPText
 import Storage
 
-// An upload succeeds only when the stored size and checksum match the bytes that were read here.
+// An upload succeeds only if the stored size and checksum match the bytes that were read here.
 
 extension UploadDestination {
-    /// The metadata of the stored object. Throws `nonMatchingChecksum` for an object that does not match. Deletes it only
-    /// where the response to this upload names it, and the service can delete that generation alone: any other may belong
-    /// to another client.
+    /// The metadata of the stored object. Throws `nonMatchingChecksum` for an object that does not match, and deletes
+    /// it only if the response to this upload names it and the service can delete exactly that generation: any other
+    /// may belong to another client.
     func verified(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
         let named: ObjectMetadata?
         do throws(GarbledAnswer) { named = try backend.dialect.metadata(in: response, of: upload.reference) } catch {
@@ -22,7 +22,7 @@ extension UploadDestination {
         return try await verified(stored, isNamed: false)
     }
 
-    /// - Parameter isNamed: the server says that this upload stored the object.
+    /// - Parameter isNamed: the server says that this upload has stored the object.
     func verified(_ stored: ObjectMetadata, isNamed: Bool = true) async throws(StorageError) -> ObjectMetadata {
         let flaw: String?
         do throws(StorageError) {
@@ -41,8 +41,8 @@ extension UploadDestination {
 
     fileprivate nonisolated static let isKept = "It is kept, since it may be somebody else's by now"
 
-    /// How the stored object differs from the source; nil where it does not. Prefers CRC32C, which was computed while the
-    /// bytes were sent.
+    /// How the stored object differs from the source; nil if it does not. Prefers the CRC32C, which is computed while
+    /// the bytes are sent.
     func flaw(in stored: ObjectMetadata) async throws(StorageError) -> String? {
         if let size = upload.source.knownSize, size != stored.size {
             return "it has \(stored.size) bytes instead of \(size)"
@@ -59,9 +59,10 @@ extension UploadDestination {
 }
 
 extension Upload {
-    /// How the MD5 of a stored object differs from what the client demands; nil where it does not.
+    /// How the MD5 of a stored object differs from the client's; nil if it does not.
     ///
-    /// - Parameter hasOwn: the bytes were compared with it before they were sent. Otherwise only the server knows it.
+    /// - Parameter hasOwn: the bytes were compared with the client's MD5 before they were sent. Otherwise only the
+    ///   server can compare it.
     fileprivate func flaw(inMD5 md5: [UInt8]?, hasOwn: Bool) -> String? {
         if let md5, let expectedMD5, [UInt8](base64: expectedMD5) != md5 {
             return "its MD5 is \(md5.base64), but metadata.md5Hash says \(expectedMD5)"
@@ -80,8 +81,8 @@ extension RemoteBackend {
         }
     }
 
-    /// Deletes what this upload stored, unless the service cannot delete one generation alone. Returns a sentence that
-    /// says what became of it.
+    /// Deletes the object that this upload has stored, if the service can delete exactly that generation. Returns a
+    /// sentence about the outcome.
     @Loop @discardableResult func delete(_ stored: ObjectMetadata, _ upload: Upload) async -> String {
         guard let request = dialect.delete(stored.reference, generation: stored.generation) else {
             return UploadDestination.isKept
@@ -92,7 +93,7 @@ extension RemoteBackend {
         return isDeleted ? "It was deleted" : "It could not be deleted"
     }
 
-    /// Makes up to three attempts, even when the calling task is cancelled.
+    /// Makes up to three attempts, even if the calling task is cancelled.
     @Loop private func sendDetached(
         _ request: RemoteRequest, _ upload: Upload, _ isDone: @escaping @Sendable (HTTPResponse) -> Bool
     ) async -> Bool {

@@ -3,14 +3,14 @@ import Storage
 
 /// The directories that local files must be in.
 ///
-/// `ConfinedPathResolver` opens the path without revealing anything outside of the directories. The location of the
-/// descriptor decides, not the text of the path: links that stay inside are allowed, and nothing can be swapped between
-/// the check and the use.
+/// `ConfinedPathResolver` opens a path without revealing anything outside the directories. The location of the opened
+/// descriptor decides, not the text of the path: links that stay inside are allowed, and no file can be exchanged
+/// between the check and the use.
 package struct AllowedDirectories: Sendable {
     /// The canonical locations at the start of the program.
     private let locations: [ConfinedPathResolver.Names]
-    /// The names that the directories were given by, with their locations. A path may begin with such a name, even if
-    /// it has links.
+    /// The names under which the directories were given, with their locations. A path may begin with such a name even
+    /// if it contains links.
     private let aliases: [(alias: ConfinedPathResolver.Names, location: ConfinedPathResolver.Names)]
     private let participle: String
     private let flag: String
@@ -39,8 +39,8 @@ package struct AllowedDirectories: Sendable {
         return start + names
     }
 
-    /// Resolves the path without opening the file for reading or writing. Refuses existing and missing files outside of
-    /// the directories alike. `file` is the file that will be created in the directory at the path.
+    /// Resolves the path without opening the file for reading or writing. Existing and missing files outside the
+    /// directories are refused alike. `file` is the file to be created in the directory at the path.
     func find(
         _ path: String, directoryOf file: String? = nil, reason: (SystemError) -> StorageError
     ) throws(StorageError) -> OpenFile {
@@ -65,7 +65,7 @@ package struct AllowedDirectories: Sendable {
     }
 }
 
-/// The directories in which clients may read and write files. Without any, the user's own permissions decide.
+/// The directories in which clients may read and write files. Without any, only the user's own permissions count.
 package struct FileAccessPolicy: Sendable {
     package let reading: AllowedDirectories?
     package let writing: AllowedDirectories?
@@ -81,7 +81,7 @@ package struct FileAccessPolicy: Sendable {
         self.writing = writing.isEmpty ? nil : try AllowedDirectories(writing, "written", "--allow-write")
     }
 
-    /// Throws `unauthorized` where the files of a directory may not be read. Blocks.
+    /// Throws `unauthorized` if the files of a directory may not be read. Blocks.
     package func checkReading(directory path: String) throws(StorageError) {
         _ = try reading?.find(path) { StorageError(.unknown, "Directory \(path) cannot be read: \($0.reason).") }
     }

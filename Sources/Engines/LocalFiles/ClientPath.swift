@@ -1,12 +1,12 @@
 import Platform
 import Storage
 
-/// Finds what the path of a client names, and refuses what is not a client's to name: devices, `/proc`, `/sys`, and paths
-/// that lead to open descriptors, which in the service are other ones than in the client.
+/// Opens the paths of clients, and refuses those that clients may not use: devices, `/proc`, `/sys`, and paths of open
+/// descriptors, which are different in the service and in the client.
 enum ClientPath {
     enum Failure: Error {
         case system(SystemError)
-        /// A sentence without its subject.
+        /// The reason, as a sentence without its subject.
         case refused(String)
     }
 
@@ -24,12 +24,12 @@ enum ClientPath {
         if let why = found.location.flatMap(refusal) { throw .refused(why) }
     }
 
-    /// Why the file at a location is refused; nil where it is not.
+    /// Why the file at a location is refused; nil if it is not.
     static func refusal(of location: String) -> String? {
         systemPlace(location).map { "is below \($0), where a service neither reads nor writes for its clients" }
     }
 
-    /// The same, whoever the file belongs to: see `refusal`.
+    /// Opens a path of any location, even of one that `refusal` refuses.
     static func open(
         _ path: String, isDirectory: Bool = false, in directory: OpenFile? = nil
     ) throws(Failure) -> OpenFile {
@@ -58,7 +58,7 @@ enum ClientPath {
         }
     }
 
-    /// `/dev/shm` has files in memory, which are anybody's.
+    /// The system directory that contains the path. `/dev/shm` is an exception, since all users have files there.
     private static func systemPlace(_ path: String) -> String? {
         guard path != "/dev/shm", !path.hasPrefix("/dev/shm/") else { return nil }
         return ["/dev", "/proc", "/sys"].first { path == $0 || path.hasPrefix($0 + "/") }

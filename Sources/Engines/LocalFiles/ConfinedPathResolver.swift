@@ -1,9 +1,9 @@
 import Platform
 
-/// Resolves a path, and looks up names only inside of the allowed directories.
+/// Resolves a path by looking up names only inside the allowed directories.
 ///
-/// Outside of them only the parents of allowed directories resolve. Any other name is refused, so that a client does
-/// not learn whether it exists. The resolver follows links and `..` itself, one name per system call.
+/// Outside them only the parents of allowed directories can be entered. Any other name is refused, so that a client
+/// does not learn whether it exists. The resolver follows links and `..` itself, with one name per system call.
 struct ConfinedPathResolver {
     enum Failure: Error {
         /// The path leaves the allowed directories.
@@ -25,11 +25,11 @@ struct ConfinedPathResolver {
 
     private let allowed: [Names]
     private var position = Position.outside([])
-    /// The remaining names, the next one last.
+    /// The names to be resolved, the next one last.
     private var rest: Names = []
     private var links = 0
 
-    /// Resolves `path`, starting at `start`. Follows a link at its end as well.
+    /// Resolves `path`, starting at `start`. A link at its end is followed, too.
     static func find(_ path: ArraySlice<[UInt8]>, from start: Names, in allowed: [Names]) throws(Failure) -> OpenFile {
         var walk = ConfinedPathResolver(allowed: allowed)
         try walk.enter(start)
@@ -41,7 +41,7 @@ struct ConfinedPathResolver {
 
     private init(allowed: [Names]) { self.allowed = allowed }
 
-    /// Moves to a directory by its location, which has neither links nor dots.
+    /// Moves to a directory by its location, which contains neither links nor dots.
     private mutating func enter(_ location: Names) throws(Failure) {
         if let root = allowed.filter({ location.starts(with: $0) }).min(by: { $0.count < $1.count }) {
             rest += location.dropFirst(root.count).reversed()
@@ -80,7 +80,7 @@ struct ConfinedPathResolver {
         if target.first == UInt8(ascii: "/") { try enter([]) }
     }
 
-    /// Hides errors of a directory that was moved out of the allowed directory meanwhile.
+    /// Hides the errors of a directory that was moved out of the allowed directory meanwhile.
     private func within<Value>(
         _ directory: OpenFile, _ root: Names, _ body: () throws(SystemError) -> Value
     ) throws(Failure) -> Value {
@@ -92,7 +92,7 @@ struct ConfinedPathResolver {
         }
     }
 
-    /// Refuses a directory that was moved. A shortage of descriptors tells nothing about it.
+    /// Refuses a directory that was moved. A shortage of descriptors is reported as such.
     private static func open(_ location: Names) throws(Failure) -> OpenFile {
         do throws(SystemError) {
             let path = "/" + location.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
@@ -106,7 +106,7 @@ struct ConfinedPathResolver {
 }
 
 extension OpenFile {
-    /// The components of its location, or nil if it is unknown.
+    /// The components of the file's location; nil if it is unknown.
     var names: ConfinedPathResolver.Names? { locationBytes?.names }
 }
 
@@ -114,7 +114,7 @@ extension [UInt8] {
     static let itself = Array(".".utf8)
     fileprivate static let parent = Array("..".utf8)
 
-    /// The components. A trailing slash becomes a trailing dot: the path must be a directory.
+    /// The components of the path. A trailing slash becomes a trailing dot: the path must be a directory.
     var names: ConfinedPathResolver.Names {
         let parts = split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Array.init)
         let names = parts.filter { !$0.isEmpty && $0 != .itself }

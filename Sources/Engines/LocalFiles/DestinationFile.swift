@@ -9,23 +9,23 @@ struct DestinationFile {
     private let allowed: AllowedDirectories?
     private let newFilesMask: UInt32?
     private var directory: OpenFile?
-    /// A file that was changed since then is kept; nil where every file may be replaced.
+    /// A file that was changed after this moment is kept; nil if every file may be replaced.
     var keepsNewer: Beginning? { didSet { isNewer = false } }
-    /// The inode that the download has given the name, or may have before its process ended: it is not newer than the
-    /// download. 0 for none.
+    /// The inode that the download has put at the path, or may have before its process ended; it does not count as
+    /// newer than the download. 0 for none.
     var ownInode: UInt64 = 0
-    /// The last check has met such a file.
+    /// The last check has found a newer file, which is kept.
     private(set) var isNewer = false
 
     /// - Parameters:
-    ///   - tree: no link is followed between that directory, an absolute path, and the file.
+    ///   - tree: an absolute path of a directory: between it and the file no link is followed.
     ///   - newFilesMask: the permissions that a new file lacks; nil for those of `NewFiles.mask`.
     init(path: String, below tree: String? = nil, in allowed: AllowedDirectories?, newFilesMask: UInt32? = nil) {
         (self.path, self.tree, self.allowed, self.newFilesMask) = (path, tree, allowed, newFilesMask)
     }
 
-    /// Opens the directory, or checks that an open one is still at the path. Throws `unauthorized` where it is not
-    /// allowed, and `unknown` with path and reason where it is not a directory.
+    /// Opens the directory, or checks that an open one is still at the path. Throws `unauthorized` if it is not
+    /// allowed, and `unknown` with path and reason if it is not a directory.
     mutating func open() throws(StorageError) {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
             throw .file(path, "cannot be written: it needs an absolute path")
@@ -45,8 +45,8 @@ struct DestinationFile {
 
     mutating func close() { directory = nil }
 
-    /// Returns whether there is a file. Throws `unknown` with path and reason unless the path is a regular file or free,
-    /// and for a file that is kept.
+    /// Returns whether a file exists. Throws `unknown` with path and reason for anything but a regular file, and for a
+    /// newer file that is kept.
     @discardableResult
     mutating func check() throws(StorageError) -> Bool {
         isNewer = false
@@ -69,13 +69,13 @@ struct DestinationFile {
     private mutating func checkAge() throws(StorageError) {
         guard let keepsNewer else { return }
         let status = try writing { () throws(SystemError) in try opened().status(of: name) }
-        // A rename changes one of the times, a later write in place both.
+        // A rename changes one of the two times, a later write in place both.
         let isOwn = status.inode == ownInode && status.modified.sinceEpoch < status.changed.sinceEpoch
         isNewer = !isOwn && keepsNewer.isBefore(fileChangedAt: status.changed.sinceEpoch)
         if isNewer { throw .newerFile(at: path) }
     }
 
-    /// A link is replaced itself, but not one to a descriptor or a device: a user who names it means its target.
+    /// A link is replaced, except one to a descriptor or a device: its user means the target.
     private func checkLink() throws(StorageError) {
         guard allowed == nil else { return }
         do throws(SystemError) {
@@ -86,14 +86,14 @@ struct DestinationFile {
         do throws(ClientPath.Failure) { _ = try ClientPath.find(name, in: directory) } catch {
             switch error {
             case .refused(let why): throw .file(path, why)
-            // Then it is not known what the link leads to.
+            // After a shortage the target of the link is unknown.
             case .system(let error) where error.isShortage: throw unwritable(error)
             case .system: break
             }
         }
     }
 
-    /// Whether a name is one that `temporaryName` gives a file.
+    /// Whether a name has the form of `temporaryName`.
     static func isTemporary(_ name: String) -> Bool {
         guard name.utf8.first == UInt8(ascii: "."), name.hasSuffix(".part") else { return false }
         var parts = name.split(separator: ".", omittingEmptySubsequences: false).dropLast()
@@ -103,8 +103,8 @@ struct DestinationFile {
         return lengths == [8, 4, 4, 4, 12] && task.utf8.allSatisfy { "0123456789abcdef-".utf8.contains($0) }
     }
 
-    /// A hidden name in the same directory. It contains the unguessable task id, and a number that tells attempts
-    /// apart.
+    /// A hidden name in the same directory. It contains the unguessable task id, and a number that distinguishes
+    /// attempts.
     func temporaryName(for task: String, number: Int) -> String {
         let end = number == 0 ? ".\(task).part" : ".\(task).\(number).part"
         let room = max(0, longestName - end.utf8.count - 1)
@@ -116,10 +116,10 @@ struct DestinationFile {
         try OpenFile(temporary, flags.union(.noLink), in: opened())
     }
 
-    /// Returns nil where the file system has no files without names.
+    /// Nil if the file system does not support unnamed files.
     func openUnnamed() -> OpenFile? { try? OpenFile(unnamedIn: opened()) }
 
-    /// Makes a file without a name the destination; returns false where there is one.
+    /// Gives an unnamed file the destination's name; returns false if a file exists there.
     func link(_ file: OpenFile) throws(StorageError) -> Bool {
         try writing { () throws(SystemError) in
             try file.setPermissions(permissions)
@@ -127,10 +127,11 @@ struct DestinationFile {
         }
     }
 
-    /// Returns false where the name is taken.
+    /// Gives an unnamed file a name; returns false if the name is taken.
     func link(_ file: OpenFile, as name: String) throws(SystemError) -> Bool { try opened().link(file, as: name) }
 
-    /// Renames the file to the destination. It gets the permissions of the file it replaces, or those that the client's umask leaves.
+    /// Renames the file to the destination. It gets the permissions of the file that it replaces, or those that the
+    /// client's umask leaves.
     func take(_ temporary: String, _ file: OpenFile) throws(StorageError) {
         try writing { () throws(SystemError) in
             try file.setPermissions(permissions)
@@ -148,7 +149,7 @@ struct DestinationFile {
         return 0o666 & ~(newFilesMask ?? NewFiles.mask.load(ordering: .relaxed))
     }
 
-    /// Leaves the file where the directory is no longer allowed.
+    /// Removes a temporary file, unless the directory is no longer allowed.
     func remove(_ temporary: String) {
         do throws(StorageError) {
             let found: OpenFile
@@ -157,7 +158,7 @@ struct DestinationFile {
         } catch {}
     }
 
-    /// Makes the names in the directory durable, together with other downloads into it.
+    /// Makes the names in the directory durable, with one sync for concurrent downloads into it.
     func syncDirectory() throws(StorageError) {
         try writing { () throws(SystemError) in
             try DirectorySync.sync(opened())

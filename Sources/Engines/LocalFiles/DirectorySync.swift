@@ -4,7 +4,7 @@ import Platform
 enum DirectorySync {
     private static let syncs = SharedSync<FileStatus.Key>()
 
-    /// Blocks. The directory may be open for inspection only.
+    /// Syncs a directory, which may be open for inspection only. Blocks.
     static func sync(_ directory: OpenFile) throws(SystemError) {
         try syncs.run(directory.status().key) { () throws(SystemError) in
             try OpenFile.syncDirectory(".", in: directory)

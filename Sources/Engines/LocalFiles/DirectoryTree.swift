@@ -3,7 +3,7 @@ import Platform
 import Storage
 import Synchronization
 
-/// A local directory that a client has named, with all that is below it.
+/// A local directory that a client has named, with everything below it.
 package final class DirectoryTree: LocalTree {
     private let directories: TreeDirectories
     private let isWritten: Bool
@@ -11,7 +11,7 @@ package final class DirectoryTree: LocalTree {
 
     /// - Parameters:
     ///   - path: an absolute path.
-    ///   - threads: read directories, and hash files.
+    ///   - threads: the threads that read directories and hash files.
     package init(_ path: String, in policy: FileAccessPolicy, isWritten: Bool, on threads: WorkerThreads) {
         directories = TreeDirectories(path, in: isWritten ? policy.writing : policy.reading)
         (self.isWritten, self.threads) = (isWritten, threads)
@@ -19,7 +19,7 @@ package final class DirectoryTree: LocalTree {
 
     package func absolute(_ path: String) -> String { directories.absolute(path) }
 
-    /// 255 where there is no such directory yet.
+    /// 255 if the directory does not exist yet.
     package func longestName() async throws(StorageError) -> Int {
         try await run { [directories] () throws(StorageError) in
             guard case .directory(let directory) = try directories.open("") else { return 255 }
@@ -40,7 +40,7 @@ package final class DirectoryTree: LocalTree {
         }
     }
 
-    /// The tree's own directory has an empty path.
+    /// The status of a path; the empty path names the tree itself.
     package func entry(_ path: String) async throws(StorageError) -> LocalEntry? {
         try await run { [directories] () throws(StorageError) in
             if path.isEmpty {
@@ -52,7 +52,7 @@ package final class DirectoryTree: LocalTree {
         }
     }
 
-    /// False as well where there is no regular file.
+    /// The results are also false for anything but regular files.
     package func haveBytes(
         _ files: [(path: String, object: FolderObject)], knownTo index: (any FileChecksums)?
     ) async throws(StorageError) -> [Bool] {
@@ -69,7 +69,7 @@ package final class DirectoryTree: LocalTree {
         return answers.map { $0 ?? false }
     }
 
-    /// Reads the files. With a clock it returns the checksums that may be remembered, too.
+    /// Reads the files and compares them. With a clock it also returns the checksums that may be cached.
     private func compare(
         _ files: [(path: String, object: FolderObject)], clock: (@Sendable () -> Timestamp)?
     ) async throws(StorageError) -> (answers: [Bool], read: [FileStamp: KnownChecksums]) {
@@ -132,7 +132,7 @@ package final class DirectoryTree: LocalTree {
     }
 }
 
-/// Tells work on a thread that nobody waits for it any more.
+/// Tells work on a thread that its result is no longer wanted.
 private final class CancellationFlag: Sendable {
     private let flag = Atomic(false)
 
@@ -142,13 +142,13 @@ private final class CancellationFlag: Sendable {
 
 /// A name in a directory of a tree. Every call may block.
 private struct TreeFile {
-    /// Below the tree.
+    /// The path below the tree.
     let place: String
     let path: String
     let name: String
     let directory: OpenFile
 
-    /// Another file of the same directory; nil where it is elsewhere.
+    /// Another file in the same directory; nil for one in another directory.
     func sibling(_ place: String) -> TreeFile? {
         let start = self.place.utf8.dropLast(name.utf8.count), other = place.utf8.dropFirst(start.count)
         guard place.utf8.starts(with: start), !other.contains(UInt8(ascii: "/")), let name = String(other),
@@ -159,7 +159,7 @@ private struct TreeFile {
             place: place, path: String(decoding: parent, as: UTF8.self) + name, name: name, directory: directory)
     }
 
-    /// Nil where there is nothing.
+    /// Nil if nothing exists at the path.
     func status() throws(StorageError) -> FileStatus? {
         do throws(SystemError) { return try directory.status(of: name) } catch {
             if error == .notFound { return nil }
@@ -183,8 +183,8 @@ private struct TreeFile {
         }
     }
 
-    /// Whether its bytes are those of the object, and their checksums, where these may be remembered: where it has the
-    /// bytes that were read since some time before `now`. The size is compared before the file is opened.
+    /// Compares the file's bytes with the object's, after their sizes. Also returns the checksums if they may be
+    /// cached: the bytes that were read must have been unchanged since some time before `now`.
     func compare(
         with object: FolderObject, at now: Timestamp?, isCancelled: () -> Bool
     ) throws(StorageError) -> (isSame: Bool, read: (FileStamp, KnownChecksums)?) {
@@ -228,12 +228,12 @@ extension FileStamp {
 }
 
 extension FileStatus.Time {
-    /// In nanoseconds.
+    /// The time in nanoseconds since 1970.
     var sinceEpoch: Int64 { seconds &* 1_000_000_000 &+ nanoseconds }
 }
 
 extension TreeDirectories {
-    /// Of regular files; nil for anything else, and for what cannot be inspected.
+    /// The stamps of regular files; nil for anything else, and for files that cannot be inspected.
     fileprivate func stamps(of paths: [String]) -> [FileStamp?] {
         var stamps: [FileStamp?] = []
         forEach(paths) { _, file in
@@ -243,19 +243,19 @@ extension TreeDirectories {
         return stamps
     }
 
-    /// Finds files one after the other; nil where there is none, or its directory cannot be read.
+    /// Calls the body with each file; nil for a missing one, and for one whose directory cannot be read.
     fileprivate func forEach<Failure: Error>(
         _ paths: [String], _ body: (_ number: Int, TreeFile?) throws(Failure) -> Void
     ) throws(Failure) {
         var last: TreeFile?
         for (number, path) in paths.enumerated() {
-            // Most are in the directory of the one before, which is the same for this moment.
+            // Most files are in the same directory as the previous one, which is then not opened again.
             last = if let sibling = last?.sibling(path) { sibling } else { try? find(path) }
             try body(number, last)
         }
     }
 
-    /// Removes a directory if all that is below it are directories.
+    /// Removes a directory if it contains only directories, at any depth.
     fileprivate func removeEmpty(_ path: String) throws(StorageError) {
         var (unread, found): ([String], [TreeFile]) = ([path], [])
         while let place = unread.popLast() {
@@ -281,7 +281,7 @@ extension TreeDirectories {
         }
     }
 
-    /// Nil where its directory is missing.
+    /// Nil if the directory of the file is missing.
     fileprivate func find(_ path: String) throws(StorageError) -> TreeFile? {
         let (parent, name) = path.inTree
         guard !name.isEmpty else { throw .file(absolute(path), "is not a regular file but a directory") }
@@ -294,7 +294,7 @@ extension TreeDirectories {
 extension OpenFile {
     fileprivate static let pieceSize = 256 << 10
 
-    /// Passes the bytes to `body` in pieces. Returns false unless the file has just that many, or `mayGoOn` ends it.
+    /// Passes the bytes to `body` in pieces. Returns false if the file has another size, or if `mayGoOn` returns false.
     fileprivate func pass(
         _ size: Int64, while mayGoOn: () -> Bool, _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(SystemError) -> Bool {
@@ -311,10 +311,10 @@ extension OpenFile {
     }
 }
 
-/// Reads one directory of a tree, which stays open until the reader ends.
+/// Reads one directory of a tree, which stays open as long as the reader exists.
 private final class DirectoryReader: LocalDirectoryReader {
     fileprivate struct Source: ~Copyable {
-        /// Below the tree.
+        /// The path below the tree.
         let path: String
         let absolutePath: String
         let directory: OpenFile
@@ -324,7 +324,7 @@ private final class DirectoryReader: LocalDirectoryReader {
 
     private let source: SerialQueue<Source>
 
-    /// Blocks.
+    /// Opens the directory. Blocks.
     init(
         _ path: String, _ directory: OpenFile, _ absolutePath: String, on threads: WorkerThreads
     ) throws(SystemError) {
@@ -352,7 +352,7 @@ extension DirectoryReader.Source {
         return found
     }
 
-    /// Nil for what is gone by now, and for the partial file of a download.
+    /// Nil for an entry that no longer exists, and for the partial file of a download.
     private func describe(_ entry: DirectoryEntries.Entry) -> LocalEntry? {
         let path = path.isEmpty ? entry.name : "\(path)/\(entry.name)"
         if DestinationFile.isTemporary(entry.name) { return nil }
@@ -375,7 +375,7 @@ extension StorageError {
 }
 
 extension LocalEntry {
-    /// - Parameter location: of the directory that has it.
+    /// - Parameter location: the location of the entry's directory.
     fileprivate init(_ path: String, _ status: FileStatus, in location: String?) {
         self.init(path, Kind(path.fileName, status, in: location))
         if kind == .file { (size, version) = (status.size, LocalVersion(status)) }
@@ -402,7 +402,7 @@ extension LocalEntry.Kind {
 }
 
 extension FileStatus.Kind {
-    /// With its article, for messages.
+    /// The kind with its article, for messages.
     var name: String {
         switch self {
         case .regular: "a regular file"
@@ -417,7 +417,7 @@ extension FileStatus.Kind {
 }
 
 extension String {
-    /// A path in a tree: its directory, which is empty for the tree's own, and its name.
+    /// Splits a path in a tree into its directory, which is empty for the tree itself, and its name.
     fileprivate var inTree: (directory: String, name: String) {
         utf8.contains(UInt8(ascii: "/")) ? (parentPath, fileName) : ("", self)
     }

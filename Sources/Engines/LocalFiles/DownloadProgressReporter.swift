@@ -2,8 +2,8 @@ import Platform
 import Storage
 import Synchronization
 
-/// Reports the progress of a download: after `step` bytes, a tenth of a second after the last bytes arrived, and when
-/// the attempt ends or is aborted. Can be called from any thread.
+/// Reports the progress of a download: after `step` bytes, a tenth of a second after the last bytes have arrived, and
+/// when the attempt ends or is aborted. May be called on any thread.
 package final class DownloadProgressReporter: Sendable {
     private static let pause = Duration.milliseconds(100)
 
@@ -13,7 +13,7 @@ package final class DownloadProgressReporter: Sendable {
         /// The last reported count, or the count at the start.
         var lastCount: Int64?
         var elapsed: @Sendable () -> Duration
-        /// Reports the newest progress after a pause.
+        /// Reports the newest progress after a delay.
         var alarm: Task<Void, Never>?
         var isOver = false
     }
@@ -42,12 +42,12 @@ package final class DownloadProgressReporter: Sendable {
         if isDue { tell() } else { tellSoon() }
     }
 
-    /// Reports the unreported progress, and nothing after that.
+    /// Reports the unreported progress, and nothing later.
     package func end() { tell(isLast: true) }
 
     private func tell(isLast: Bool = false, isAlarm: Bool = false) {
         let news: Progress? = state.withLock { state in
-            // A report cancels the pending alarm; that alarm must not cancel the next one.
+            // A report cancels the pending alarm; the cancelled alarm must not cancel the next one.
             guard !(isAlarm && Task.isCancelled) else { return nil }
             defer { if isLast { state.isOver = true } }
             state.alarm?.cancel()

@@ -10,7 +10,7 @@ struct DownloadCheckpoint: Codable {
     var number: Int
     var inode: UInt64
     var offset: Int64
-    /// Of the bytes before `offset`.
+    /// The CRC32C of the bytes before `offset`.
     var crc32c: UInt32
 }
 
@@ -23,12 +23,12 @@ package final class LatestCheckpoint: Sendable {
     func set(_ checkpoint: DownloadCheckpoint?) { self.checkpoint.withLock { $0 = checkpoint } }
 }
 
-/// The file that a download is written to, in the directory of its destination. A rename replaces the destination
-/// once all bytes are on the disk and their checksum is right.
+/// The file that a download is written to, in the directory of its destination. A rename replaces the destination once
+/// all bytes are on the disk and match their checksum.
 ///
-/// One thread at a time uses it, and may block. A symbolic link at the destination is replaced itself, not its target; a
-/// destination that is not a file is refused. Other programs may change the partial file while it is parked, so its
-/// bytes are read and compared before the download continues.
+/// It is used by one thread at a time, which may block. A symbolic link at the destination is replaced itself, not its
+/// target; a destination that is not a file is refused. Other programs may change the partial file while it is parked,
+/// so its bytes are read and compared before the download continues.
 package final class PartialDownload {
     private static let rereadSize = 1 << 20
 
@@ -38,7 +38,7 @@ package final class PartialDownload {
     private let task: String
     private let record: (@Sendable () async throws(StorageError) -> Void)?
     private var temporary: Temporary?
-    /// The checkpoint of an earlier process, until it is verified.
+    /// The checkpoint of an earlier process, until it has been verified.
     private var restored: DownloadCheckpoint?
     package let checkpoint = LatestCheckpoint()
     private var file: OpenFile?
@@ -67,19 +67,19 @@ package final class PartialDownload {
         checkpoint.set(restored)
     }
 
-    /// A file at the destination that was changed since then is kept; nil where every file may be replaced.
+    /// A destination that was changed after this moment is kept; nil if every file may be replaced.
     package var keepsNewer: Beginning? {
         get { target.keepsNewer }
         set { target.keepsNewer = newValue }
     }
 
-    /// The last error was about such a file.
+    /// The last error was about a newer destination.
     package var isSuperseded: Bool { target.isNewer }
 
-    /// Continues where it was parked, or starts over where it has no bytes of this generation. Returns early once
-    /// `mayGoOn` is false. Throws the errors of `DestinationFile`.
+    /// Continues the parked file, or starts over if it has no bytes of this generation. Returns early once `mayGoOn`
+    /// returns false. Throws the errors of `DestinationFile`.
     ///
-    /// - Parameter isShort: the file has no name before it is complete, so that it needs no record. Its bytes do not
+    /// - Parameter isShort: the file gets a name only when it is complete, so it needs no record. Its bytes do not
     ///   survive a pause.
     package func open(
         for generation: Int64, isShort: Bool = false, while mayGoOn: () -> Bool
@@ -102,9 +102,9 @@ package final class PartialDownload {
         saveCheckpoint()
     }
 
-    /// Renames the file to its destination; returns false where `mayCommit` refuses at the last moment. An unknown
-    /// checksum is not compared. The MD5 is compared only where the CRC32C is unknown, because the whole file has to be
-    /// read for it. Deletes wrong bytes and throws `nonMatchingChecksum`.
+    /// Renames the file to its destination; returns false if `mayCommit` refuses at the last moment. An unknown
+    /// checksum is not compared. The MD5 is compared only if the CRC32C is unknown, because it requires reading the
+    /// whole file. Deletes wrong bytes and throws `nonMatchingChecksum`.
     package func finish(
         size: Int64, crc32c: UInt32?, md5: [UInt8]? = nil, if mayCommit: () -> Bool
     ) throws(StorageError) -> Bool {
@@ -114,7 +114,7 @@ package final class PartialDownload {
             throw Self.damaged(target.path, size, flaw)
         }
         try target.writing { () throws(SystemError) in
-            // Another program may have appended to it while it was parked.
+            // Another program may have appended to the file while it was parked.
             if temporary != nil { try file.truncate(to: size) }
             try file.sync()
         }
@@ -131,7 +131,7 @@ package final class PartialDownload {
         if temporary == nil { isLinked = try target.link(file) }
         if !isLinked {
             try giveName(to: file)
-            // Another program may have written a file meanwhile.
+            // Another program may have written the destination meanwhile.
             if keepsNewer != nil { try target.check() }
             if let temporary {
                 target.ownInode = temporary.inode
@@ -203,7 +203,7 @@ package final class PartialDownload {
         (file, offset, writeback) = (new, 0, Writeback())
     }
 
-    /// Gives a file without a name one, so that it can replace another file.
+    /// Gives an unnamed file a name, so that it can replace another file.
     private func giveName(to file: OpenFile) throws(StorageError) {
         guard temporary == nil else { return }
         _ = try named { name throws(SystemError) in
@@ -212,7 +212,7 @@ package final class PartialDownload {
         }
     }
 
-    /// Another program may have replaced an earlier file.
+    /// Creates a file under an unused name: another program may have created a file with an earlier one.
     private func named(_ make: (String) throws(SystemError) -> OpenFile) throws(StorageError) -> OpenFile {
         if let record {
             try Loop.wait { () async throws(StorageError) in try await record() }
@@ -233,7 +233,7 @@ package final class PartialDownload {
         throw target.unwritable(.exists)
     }
 
-    /// Returns false where the parked file is gone.
+    /// Returns false if the parked file is missing.
     private func reopen(while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
         guard let temporary, let opened = try openAgain(temporary.name) else { return false }
         let status = try target.writing { () throws(SystemError) in try opened.status() }
@@ -253,7 +253,7 @@ package final class PartialDownload {
         do throws(SystemError) {
             return try target.openTemporary(name, [.readingAndWriting, .noWaiting])
         } catch {
-            // It is gone or was replaced.
+            // The file was removed or replaced.
             if error == .notFound || error == .link { return nil }
             throw target.unwritable(error)
         }
@@ -267,7 +267,7 @@ package final class PartialDownload {
         return true
     }
 
-    /// Passes the bytes on disk to `body` and returns where the file ends; nil where it may not continue.
+    /// Passes the bytes on the disk to `body` and returns the file's end; nil if it may not continue.
     private func read(
         _ file: OpenFile, while mayGoOn: () -> Bool, _ take: (UnsafeRawBufferPointer) -> Void
     ) throws(StorageError) -> Int64? {

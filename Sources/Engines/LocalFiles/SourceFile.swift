@@ -10,8 +10,8 @@ package struct SourceFile {
     private let allowed: AllowedDirectories?
     private let file: OpenFile
 
-    /// Throws `unauthorized` where the file is outside of the allowed directories, and `unknown` with path and reason
-    /// where it cannot be read or has changed.
+    /// Throws `unauthorized` if the file is outside the allowed directories, and `unknown` with path and reason if it
+    /// cannot be read or has changed.
     package init(_ path: String, _ identity: FileIdentity, in allowed: AllowedDirectories?) throws(StorageError) {
         (self.path, self.identity, self.allowed) = (path, identity, allowed)
         file = try Self.open(path, in: allowed)
@@ -26,8 +26,8 @@ package struct SourceFile {
         (self.path, self.identity, self.file, allowed) = (path, identity, file, nil)
     }
 
-    /// Inspects a file, and reads it if it has at most so many bytes. Of a file that changes meanwhile there are no bytes:
-    /// its upload finds out.
+    /// Inspects a file, and reads it if it has at most `most` bytes. The bytes are nil if the file changes meanwhile;
+    /// its upload reports that.
     package static func read(
         _ path: String, upTo most: Int64, in allowed: AllowedDirectories?
     ) throws(StorageError) -> (FileIdentity, [UInt8]?) {
@@ -43,7 +43,7 @@ package struct SourceFile {
 
     /// Returns the current identity of the file. Throws like `init`.
     ///
-    /// - Parameter tree: no link is followed between that directory, an absolute path, and the file.
+    /// - Parameter tree: an absolute path of a directory: between it and the file no link is followed.
     package static func inspect(
         _ path: String, below tree: String? = nil, in allowed: AllowedDirectories?
     ) throws(StorageError) -> FileIdentity {
@@ -54,7 +54,7 @@ package struct SourceFile {
         return identity
     }
 
-    /// Fills the buffer. A file that ends early has changed.
+    /// Fills the buffer. A file that ends early counts as changed.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
         let count = try Self.trying(path, "read") { () throws(SystemError) in try file.read(into: buffer, at: offset) }
         guard count == buffer.count else { throw changed("it became shorter") }
@@ -67,7 +67,7 @@ package struct SourceFile {
         return bytes
     }
 
-    /// The same, whatever is at the path.
+    /// Reads all bytes, and checks the open file, but not which file is at the path.
     private func readUnchanged() throws(StorageError) -> [UInt8] {
         let bytes = try readAll()
         try checkOpenUnchanged()
@@ -83,7 +83,7 @@ package struct SourceFile {
         return bytes
     }
 
-    /// Compares the file at the path, which gives the more helpful error, and the open file.
+    /// Compares the identities of the file at the path, whose error is more helpful, and of the open file.
     package func checkUnchanged() throws(StorageError) {
         try compare(currentIdentity())
         try checkOpenUnchanged()
@@ -107,7 +107,7 @@ package struct SourceFile {
         }
     }
 
-    /// Files such as those of /proc have more bytes than their size says.
+    /// Throws if the file is longer than its size says, as files of /proc are.
     private func checkEnd() throws(StorageError) {
         var next: UInt8 = 0
         let count = try Self.trying(path, "read") { () throws(SystemError) in
@@ -124,7 +124,7 @@ package struct SourceFile {
 
     private func changed(_ how: String) -> StorageError { .file(path, "changed while it was being uploaded: \(how)") }
 
-    /// Opens nothing but a regular file: a device would act, and a pipe would wait for its writer.
+    /// Opens only regular files: opening a device may have effects, and a pipe would wait for its writer.
     private static func open(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> OpenFile {
         let found = try find(path, in: allowed)
         let location = found.location
@@ -171,7 +171,7 @@ package struct SourceFile {
         return checksum.crc32c
     }
 
-    /// The CRC32C of the first and the last block, as far as the file reaches.
+    /// The CRC32C of the first and the last block, which overlap in a short file.
     private static func ends(of file: OpenFile, _ size: Int64, _ path: String) throws(StorageError) -> UInt32 {
         var checksum = Checksum()
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(block), alignment: 1)
@@ -211,7 +211,7 @@ extension Upload {
             "The bytes have the MD5 \(md5.base64), but metadata.md5Hash says \(expectedMD5).")
     }
 
-    /// The same for all checksums that its client has sent.
+    /// Throws `nonMatchingChecksum` unless all checksums that the client has sent are right.
     package func check(md5: [UInt8], _ crc32c: UInt32) throws(StorageError) {
         try checkMD5(md5)
         var expected = IncomingBytes.Expected()

@@ -2,20 +2,21 @@ import Platform
 import Storage
 import Synchronization
 
-/// The directories of a tree, which are opened for inspection and for the names in them.
+/// The directories of a tree, opened to inspect them and the names in them.
 ///
-/// The tree's own directory is resolved as any path of a client. What is below it is opened name by name without following
-/// a link. The directory that was opened last is kept, as most files follow one of the same directory; it counts while its
-/// location is the same, which it is not once it was moved or removed. Every call may block.
+/// The tree's own directory is resolved like any path of a client. Directories below it are opened name by name without
+/// following links. The last opened directory is cached, as most files follow another one of the same directory; the
+/// cache is valid while the directory's location is the same, which moving or removing it changes. Every call may
+/// block.
 final class TreeDirectories: Sendable {
     enum Found {
         case directory(OpenFile)
-        /// Nothing is at the path, or no directory is at a part of it.
+        /// Nothing exists at the path, or a part of the path is no directory.
         case nothing(SystemError)
     }
 
     private struct Opened {
-        /// Below the tree.
+        /// The path below the tree.
         var path: String
         var directory: OpenFile
         var location: [UInt8]
@@ -37,7 +38,7 @@ final class TreeDirectories: Sendable {
         return root.utf8.last == UInt8(ascii: "/") ? root + path : "\(root)/\(path)"
     }
 
-    /// Throws where a name of the path may lead out of the tree.
+    /// Throws if a name in the path may lead out of the tree.
     func check(_ path: String) throws(StorageError) {
         guard !path.isEmpty else { return }
         for name in path.names where ["", ".", ".."].contains(name) || name.utf8.contains(0) {
@@ -45,7 +46,7 @@ final class TreeDirectories: Sendable {
         }
     }
 
-    /// Opens a directory; an empty path is the tree's own. Throws where it is not allowed, or cannot be opened.
+    /// Opens a directory; the empty path names the tree itself. Throws if it is not allowed, or cannot be opened.
     func open(_ path: String) throws(StorageError) -> Found {
         try check(path)
         let start: OpenFile
@@ -68,7 +69,7 @@ final class TreeDirectories: Sendable {
         return .directory(directory)
     }
 
-    /// The kept directory, if it is on the way, and the names below it, the next one last.
+    /// The cached directory, if the path leads through it, and the names below it, the next one last.
     private func nearest(to path: String, _ root: OpenFile) -> (OpenFile, rest: [String], done: String) {
         let last = kept.withLock { $0.last }
         if let last, path.isInside(last.path), last.directory.locationBytes == last.location {
@@ -78,7 +79,7 @@ final class TreeDirectories: Sendable {
         return (root, path.isEmpty ? [] : path.names.reversed(), "")
     }
 
-    /// Throws for a directory that was moved out of the tree, or is one of the system's.
+    /// Caches a directory. Throws for one that was moved out of the tree, or that belongs to the system.
     private func keep(_ directory: OpenFile, _ path: String) throws(StorageError) {
         guard !path.isEmpty, let location = directory.locationBytes else { return }
         if let why = ClientPath.refusal(of: String(decoding: location, as: UTF8.self)) {
@@ -118,7 +119,7 @@ final class TreeDirectories: Sendable {
         return found
     }
 
-    /// Nil where the path may lead to another one now.
+    /// Nil if the path may lead to another directory now.
     private var keptRoot: OpenFile? {
         guard let opened = kept.withLock({ $0.root }), opened.directory.locationBytes == opened.location,
             let key = try? opened.directory.status().key, key == (try? FileStatus(ofPath: root).key)
@@ -153,7 +154,7 @@ final class TreeDirectories: Sendable {
         return .directory(directory)
     }
 
-    /// Nil where all directories are allowed.
+    /// Nil if all directories are allowed.
     private func findAllowed(_ path: String) throws(StorageError) -> Result<OpenFile?, ClientPath.Failure> {
         var failure: SystemError?
         do throws(StorageError) {
@@ -172,7 +173,7 @@ final class TreeDirectories: Sendable {
 // MARK: - New directories
 
 extension TreeDirectories {
-    /// Creates what is missing of a directory, the tree's own too.
+    /// Creates the missing directories of a path, including the tree itself.
     func make(_ path: String, mask: UInt32) throws(StorageError) {
         if case .directory = try open(path) { return }
         var directory = try makeRoot(mask), done = ""
@@ -228,11 +229,12 @@ extension TreeDirectories {
 }
 
 extension OpenFile {
-    /// Throws unless the file, or directory, is where its path below a tree says: a link below the tree was followed.
+    /// Throws unless the file or directory is where its path below the tree says: otherwise a link below the tree was
+    /// followed.
     ///
     /// - Parameters:
-    ///   - path: an absolute path that begins with that of the tree.
-    ///   - file: for the error.
+    ///   - path: an absolute path that begins with the tree's.
+    ///   - file: the file that an error names.
     func check(_ path: String, isBelow tree: String, of file: String) throws(StorageError) {
         guard let found = names else { return }
         let root: OpenFile
@@ -252,9 +254,9 @@ extension OpenFile {
 }
 
 extension SystemError {
-    /// Nothing is at a path, or a part of it is no directory.
+    /// The error of a missing path, or of a path with a part that is no directory.
     fileprivate var isNothing: Bool { self == .notFound || self == .notDirectory || self == .link }
-    /// Stands for a directory of the service.
+    /// The error for a reserved directory of the service.
     fileprivate static let reserved = SystemError(code: 0)
 }
 
@@ -263,12 +265,12 @@ extension UInt8 {
 }
 
 extension String {
-    /// What is between the slashes.
+    /// The names between the slashes.
     fileprivate var names: [String] {
         utf8.split(separator: .slash, omittingEmptySubsequences: false).map { String(Substring($0)) }
     }
 
-    /// Whether the path is that of a directory or is below it.
+    /// Whether the path is that of a directory or lies below it.
     fileprivate func isInside(_ directory: String) -> Bool {
         guard utf8.starts(with: directory.utf8) else { return false }
         return [nil, .slash].contains(utf8.dropFirst(directory.utf8.count).first)

@@ -1,7 +1,7 @@
 import Platform
 
-/// Starts writeback while a file grows, so that the final sync has little to do. Of a large file only the first and the
-/// last pages stay in the page cache: allocating new pages is slower than writing these back.
+/// Starts writeback while a file grows, so that the final sync is short. Of a large file only the first and the last
+/// pages stay in the page cache: allocating new pages is slower than writing these back.
 package struct Writeback {
     private static let size: Int64 = 8 << 20
     private static let cachedHead: Int64 = 64 << 20
@@ -12,7 +12,7 @@ package struct Writeback {
 
     package init() {}
 
-    /// Call after each append. May block on the disk.
+    /// To be called after each append. May block on the disk.
     package mutating func wrote(_ file: OpenFile, upTo offset: Int64) {
         guard offset - begun >= Self.size else { return }
         file.startWriteback(begun, offset - begun)

@@ -14,15 +14,16 @@ package final class RootDatabase: Sendable {
     private let writer = SerialQueue(on: WorkerThreads("store"), Writer())
     private let reader = SerialQueue(on: WorkerThreads("reading"), Reader())
     private let isReady = DispatchSemaphore(value: 0)
-    /// The error of opening, valid once `isReady` was signalled.
+    /// The error of opening the database, valid once `isReady` was signalled.
     private let failure = Mutex<StorageError?>(nil)
     private let pending = Mutex<[PendingWrite]>([])
     private let counter = Atomic<Int>(0)
 
-    /// The edition now. An answer of a read that begins in a settled edition is that of any read in the same edition.
+    /// The present edition. All reads that begin in the same settled edition have the same answers.
     package var edition: Edition { Edition(number: counter.load(ordering: .acquiring)) }
 
-    /// What reads of objects see: each commit that changes objects begins one that is not settled, and then another one.
+    /// A state of the objects that reads see. A commit that changes objects begins an unsettled edition, and ends with
+    /// a new settled one.
     package struct Edition: Equatable, Sendable {
         fileprivate let number: Int
 
@@ -50,7 +51,7 @@ package final class RootDatabase: Sendable {
         var finish: (StorageError?) -> Void
     }
 
-    /// Starts to open the database. Later reads and writes wait for it.
+    /// Starts to open the database. Later reads and writes wait for that.
     package init(_ root: StorageRoot, _ open: @escaping @Sendable () throws(StorageError) -> Database) {
         self.root = root
         writer.submit { [self] writer in
@@ -64,7 +65,7 @@ package final class RootDatabase: Sendable {
         }
     }
 
-    /// Waits until the database is open. Throws an error that names the file.
+    /// Waits until the database is open. Throws an error that names the file that failed.
     package func open() async throws(StorageError) {
         try await writer.run { writer throws(StorageError) in _ = try writer.opened() }
     }
@@ -75,7 +76,7 @@ package final class RootDatabase: Sendable {
         await writer.run { [self] writer in
             failure.withLock { $0 = closed }
             writer.database = .failure(closed)
-            // Never settled again.
+            // The edition never becomes settled again.
             if edition.isSettled { counter.add(1, ordering: .sequentiallyConsistent) }
         }
         await reader.run { $0.database = nil }
@@ -90,7 +91,7 @@ package final class RootDatabase: Sendable {
         try await withCheckedContinuation { waiter in read(query) { waiter.resume(returning: $0) } }.get()
     }
 
-    /// The same; calls `finish` on the thread that reads.
+    /// Reads a snapshot that includes all earlier writes, and calls `finish` on the thread that reads.
     package func read<Answer>(
         _ query: @escaping @Sendable (Database) throws -> Answer,
         then finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
@@ -114,7 +115,7 @@ package final class RootDatabase: Sendable {
         isReady.signal()
         if let failure = failure.withLock({ $0 }) { throw failure }
         let database = try Database(path: root.database, applicationID: StorageRoot.applicationID)
-        // KiB: the inner pages of the trees of a million objects.
+        // In KiB: enough for the inner pages of the trees of a million objects.
         try database.execute("PRAGMA query_only = ON; PRAGMA cache_size = -8192")
         reader.database = database
         return database
@@ -122,9 +123,9 @@ package final class RootDatabase: Sendable {
 
     // MARK: - Writing
 
-    /// Returns when the change is durable; a non-urgent change when it survives the process. A change that frees room
-    /// or ends a task may use the reserve, and then does not fail for lack of room. One that does not change what reads of
-    /// objects see says so.
+    /// Returns when the change is durable, or, if it is not urgent, when it survives the process. A change that frees
+    /// room or ends a task may use the reserve, and then does not fail for lack of room. `changesObjects` is false for
+    /// a change that reads of objects do not see.
     package func write<Answer: Sendable>(
         isUrgent: Bool = true, mayUseReserve: Bool = false, changesObjects: Bool = true,
         _ change: @escaping @Sendable (Database) throws -> Answer
@@ -137,8 +138,8 @@ package final class RootDatabase: Sendable {
         return try answer.get()
     }
 
-    /// Calls `finish` on the thread that writes when the change is durable. A caller that may block writes `here`, on its
-    /// own thread, where no other write is in progress.
+    /// Calls `finish` on the thread that writes when the change is durable. With `here` the change runs on the caller's
+    /// thread, which must be allowed to block, unless another write is in progress.
     package func write<Answer: Sendable>(
         isUrgent: Bool = true, mayUseReserve: Bool = false, changesObjects: Bool = true, here: Bool = false,
         _ change: @escaping @Sendable (Database) throws -> Answer,
@@ -175,7 +176,7 @@ package final class RootDatabase: Sendable {
         let writes = pending.withLock { exchange(&$0, with: []) }
         if let error = failure(of: writes, &writer) {
             guard writes.count > 1 else { return writes.forEach { $0.finish(error) } }
-            // Retried one by one, so that a failing write does not fail the others.
+            // The writes are retried one by one, so that a failing one does not fail the others.
             for write in writes { write.finish(failure(of: [write], &writer)) }
         } else {
             for write in writes { write.finish(nil) }
@@ -215,10 +216,10 @@ extension RootDatabase.Writer {
 }
 
 extension StorageRoot {
-    /// "sRPC"
+    /// The text "sRPC".
     package static let applicationID: Int32 = 0x7352_5043
 
-    /// Opens the database for writing, with these tables. `check` throws where a root without tables cannot be a new one;
+    /// Opens the database for writing, with these tables. `check` throws if a root without tables cannot be a new one;
     /// `recover` repairs the traces of a crash.
     package func openDatabase(
         _ schemas: [Schema], ifEmpty check: () throws -> Void = {}, recover: (Database) throws -> Void

@@ -2,13 +2,13 @@ import Platform
 
 /// A new directory with an unpredictable name, which only its user may use.
 ///
-/// It is locked while its process lives. Whoever makes the next one in the same place removes those whose processes have
+/// It is locked while its process lives. Creating the next one in the same place removes those whose processes have
 /// ended without removing them.
 package final class ScratchDirectory: Sendable {
     package let path: String
     private let lock: OpenFile
 
-    /// Its name begins with `prefix`. Blocks, and removes abandoned ones first.
+    /// Creates a directory whose name begins with `prefix`, and first removes abandoned ones. Blocks.
     package init(in parent: String, named prefix: String) throws(SystemError) {
         Self.removeAbandoned(in: parent, named: prefix)
         for _ in 0..<Self.attempts {
@@ -17,25 +17,25 @@ package final class ScratchDirectory: Sendable {
                 (self.path, self.lock) = (path, lock)
                 return
             }
-            // Another process has taken it for an abandoned one before it was locked.
+            // Before it was locked, another process has taken the directory for an abandoned one.
             OpenFile.removeDirectory(path)
         }
-        // This file system has no locks of directories, so no process removes it either.
+        // The file system cannot lock directories, so no process removes this one.
         path = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)")
         lock = try OpenFile(path, [.directory, .noLink])
     }
 
     private static let attempts = 4
 
-    /// Removes it with all that is in it.
+    /// Removes the directory with everything in it.
     package func remove() { FileSystem.remove(path) }
 
-    /// The same while others still create files in it: tries again until nothing is there.
+    /// Removes the directory while files are still being created in it: repeats that until it is empty.
     package func removeWhileInUse() {
         for _ in 0..<1000 where (try? FileStatus(ofPath: path, followingLinks: false)) != nil { remove() }
     }
 
-    /// Nil unless it is a directory of this user at that path that no process has locked.
+    /// Locks a directory of this user. Nil if it is none, or if another process has locked it.
     private static func lock(_ path: String) -> OpenFile? {
         guard let directory = try? OpenFile(path, [.directory, .noLink]), let status = try? directory.status(),
             status.owner == CurrentProcess.user, directory.lock(),

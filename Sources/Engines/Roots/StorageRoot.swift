@@ -5,14 +5,14 @@ import Synchronization
 
 /// The directory with the objects and tasks of one process at a time.
 ///
-///     lock              who holds it
-///     socket            where its clients connect, while a process serves them
+///     lock              the process that holds the root
+///     socket            where clients connect while a process serves them
 ///     storage.sqlite3   buckets, objects, metadata, download tokens, the bytes of small objects; beside it its log, and
 ///                       a reserve of room, without which it could not be opened on a full disk
 ///     objects/ID        the bytes of larger objects, one file each
 ///     spool/TASK        the bytes of uploads that came in a message, until those have ended
-///     tombstones        how tasks ended that the database had no room for
-///     folders/TASK      the plans of tasks over folders, a database each
+///     tombstones        the outcomes of tasks for which the database had no room
+///     folders/TASK      the plans of tasks over folders, one database each
 ///     files.sqlite3     the checksums of local files that tasks over folders have read
 ///
 /// Its files are created private, and opened relative to its descriptor without following links.
@@ -22,10 +22,10 @@ package final class StorageRoot: Sendable {
     private let lock: OpenFile
     private let reservation: ReservedDirectory
     private let lockInode: UInt64
-    /// Nil until the root has a database. The names of files are durable from then on.
+    /// Nil until the root has a database. From then on the names of files are durable.
     private let databaseInode: Mutex<UInt64?>
     private let making = Mutex(())
-    /// The parents of directories that were made for this root.
+    /// The parents of directories that were created for this root.
     private let madeIn: [String]
     private let lossReport = Mutex<(@Sendable (String) -> Void)?>(nil)
 
@@ -35,8 +35,8 @@ package final class StorageRoot: Sendable {
         package var isInUse = false
     }
 
-    /// Blocks at most `lockTimeout` seconds while another process holds the root. After one of them, and every 30 from then
-    /// on, it calls `waits` with a sentence.
+    /// Blocks at most `lockTimeout` seconds while another process holds the root. After the first second, and every 30
+    /// seconds from then on, calls `waits` with a sentence.
     package init(
         _ path: String, lockTimeout: Int = 0, waits: (String) -> Void = { _ in }
     ) throws(OpenError) {
@@ -58,7 +58,7 @@ package final class StorageRoot: Sendable {
         }
     }
 
-    /// Lets another one have the root. Nothing of this one may be in use any more.
+    /// Releases the root for another process. No part of it may be in use any more.
     package func unlock() { lock.unlock() }
 
     /// The canonical path, because SQLite follows no links.
@@ -67,10 +67,10 @@ package final class StorageRoot: Sendable {
     /// Calls `report` once, when another process may have taken the root.
     package func whenLost(_ report: @escaping @Sendable (String) -> Void) { lossReport.withLock { $0 = report } }
 
-    /// Reports no loss from now on: this process lets go of the root, or removes it.
+    /// Disables the report of a loss: this process gives up the root, or removes it.
     package func ignoreLoss() { whenLost { _ in } }
 
-    /// Throws where the lock file or the database was replaced or removed.
+    /// Throws if the lock file or the database was replaced or removed.
     package func check() throws(StorageError) {
         try checkDatabase()
         try checkLock()
@@ -78,8 +78,8 @@ package final class StorageRoot: Sendable {
 
     /// Runs `body` in a transaction, and commits it only while this process still holds the root.
     ///
-    /// The check runs with the write lock held. Another process that takes the root starts with a transaction of its
-    /// own, which waits for this one, so it sees everything that this process commits.
+    /// The check runs under the write lock. Another process that takes the root starts with a transaction of its own,
+    /// which waits for this one, so it sees everything that this process commits.
     package func transaction(in database: Database, mayUseReserve: Bool = false, _ body: () throws -> Void) throws {
         try database.transaction(mayUseReserve: mayUseReserve) {
             try body()
@@ -87,7 +87,7 @@ package final class StorageRoot: Sendable {
         }
     }
 
-    /// The lock file is that of this process.
+    /// The lock file is the one that this process has locked.
     package var isLocked: Bool { (try? directory.status(of: "lock").inode) == lockInode }
 
     /// A lock on a removed file excludes no other process.
@@ -99,7 +99,7 @@ package final class StorageRoot: Sendable {
         } catch  where error == .notFound {
             how = "its lock file is gone: \(error.reason)"
         } catch {
-            // The owner of the root is unknown now. That is a failure, but not a loss.
+            // The owner of the root is unknown. That is a failure, but not a loss of the root.
             throw StorageError(.unknown, "The lock file \(path)/lock cannot be inspected: \(error.reason).")
         }
         let message = "The root \(path) does not belong to this process any more: \(how)."
@@ -117,13 +117,14 @@ package final class StorageRoot: Sendable {
         throw StorageError(.unknown, "The database \(path)/\(Self.databaseName) was replaced while it was in use.")
     }
 
-    /// Replaces the files of a root, whose processes have closed it, by those of `new`; those that it has go to `former`.
-    /// All three are on one file system. If the process ends meanwhile, whoever opens the root next completes it. Blocks.
+    /// Replaces the files of a root, which its processes have closed, by those of `new`; the old ones are moved to
+    /// `former`. All three must be on one file system. If the process ends meanwhile, the next start completes the
+    /// replacement. Blocks.
     package static func replace(_ path: String, by new: String, former: String) throws(OpenError) {
         do throws(SystemError) {
             try FileSystem.makeDirectories(former)
             let directory = try OpenFile(path, .directory)
-            // From here on the root is the new one.
+            // From here on the replacement is completed even after a crash.
             try directory.take(new, as: next)
             try moveFiles(in: directory, to: former + "/")
             try directory.rename(next, to: taken)
@@ -133,10 +134,10 @@ package final class StorageRoot: Sendable {
         }
     }
 
-    /// The new files of a root while the old ones go, and then while they come.
+    /// The directory of the new files while the old ones are moved away, and then while the new ones are moved in.
     private static let (next, taken) = ("replacement-next", "replacement")
 
-    /// Completes what an earlier process has begun.
+    /// Completes a replacement that an earlier process has begun.
     private static func finishReplacing(_ directory: OpenFile, _ path: String) throws(SystemError) {
         if (try? directory.status(of: next)) != nil {
             try FileSystem.makeDirectories("\(path)/spaces/replaced")
@@ -148,7 +149,7 @@ package final class StorageRoot: Sendable {
         OpenFile.removeDirectory("\(path)/\(taken)")
     }
 
-    /// The lock and the log stay where they are.
+    /// Moves all files except the lock and the log.
     private static func moveFiles(
         in directory: OpenFile, from source: String = "", to target: String = ""
     ) throws(SystemError) {
@@ -159,17 +160,18 @@ package final class StorageRoot: Sendable {
         }
     }
 
-    /// Whether a process had the root, and has ended since.
+    /// Whether the process that held the root has ended.
     package static func isAbandoned(_ path: String) -> Bool {
         guard let directory = try? OpenFile(path, .directory), (try? check(directory, path)) != nil,
             let lock = try? OpenFile("lock", [.readingAndWriting, .noLink], in: directory)
         else { return false }
-        // The lock of a root that is being made is still empty: to take it here would keep its process from having it.
+        // The lock of a root that is being created is still empty. Taking it here would keep its process from getting
+        // it.
         return (try? lock.readAll(atMost: 1))?.isEmpty == false && lock.lock()
     }
 
-    /// Removes a root that no process uses any more, its lock last: what is left by a process that is killed meanwhile is
-    /// still abandoned. Returns false if some of it is left.
+    /// Removes a root that no process uses, its lock last: if the process is killed meanwhile, the remains still count
+    /// as abandoned. Returns false if something is left.
     @discardableResult package static func remove(_ path: String) -> Bool {
         for entry in (try? OpenFile.entries(of: path)) ?? [] where entry.name != "lock" {
             FileSystem.remove("\(path)/\(entry.name)")
@@ -191,8 +193,8 @@ package final class StorageRoot: Sendable {
         ["folders", "lock", "objects", "service.log", "spool", "tombstones"]
         + ["", "-wal", "-shm", "-journal", "-reserve"].map { databaseName + $0 }
 
-    /// The root of a user who names none. Throws where nothing says where it is: it is not to be found in a place that
-    /// every user shares.
+    /// The root of a user who names none. Throws if the environment determines none: it must not be in a place that all
+    /// users share.
     package static func defaultPath() throws(OpenError) -> String {
         if let data = CurrentProcess.environment("XDG_DATA_HOME"), data.utf8.first == UInt8(ascii: "/") {
             return data + "/storage-rpc"
@@ -205,7 +207,7 @@ package final class StorageRoot: Sendable {
         return home + "/.local/share/storage-rpc"
     }
 
-    /// Creates the directory of a root, and checks that no other user can change it or its files.
+    /// Creates the directory of a root, and checks that no other user can change the directory or its files.
     package static func makeDirectory(_ path: String) throws(OpenError) {
         let parents = try directory(path).1
         do throws(SystemError) { for parent in parents { try OpenFile.syncDirectory(parent) } } catch {
@@ -213,7 +215,7 @@ package final class StorageRoot: Sendable {
         }
     }
 
-    /// The directory, and where its name and those of its parents are not durable yet.
+    /// Opens or creates the directory. Also returns the directories in which names are not durable yet.
     private static func directory(_ path: String) throws(OpenError) -> (OpenFile, [String]) {
         let (directory, parents): (OpenFile, [String])
         try checkLink(path)
@@ -227,7 +229,7 @@ package final class StorageRoot: Sendable {
         return (directory, parents)
     }
 
-    /// A root may be a link, but not one of another user: it could lead to any directory of this one.
+    /// A root may be a link, but not one of another user, which could lead to any directory of this user.
     private static func checkLink(_ path: String) throws(OpenError) {
         var link = path
         while link.utf8.count > 1, link.utf8.last == UInt8(ascii: "/") { link.removeLast() }
@@ -235,12 +237,12 @@ package final class StorageRoot: Sendable {
         try checkOwner(status, "it", path)
     }
 
-    /// What a start uses or moves; each directory stands before what is in it.
+    /// The names that a start uses or moves; each directory precedes its entries.
     private static let checkedNames =
         [".", "spaces", taken, next] + ["", taken + "/", next + "/"].flatMap { place in names.map { place + $0 } }
 
-    /// Whoever may write to a file or a directory of the root can replace what this process has written, and a link could
-    /// lead anywhere.
+    /// A user who may write to a file or a directory of the root can replace what this process has written, and a link
+    /// could lead anywhere.
     private static func check(_ directory: OpenFile, _ path: String) throws(OpenError) {
         for name in checkedNames {
             let status: FileStatus
@@ -285,7 +287,7 @@ package final class StorageRoot: Sendable {
             }
             blockThread(milliseconds: 10)
         }
-        // Only for messages: the lock itself decides, and no crash leaves it behind. Truncated after writing, because a
+        // Only for messages: the lock itself decides, and no crash leaves it locked. Truncated after writing, because a
         // full disk has no other room.
         let holder = "\(CurrentProcess.id)\n"
         try? lock.write(Array(holder.utf8), at: 0)
@@ -298,7 +300,7 @@ package final class StorageRoot: Sendable {
         return digits.isEmpty ? "another process" : "process \(String(decoding: digits, as: UTF8.self))"
     }
 
-    /// The process that holds a root, or held it last, and since when, for people. Nil where there is no root.
+    /// A description of the process that holds a root, or held it last, and since when. Nil if there is no root.
     package static func holder(of path: String) -> String? {
         (try? OpenFile(path, .directory)).flatMap { try? OpenFile("lock", .noLink, in: $0) }.map(holderSince)
     }
@@ -310,7 +312,7 @@ package final class StorageRoot: Sendable {
 
     package var hasDatabase: Bool { databaseInode.withLock { $0 } != nil }
 
-    /// Nil where there is none: an empty file is one that an earlier release was about to make.
+    /// Nil if there is no database: an empty file is one that an earlier release was about to create.
     private static func databaseInode(in directory: OpenFile) throws(SystemError) -> UInt64? {
         do throws(SystemError) {
             let status = try directory.status(of: databaseName)
@@ -320,7 +322,7 @@ package final class StorageRoot: Sendable {
         }
     }
 
-    /// Makes the database unless there is one. `check` throws where there has to be one. Blocks.
+    /// Creates the database unless it exists. `check` throws if it must exist. Blocks.
     func makeDatabaseIfMissing(_ schemas: [Schema], _ check: () throws -> Void) throws {
         try making.withLock { _ in
             guard !hasDatabase else { return }
@@ -337,20 +339,20 @@ package final class StorageRoot: Sendable {
         }
     }
 
-    /// Makes the database, and makes it durable with all names before it: nothing is synced while it grows under another
-    /// name, and a process that ends meanwhile leaves none.
+    /// Creates the database, and makes it durable together with all earlier names: it grows under another name without
+    /// syncs, so a process that ends meanwhile leaves none.
     private func makeDatabase(_ schemas: [Schema]) throws -> UInt64 {
         let new = Self.databaseName + "-new"
         for name in [new, Self.databaseName] {
             for suffix in ["-wal", "-shm", "-journal"] { try directory.remove(name + suffix) }
         }
         try directory.remove(new)
-        // SQLite gives its log the same permissions.
+        // SQLite creates its log with the same permissions.
         let file = try OpenFile(new, [.readingAndWriting, .new, .noLink], in: directory)
         let made = try Database(
             path: (directory.location ?? path) + "/" + new, applicationID: Self.applicationID, commits: .none)
         try made.migrate(schemas)
-        // The last change of the file itself, so that who opens it need not make it.
+        // The last change of the file itself, so that opening it changes nothing.
         try made.execute("PRAGMA journal_mode = WAL")
         try made.close()
         for suffix in ["-wal", "-shm"] { try directory.remove(new + suffix) }

@@ -13,10 +13,10 @@ package struct DatabaseTaskStore: TaskRecordStore {
     /// The engine or endpoint that the tasks belong to. Tasks of another one can only be listed, ended and forgotten.
     private let place: String
     private let threads: WorkerThreads
-    /// Called in a transaction before it records an unfinished task.
+    /// Called within a transaction before it records an unfinished task.
     private let willRecord: @Sendable (Database) throws -> Void
 
-    /// Uses a database with `Schema.tasks`, which an engine has opened after recovering `files`.
+    /// Uses a database with `Schema.tasks` that an engine has opened, after recovering `files`.
     package init(
         _ files: TaskFiles, _ database: RootDatabase, place: String, threads: WorkerThreads,
         willRecord: @escaping @Sendable (Database) throws -> Void = { _ in }
@@ -26,7 +26,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
         folders = FolderFiles(files, place: place)
     }
 
-    /// Opens a database of its own, for an engine that stores no objects in the root.
+    /// Opens a new database for an engine that stores no objects in the root.
     package init(_ root: StorageRoot, place: String) {
         let files = TaskFiles(in: root)
         let database = RootDatabase(root) { () throws(StorageError) in
@@ -35,14 +35,14 @@ package struct DatabaseTaskStore: TaskRecordStore {
         self.init(files, database, place: place, threads: WorkerThreads("spool", limit: 2))
     }
 
-    /// Later uses fail.
+    /// Closes the store. Later uses fail.
     package func close() async {
         await folders.close()
         await database.close()
     }
 
-    /// Adopts the tasks of an ended process, except those of other endpoints. An interrupted adoption is continued by
-    /// the next process. Calls `complain` for each unreadable record and leaves it in place.
+    /// Adopts the tasks of an ended process, except those of other endpoints. The next process continues an interrupted
+    /// adoption. Calls `complain` for each unreadable record, which stays in place.
     package func adopt(_ abandoned: DatabaseTaskStore, complain: (String) -> Void) async throws(StorageError) {
         for readable in try await abandoned.ownRecords() {
             var record: TaskRecord
@@ -60,7 +60,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
             let (task, old) = (record.id, request.file)
             request.file = files.spool.path(of: task)
             record.stage = .unfinished(request, bookmark)
-            // In this order, because files of the spool without a record are swept.
+            // The record precedes the file, because files of the spool without a record are swept.
             try await keep(record, isUrgent: true)
             try await threads.run { [files] in
                 Result { () throws(StorageError) in try files.spool.take(task, from: old) }
@@ -93,7 +93,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
             })
     }
 
-    /// With the ends that only slots have.
+    /// Adds the ends that are recorded only in slots.
     private func withEnds(
         _ records: [Result<TaskRecord, StorageError>]
     ) async -> [Result<TaskRecord, StorageError>] {
@@ -103,7 +103,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
                 record.map { record in
                     guard case .unfinished = record.stage else { return record }
                     if let end = ends[record.id] { return end.applied(to: record) }
-                    // A task continues without a slot, like those of versions that had none.
+                    // A task without a slot can continue, like those of versions without slots.
                     try? files.tombstones.reserve(for: record.id)
                     return record
                 }
@@ -133,7 +133,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
         }
     }
 
-    /// Called when the end of the task is stored.
+    /// Releases the slot of a task whose end is stored.
     package func ended(_ task: String) { files.tombstones.release(task) }
 
     package func keepEnd(of record: TaskRecord) async throws(StorageError) {

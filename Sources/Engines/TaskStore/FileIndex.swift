@@ -4,26 +4,26 @@ import Roots
 import Storage
 import Synchronization
 
-/// The checksums of local files, in a database of its own, `files.sqlite3` in the root. Whatever fails, files are read
-/// again: a damaged database is begun anew, and none is needed.
+/// The checksums of local files, in the database `files.sqlite3` of the root. After any failure files are read again; a
+/// damaged database is created anew.
 ///
-/// A commit does not wait for the disk. After a loss of power rows may be missing, but those that are there were true
-/// when they were written, and are compared with the file again.
+/// A commit does not wait for the disk. After a loss of power rows may be missing, but existing ones were true when
+/// they were written, and are compared with the file again.
 final class FileIndex: FileChecksums {
     private struct State {
         var database: Database?
-        /// It could not be opened.
+        /// The database could not be opened.
         var isBroken = false
     }
 
     static let name = "files.sqlite3"
-    /// About 100 bytes each.
+    /// The maximum number of rows, of about 100 bytes each.
     static let mostFiles: Int64 = 1_000_000
     private let root: StorageRoot
     private let mostFiles: Int64
     private let time: TimeSource
     private let queue: SerialQueue<State>
-    /// What comes while a transaction runs goes into the next one.
+    /// The checksums for the next transaction.
     private let waiting = Mutex<[FileStamp: KnownChecksums]>([:])
 
     var now: Timestamp { time.now() }
@@ -51,7 +51,7 @@ final class FileIndex: FileChecksums {
         if isFirst { queue.submit { self.write(&$0) } }
     }
 
-    /// Closes the file when what was noted is written. Later uses find nothing.
+    /// Writes all noted checksums, then closes the file. Later uses find nothing.
     func close() async { await queue.run { ($0.database, $0.isBroken) = (nil, true) } }
 
     private func write(_ state: inout State) {
@@ -72,7 +72,8 @@ final class FileIndex: FileChecksums {
             try body(opened(&state))
         } catch {
             state.database = nil
-            // A full disk has room again one day. Anything else may be a damaged file: one attempt is made with a new one.
+            // A full disk may have room again later. Any other error may be due to a damaged file, so one attempt is
+            // made with a new one.
             if (error as? DatabaseError)?.isFull == true { return }
             state.isBroken = !remove() || (try? opened(&state)) == nil
         }
@@ -83,14 +84,14 @@ final class FileIndex: FileChecksums {
         let path = "\(root.path)/\(Self.name)"
         let database = try Database(path: path, applicationID: StorageRoot.applicationID, isExclusive: true)
         try database.sync(.normal)
-        // KiB.
+        // In KiB.
         try database.execute("PRAGMA cache_size = -4096")
         try database.migrate([.fileIndex])
         state.database = database
         return database
     }
 
-    /// False where it cannot be.
+    /// Removes the database; false if that fails.
     private func remove() -> Bool {
         guard (try? root.check()) != nil else { return false }
         for ending in [""] + FolderPlanFile.companions { _ = try? root.directory.remove(Self.name + ending) }
@@ -99,7 +100,7 @@ final class FileIndex: FileChecksums {
 }
 
 extension Schema {
-    /// The oldest rows have the smallest numbers.
+    /// Rows are numbered in the order of their age.
     fileprivate static let fileIndex = Schema(
         name: "files",
         migrations: [

@@ -3,8 +3,8 @@ import Roots
 import Storage
 import Synchronization
 
-/// The directory with the files of plans: `folders` in a root, or one that is removed with the process. It is created when
-/// it is first needed. Every call may block.
+/// The directory with the files of plans: `folders` in a root, or a temporary one that is removed with the process. It
+/// is created on its first use. Every call may block.
 final class FolderDirectory: Sendable {
     private enum Home {
         case root(StorageRoot)
@@ -47,7 +47,7 @@ final class FolderDirectory: Sendable {
         }
     }
 
-    /// Its own, without hidden ones. Does not create it.
+    /// The names in the directory, without hidden ones. Does not create it.
     var names: [String] {
         guard case .root(let root) = home else { return [] }
         var names: [String] = []
@@ -58,10 +58,10 @@ final class FolderDirectory: Sendable {
         return names
     }
 
-    /// SQLite follows no links, so a path for it has none.
+    /// The path of a file, without links, since SQLite follows none.
     func path(of name: String) throws(StorageError) -> String { "\(try open().location ?? path)/\(name)" }
 
-    /// Whether a new file has no room. SQLite does not say why it could not create its log.
+    /// Whether there is no room for a new file. SQLite does not say why it could not create its log.
     var isFull: Bool {
         do {
             try OpenFile(unnamedIn: open()).write([UInt8](repeating: 0, count: 4096), at: 0)
@@ -73,7 +73,7 @@ final class FolderDirectory: Sendable {
         }
     }
 
-    /// For messages.
+    /// The path for messages.
     var path: String {
         switch home {
         case .root(let root): "\(root.path)/\(Self.name)"
@@ -81,13 +81,13 @@ final class FolderDirectory: Sendable {
         }
     }
 
-    /// Throws once it is closed, or where the root belongs to another process now.
+    /// Throws once the directory is closed, or if another process holds the root.
     func check() throws(StorageError) {
         if state.withLock({ $0.isClosed }) { throw StorageError(.unknown, "\(path) is closed.") }
         if case .root(let root) = home { try root.check() }
     }
 
-    /// Files are neither opened nor changed from now on. A temporary directory is removed.
+    /// Stops opening and changing files. A temporary directory is removed.
     func close() {
         let scratch = state.withLock { state in
             state.isClosed = true

@@ -4,35 +4,36 @@ import Secrets
 import Storage
 import Synchronization
 
-/// The plans of tasks over folders, a file each.
+/// The plans of tasks over folders, in one file each.
 package final class FolderFiles: FolderStore {
-    /// Files of plans that were used and then left alone are open, too: descriptors are few.
+    /// The maximum number of open files of plans, which includes idle ones.
     private static let mostOpen = 8
 
     private struct Weak { weak var plan: FolderPlanFile? }
 
     let directory: FolderDirectory
-    /// Where the ends of tasks are that their plans have no room for. Nil where no task outlives the process.
+    /// Stores the ends of tasks whose plans have no room. Nil if no task outlives the process.
     let ends: TaskFiles?
     /// The engine or endpoint that the tasks belong to.
     private let place: String
     private let index: FileIndex?
     let threads = WorkerThreads("folders", limit: 2)
-    /// The plans that may have an open file, the one that was used last at the end.
+    /// The plans that may have an open file, the most recently used one last.
     private let inUse = Mutex<[Weak]>([])
 
-    /// In the directory `folders` of a root. Tasks of other places can only be listed, ended and forgotten.
+    /// Stores plans in the directory `folders` of a root. Tasks of other engines or endpoints can only be listed, ended
+    /// and forgotten.
     package init(_ files: TaskFiles, place: String) {
         (directory, ends, self.place) = (FolderDirectory(in: files.root), files, place)
         index = FileIndex(in: files.root, on: WorkerThreads("index", limit: 1))
     }
 
-    /// In a new directory that is removed with the process.
+    /// Stores plans in a new directory that is removed with the process.
     package init(temporaryIn parent: String) {
         (directory, ends, place, index) = (FolderDirectory(temporaryIn: parent), nil, "", nil)
     }
 
-    /// Closes all files; later uses fail.
+    /// Closes all files. Later uses fail.
     package func close() async {
         await index?.close()
         await threads.run { [directory] in directory.close() }
@@ -82,7 +83,7 @@ package final class FolderFiles: FolderStore {
         return found
     }
 
-    /// An end that only a slot has is stored in the plan, if there is room for it now.
+    /// The stage of a task. An end that only a slot records is moved to the plan if there is room for it.
     private func stage(of plan: FolderPlanFile, _ row: FolderRow) async -> FolderStage {
         guard let ends else { return row.stage }
         if case .ended = row.stage {
@@ -90,7 +91,7 @@ package final class FolderFiles: FolderStore {
             return row.stage
         }
         guard let end = ends.tombstones.found[row.id] else {
-            // A task continues without a slot, like other tasks.
+            // A task without a slot can continue, like other tasks.
             await threads.run { try? ends.reserveTombstone(for: row.id) }
             return row.stage
         }
@@ -99,7 +100,7 @@ package final class FolderFiles: FolderStore {
         return stage
     }
 
-    /// Those that have a file. Removes what SQLite has left beside files that are gone.
+    /// The ids of the tasks that have a file. Removes files of SQLite that belong to missing ones.
     private func tasks() async -> [String] {
         await threads.run { [directory] in
             let names = directory.names
@@ -114,8 +115,8 @@ package final class FolderFiles: FolderStore {
         }
     }
 
-    /// Takes the plans of an ended process, except those of other endpoints. What was not taken is taken by the next start.
-    /// Calls `complain` for each plan that stays where it is.
+    /// Adopts the plans of an ended process, except those of other endpoints. The next start retries plans that could
+    /// not be adopted. Calls `complain` for each plan that stays in place.
     func adopt(_ abandoned: FolderFiles, complain: (String) -> Void) async throws(StorageError) {
         for found in try await abandoned.stored() {
             do throws(StorageError) {
@@ -131,7 +132,7 @@ package final class FolderFiles: FolderStore {
         }
     }
 
-    /// Moves a file that is closed: what it had in its log is in it.
+    /// Moves a closed file, whose log has been written back to it.
     private func take(_ id: String, from abandoned: FolderDirectory) async throws(StorageError) {
         let name = id + FolderPlanFile.ending
         try await threads.run { [directory] in

@@ -3,10 +3,10 @@ import Platform
 import Roots
 import Storage
 
-/// A plan in an SQLite file of its own, `TASK.sqlite`, on a thread that all plans share.
+/// A plan in the SQLite file `TASK.sqlite`, used on a thread that all plans share.
 ///
-/// A commit survives the process, but perhaps not a loss of power: then the plan is an earlier one, and sound. The file is
-/// open while the plan is used: `FolderFiles` closes it for others, and the end of the task does.
+/// A commit survives the process, but perhaps not a loss of power, after which the plan is an earlier, sound one. The
+/// file is open while the plan is used: `FolderFiles` closes it in favour of others, and the end of the task closes it.
 final class FolderPlanFile: FolderPlan {
     private struct State {
         var database: Database?
@@ -14,7 +14,7 @@ final class FolderPlanFile: FolderPlan {
     }
 
     static let ending = ".sqlite"
-    /// What SQLite puts beside a file.
+    /// The endings of the files that SQLite creates beside a database.
     static let companions = ["-wal", "-shm", "-journal"]
 
     let id: String
@@ -37,7 +37,7 @@ final class FolderPlanFile: FolderPlan {
         try await use { state in
             guard Self.isName(self.id) else { throw StorageError(.internalError, "\(self.id) names no file.") }
             try self.directory.check()
-            // A file that is there is of another task, and stays.
+            // An existing file belongs to another task, and stays.
             try self.makeFile()
             do {
                 try self.files.ends?.reserveTombstone(for: self.id)
@@ -45,10 +45,10 @@ final class FolderPlanFile: FolderPlan {
                 try self.transaction(database) {
                     try database.insertFolder(self.id, request, place: place, number: number, began: began)
                 }
-                // Of many new tasks few run.
+                // Few of many new tasks run, so the file is closed until its next use.
                 state.database = nil
             } catch {
-                // Before the removal makes room.
+                // Describes the error before the removal frees room.
                 let failure = self.described(error)
                 state = State(isRemoved: true)
                 self.removeFiles()
@@ -57,7 +57,7 @@ final class FolderPlanFile: FolderPlan {
         }
     }
 
-    /// Only its owner may read and write it: SQLite gives its log the same permissions.
+    /// Creates a file that only its owner may read and write; SQLite gives its log the same permissions.
     private func makeFile() throws {
         _ = try OpenFile(name, [.readingAndWriting, .new, .noLink], in: directory.open())
     }
@@ -68,7 +68,8 @@ final class FolderPlanFile: FolderPlan {
         isName(task) && (try? root.directory.status(of: "\(FolderDirectory.name)/\(task)\(ending)")) != nil
     }
 
-    /// What an earlier process has left, and closes the file. Nil for a file of a task that did not begin, which goes.
+    /// Reads what an earlier process has left, and closes the file. Nil for the file of a task that did not begin,
+    /// which is removed.
     func load() async -> Result<FolderRow?, StorageError> {
         await queue.run { state in
             defer { state.database = nil }
@@ -102,19 +103,19 @@ final class FolderPlanFile: FolderPlan {
         files.used(self)
         if let database = state.database { return database }
         let path = try directory.path(of: name)
-        // SQLite would create a new one.
+        // For a missing file SQLite would create a new one.
         guard try FileStatus(ofPath: path, followingLinks: false).kind == .regular else { throw SystemError.link }
-        // Without a file of shared memory, which a full disk has no room for.
+        // Exclusive use needs no file of shared memory, for which a full disk has no room.
         let database = try Database(path: path, applicationID: StorageRoot.applicationID, isExclusive: true)
         try database.sync(.normal)
-        // KiB.
+        // In KiB.
         try database.execute("PRAGMA cache_size = -1024")
         try database.migrate([.folders])
         state.database = database
         return database
     }
 
-    /// Commits only while this process has the directory.
+    /// Runs `body` in a transaction, and commits only while this process holds the directory.
     private func transaction<Value>(_ database: Database, _ body: () throws -> Value) throws -> Value {
         try database.transaction {
             let value = try body()
@@ -123,7 +124,7 @@ final class FolderPlanFile: FolderPlan {
         }
     }
 
-    /// The file first: without it the others mean nothing, and the next start removes them.
+    /// Removes the database first: without it the other files mean nothing, and the next start removes them.
     private func removeFiles() {
         files.ends?.tombstones.release(id)
         guard (try? directory.check()) != nil, let opened = try? directory.open() else { return }
@@ -142,7 +143,7 @@ final class FolderPlanFile: FolderPlan {
 
     func closeSoon() { queue.submit { $0.database = nil } }
 
-    /// Runs `body` behind all earlier calls.
+    /// Runs `body` after all earlier calls.
     private func use<Value: Sendable>(
         _ body: @escaping @Sendable (inout State) throws -> Value
     ) async throws(StorageError) -> Value {
@@ -220,7 +221,8 @@ extension FolderPlanFile {
 
     func counts() async throws(StorageError) -> FolderCounts { try await read { try $0.counts() } }
 
-    /// After an end the file is closed. After a success or a cancellation it has failed and refused items alone.
+    /// Stores the stage. An end closes the file; after a success or a cancellation only failed and refused items
+    /// remain.
     func keep(_ stage: FolderStage) async throws(StorageError) {
         try await use { state in
             guard case .ended(let outcome, let time) = stage else { return try self.store(stage, &state) }
@@ -244,7 +246,7 @@ extension FolderPlanFile {
         guard case .ended(let outcome, _) = stage, outcome == .succeeded || outcome == .cancelled, !isDryRun else {
             return
         }
-        // The end is stored, and matters more than the room.
+        // The end is stored, which matters more than the freed room.
         try? transaction(database) { try database.prune() }
     }
 

@@ -42,7 +42,7 @@ extension Database {
     /// Removes the items of a task that has ended, except refused and failed ones, and stores the counts of all.
     func prune() throws {
         try run("UPDATE folder SET counts = :counts", ["counts": .text(try counts().text)])
-        // To delete a whole table takes no time for each row.
+        // Deleting a whole table takes no time per row.
         try execute(
             """
             CREATE TABLE kept AS SELECT * FROM items WHERE state IN ('failed', 'refused');
@@ -65,7 +65,7 @@ struct FolderRow {
     fileprivate init(_ row: borrowing Row) throws {
         (id, place) = (try row.text("id"), try row.text("place"))
         number = try row.integer("number")
-        // The next tasks get larger ones.
+        // Leaves larger numbers for the next tasks.
         guard (0..<Int64.max / 2).contains(number) else { throw Unreadable(description: "its number is \(number)") }
         began = Beginning(
             Timestamp(microseconds: try row.integer("began")), lastGeneration: try row.integerOrNil("lastGeneration"))
@@ -98,7 +98,7 @@ extension FolderStage {
 }
 
 extension FolderRequest {
-    /// What no request has; nil where there is nothing.
+    /// A value that no request has, as a text; nil if there is none.
     fileprivate var flaw: String? {
         if kind != .delete, directory?.utf8.first != UInt8(ascii: "/") { return "its directory has no absolute path" }
         if let atOnce, !Self.atOnceRange.contains(atOnce) { return "it transfers \(atOnce) files at a time" }
@@ -113,7 +113,7 @@ extension FolderClient {
 // MARK: - Items
 
 extension Database {
-    /// A path that is there is not added again.
+    /// Adds items and directories. A path that the plan already has is skipped.
     func add(_ items: [FolderItem], directories: [String]) throws {
         for item in items {
             let known: Values = [
@@ -140,7 +140,7 @@ extension Database {
         try run("DELETE FROM directories WHERE path = :path", ["path": .path(path)])
     }
 
-    /// Returns the paths that no item has, and that are below none that is refused or has failed.
+    /// Stores the objects at the targets. Returns the paths that have no item and lie below no refused or failed item.
     func note(_ objects: [(path: String, object: FolderObject)]) throws -> Set<String> {
         var unknown: Set<String> = []
         for (path, object) in objects {
@@ -158,7 +158,7 @@ extension Database {
         try hasItem(above: path, where: "state IN ('refused', 'failed')")
     }
 
-    /// A directory of the path is the target of a transfer. Refused ones do not count.
+    /// Whether a directory of the path is the target of a transfer that is not refused.
     func hasItem(above path: String) throws -> Bool {
         try hasItem(above: path, where: "action = 'transfer' AND state <> 'refused'")
     }
@@ -172,9 +172,9 @@ extension Database {
         return false
     }
 
-    /// Below an empty path is everything. Transfers that are refused do not count.
+    /// Whether there are transfers below a path that are not refused. Everything lies below the empty path.
     func hasItems(below path: String) throws -> Bool {
-        // The byte behind the slash ends the range.
+        // The byte after the slash ends the range.
         let (start, end) = path.isEmpty ? ([], [0xFF]) : (Array("\(path)/".utf8), Array("\(path)0".utf8))
         let sql = """
             SELECT number FROM items
@@ -207,7 +207,8 @@ extension Database {
             """)
     }
 
-    /// In the order of their numbers. Each state and action is one walk of an index, however many other items there are.
+    /// Items in the order of their numbers. Each state and action is one walk of an index, regardless of the number of
+    /// other items.
     func items(
         _ states: [FolderItem.State], _ actions: [FolderItem.Action] = FolderItem.Action.allCases,
         after number: Int64, most: Int
@@ -235,7 +236,7 @@ extension Database {
         if let kept { return try FolderCounts(text: kept) }
         var counts = FolderCounts()
         try rows(
-            // A sum of integers fails beyond 64 bits.
+            // SQLite fails for a sum of integers beyond 64 bits.
             """
             SELECT state, action, count(*) AS count, CAST(min(total(size), 9e18) AS INTEGER) AS bytes
             FROM items GROUP BY state, action
@@ -309,7 +310,7 @@ extension Row {
 }
 
 extension Value {
-    /// Stored as bytes, which have one order and one equality.
+    /// Paths are stored as bytes, which have one order and one equality.
     fileprivate static func path(_ path: String) -> Value { .blob(Array(path.utf8)) }
 }
 

@@ -1,7 +1,7 @@
 import Database
 
 extension Schema {
-    /// The plan of one task over a folder: the task is the one row of `folder`.
+    /// The plan of one task over a folder. The table `folder` has one row, the task.
     static let folders = Schema(
         name: "folders",
         migrations: [

@@ -1,11 +1,11 @@
 import HTTPText
 import Storage
 
-/// The end of a task as stored in a slot: the task's id, then JSON, each with a line end.
+/// The end of a task in the form of a slot: the task's id and JSON, each with a line end.
 struct RecordedEnd: Codable, Equatable {
     private var time: Timestamp
     private var isCancelled = false
-    /// With `isCancelled`; not in slots of earlier releases.
+    /// The upload's last request has no answer; together with `isCancelled`. Missing in slots of earlier releases.
     private var isInDoubt: Bool?
     private var error: StorageError?
     private var stored: Stored?
@@ -32,7 +32,7 @@ struct RecordedEnd: Codable, Equatable {
         return record.ended(.succeeded(metadata), at: time)
     }
 
-    /// The same for a task over a folder, which began at `began`.
+    /// The end as the stage of a task over a folder, which began at `began`.
     func stage(began: Timestamp) -> FolderStage {
         let time = self == .unreadable ? began : time
         if isDone == true { return .ended(.succeeded, at: time) }
@@ -75,7 +75,7 @@ extension RecordedEnd {
         return slot + [UInt8](repeating: 0, count: size - slot.count)
     }
 
-    /// Parses the task and its end. Returns nil for an unused slot.
+    /// Parses a task's id and its end. Nil for an unused slot.
     static func parse(_ slot: some Collection<UInt8>) -> (task: String, RecordedEnd)? {
         let lines = slot.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
         guard lines.count > 1, let task = String(validating: lines[0], as: UTF8.self), !task.isEmpty else { return nil }

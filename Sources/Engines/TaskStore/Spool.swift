@@ -4,7 +4,7 @@ import Storage
 import Synchronization
 
 /// The bytes of uploads from messages, one file for each task, in the directory `spool` of a root. The directory is
-/// created when it is first needed.
+/// created on its first use.
 final class Spool: Sendable {
     private static let name = "spool"
 
@@ -28,7 +28,7 @@ final class Spool: Sendable {
         }
     }
 
-    /// A missing source was taken over before.
+    /// Moves a file into the spool. A missing source counts as moved before.
     func take(_ task: String, from path: String) throws(StorageError) {
         try storing(self.path(of: task)) { () throws(SystemError) in
             let spool = try open()
@@ -37,7 +37,7 @@ final class Spool: Sendable {
         }
     }
 
-    /// Does nothing where this process no longer holds the root.
+    /// Removes the file of a task, if this process still holds the root.
     func remove(_ task: String) {
         guard (try? root.check()) != nil else { return }
         _ = try? root.directory.remove("\(Self.name)/\(task)")

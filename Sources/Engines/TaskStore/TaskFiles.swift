@@ -24,8 +24,8 @@ package struct TaskFiles: Sendable {
         }
     }
 
-    /// Records the ends that an earlier process could only write to slots. Where there is no room for that yet, the
-    /// slots count. Those of tasks over folders are for their plans.
+    /// Records the ends that an earlier process could only write to slots. If the database has no room, the slots stay.
+    /// Ends of tasks over folders are left to their plans.
     private func recordEnds(in database: Database) throws {
         try withTombstones { () throws(SystemError) in try tombstones.load() }
         let ends = tombstones.found.filter { !FolderPlanFile.isThere($0.key, in: root) }
@@ -39,7 +39,7 @@ package struct TaskFiles: Sendable {
         try withTombstones { () throws(SystemError) in try tombstones.reserve(for: task) }
     }
 
-    /// For a task that has ended, and runs again.
+    /// Clears the slot of a failed task that runs again, and reserves one.
     func renewTombstone(for task: String) throws(StorageError) {
         try withTombstones { () throws(SystemError) in
             try tombstones.erase(task)

@@ -39,7 +39,7 @@ extension Database {
     }
 
     fileprivate static let failed = "failed"
-    /// What earlier releases read as cancelled.
+    /// Earlier releases read this value as cancelled.
     fileprivate static let inDoubt = "cancelledInDoubt"
 
     /// The columns that never change.
@@ -56,12 +56,12 @@ extension Database {
         ON CONFLICT (id) DO UPDATE SET \(state.excluded) WHERE tasks.ended IS NULL
         """
 
-    /// Which rows of tasks are read: a table, and a condition.
+    /// The rows of tasks to read: a table and a condition.
     enum TaskRows: String {
         case all = "tasks WHERE true"
         case unfinished = "tasks INDEXED BY unfinished WHERE ended IS NULL"
         case endedOfFolders = "tasks WHERE ended IS NOT NULL AND folder IS NOT NULL"
-        /// Without those of folders.
+        /// Excludes the transfers of folders.
         case ended = "tasks WHERE ended IS NOT NULL AND folder IS NULL"
     }
 
@@ -85,7 +85,7 @@ extension Database {
         return records
     }
 
-    /// Counts the tasks that have ended, without reading more of them.
+    /// Counts the tasks that have ended, without reading them completely.
     func countEndedTasks() throws -> (OpenRecords, hasEndedOfFolders: Bool) {
         var (open, hasEndedOfFolders) = (OpenRecords(), false)
         try rows(
@@ -118,7 +118,7 @@ extension Database {
         if let (place, record) = found { try keep(end.applied(to: record), place: place) }
     }
 
-    /// False where there is no such task, or it has not failed.
+    /// Removes a failed task; false if there is none with this id.
     func forgetFailedTask(_ id: String, place: String) throws -> Bool {
         let values: Values = ["id": .text(id), "place": .text(place), "failed": .text(Self.failed)]
         let isThere = "SELECT id FROM tasks WHERE id = :id AND place = :place AND outcome = :failed"
@@ -141,7 +141,7 @@ struct Unreadable: Error, CustomStringConvertible {
 }
 
 extension TaskRecord {
-    /// All numbers are smaller: the next tasks get larger ones.
+    /// All numbers are smaller, which leaves larger ones for the next tasks.
     fileprivate static let endOfNumbers = Int64.max / 2
 
     fileprivate init(_ row: borrowing Row) throws {
@@ -185,7 +185,7 @@ extension TaskRecord {
         }
     }
 
-    /// Nil in rows that earlier releases have ended. One that cannot be read leaves the end as it is.
+    /// Nil in rows that earlier releases have ended. An unreadable one does not affect the end.
     private func retryRequest(_ row: borrowing Row) throws -> RetryRequest? {
         guard let text = try row.textOrNil("request"), let request = try? TaskRequest(text: text), request.flaw == nil
         else { return nil }
@@ -203,13 +203,13 @@ extension TaskRecord {
 }
 
 extension TaskRequest {
-    /// A number that no request has; nil where there is none.
+    /// A number that no request has, as a text; nil if there is none.
     fileprivate var flaw: String? {
         for size in [identity?.size, announcedSize].compactMap(\.self) where size < 0 { return "its size is \(size)" }
         return Self.flaw(ofRetryTime: retryTime)
     }
 
-    /// A year is the most that a client may ask for.
+    /// Why a retry time is invalid: a client can ask for at most a year.
     static func flaw(ofRetryTime seconds: Double) -> String? {
         (0...31_536_000).contains(seconds) ? nil : "it is retried for \(seconds) seconds"
     }

@@ -2,7 +2,7 @@ import Database
 import Storage
 
 extension Schema {
-    /// The table of tasks. Engines may add columns of their own to it.
+    /// The table of tasks. Engines may add columns to it.
     package static let tasks = Schema(
         name: "tasks",
         migrations: [
@@ -19,19 +19,19 @@ extension Schema {
                         timeCreated INTEGER, updated INTEGER, md5 BLOB, crc32c INTEGER) WITHOUT ROWID;
                     CREATE INDEX unfinished ON tasks (id) WHERE ended IS NULL;
                     """), Migration(version: 4, sql: "ALTER TABLE tasks ADD COLUMN began INTEGER NOT NULL DEFAULT 0;"),
-            // What a copy is made of, as JSON.
+            // The request of a copy, as JSON.
             Migration(version: 5, sql: "ALTER TABLE tasks ADD COLUMN copy TEXT;"),
-            // The task over a folder that a task belongs to.
+            // The id of the task over a folder that a task belongs to.
             Migration(version: 6, sql: "ALTER TABLE tasks ADD COLUMN folder TEXT;"),
-            // What its client has named it.
+            // The key that the client has given the task.
             Migration(version: 7, sql: "ALTER TABLE tasks ADD COLUMN taskKey TEXT;"),
-            // What is kept with the object besides, as JSON.
+            // The kept properties of the object, as JSON.
             Migration(version: 8, sql: "ALTER TABLE tasks ADD COLUMN kept TEXT;"),
         ])
 }
 
 extension Value {
-    /// Stored as bytes, which have one order and one equality.
+    /// Names are stored as bytes, which have one order and one equality.
     package static func name(_ reference: Reference) -> Value { .blob(Array(reference.object.utf8)) }
 }
 
@@ -45,7 +45,7 @@ extension Row {
         }
     }
 
-    /// Nil where there are none.
+    /// Nil if there are no kept properties.
     package var kept: KeptProperties? {
         get throws { try textOrNil("kept").map(KeptProperties.init(text:)) }
     }

@@ -2,7 +2,7 @@ import Platform
 import Storage
 import Synchronization
 
-/// The ends of tasks that the database had no room for: slots in a file, allocated before they are needed.
+/// The ends of tasks for which the database had no room: slots in a file, allocated before they are needed.
 ///
 /// A task gets a slot before its record is stored. When the database takes no more writes, the slot is overwritten in
 /// place, which needs no room on the disk. The next start moves the ends to the database. A released slot keeps its
@@ -19,7 +19,7 @@ final class Tombstones: Sendable {
         var free: [Int] = []
         var count = 0
         var found: [String: RecordedEnd] = [:]
-        /// The tasks whose ends the slots have, released or not.
+        /// For each slot the task whose end it contains, released or not.
         var written: [Int: String] = [:]
     }
 
@@ -46,7 +46,7 @@ final class Tombstones: Sendable {
         }
     }
 
-    /// Ends that only the slots of an earlier process record.
+    /// The ends in the slots of an earlier process.
     var found: [String: RecordedEnd] { state.withLock { $0.found } }
 
     /// Reserves a slot, unless the task has one. Blocks while the file grows.
@@ -73,7 +73,7 @@ final class Tombstones: Sendable {
         }
     }
 
-    /// Removes the end of a task that runs again from its slot, even if that was released.
+    /// Removes the end of a task that runs again from its slot, even if the slot was released.
     func erase(_ task: String) throws(SystemError) {
         try state.withLock { state throws(SystemError) in
             for (slot, owner) in state.written where owner == task {
@@ -101,7 +101,7 @@ final class Tombstones: Sendable {
 }
 
 extension OpenFile {
-    /// Syncs the slots.
+    /// Writes a slot and syncs it.
     fileprivate func write(_ bytes: [UInt8], inSlot slot: Int) throws(SystemError) {
         try write(bytes, at: Int64(slot * Tombstones.slotSize))
         try sync()

@@ -1,6 +1,6 @@
 import Storage
 
-/// The plan of a deletion that the disk has no room for. It takes no item, and ends with the process.
+/// The plan of a deletion for which the disk has no room. It accepts no item, and ends with the process.
 final class UnkeptPlan: FolderPlan {
     let id: String
 

@@ -102,7 +102,7 @@ extension FirebaseDialect {
         var request = command(word, session)
         request.headers.add("X-Goog-Upload-Offset", String(range.lowerBound))
         if !range.isEmpty { request.body = body }
-        // The server compares the MD5 that the client gave at the start.
+        // The server compares the MD5 that the client has sent at the start.
         request.hasChecksum = range.upperBound == total
         return request
     }
@@ -111,7 +111,7 @@ extension FirebaseDialect {
 
     func cancel(_ session: RemoteSession) -> RemoteRequest { command("cancel", session) }
 
-    /// The emulator answers with the text of the status alone.
+    /// The emulator answers only with the text of the status.
     func isCancelled(in response: HTTPResponse) -> Bool {
         if response.isAboutEndedSession { return true }
         guard response.isSuccess else { return false }

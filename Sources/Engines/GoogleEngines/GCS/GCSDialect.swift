@@ -76,7 +76,7 @@ struct GCSDialect: GoogleDialect {
 }
 
 extension GCSDialect: SignatureDialect {
-    /// A week.
+    /// In seconds: a week.
     var longestLifetime: Int64 { 604_800 }
 
     func downloadURL(_ link: DownloadLink, signedBy signer: any URLSigner) async throws(StorageError) -> String {
@@ -113,7 +113,7 @@ extension GCSDialect {
         return request
     }
 
-    /// Equal to a final chunk without bytes: the server says how much it has, or that the object is stored.
+    /// A query is a final chunk without bytes: the server answers with its offset, or that the object is stored.
     func query(_ session: RemoteSession, total: Int64) -> RemoteRequest {
         put(session, total == .max ? "bytes */*" : ContentRange.text(nil, of: total))
     }
@@ -155,19 +155,19 @@ extension GCSDialect {
         }
     }
 
-    /// Without a Range nothing has been received.
+    /// The status in a Range header; without one no bytes have been received.
     private func persisted(_ range: String?) -> UploadStatus {
         guard let range else { return .received(upTo: 0) }
         guard let text = range.split(separator: "=").last, text.hasPrefix("0-"), let last = Int64(text.dropFirst(2)),
             last >= 0, last < .max
         else { return .garbled("Range: \(range)") }
-        // An emulator says one byte for none; the service keeps whole granules.
+        // An emulator reports one byte for none; the service keeps only whole granules.
         return .received(upTo: last == 0 ? 0 : last + 1)
     }
 }
 
 extension Preconditions {
-    /// Query parameters that follow the mark.
+    /// The query parameters after the mark.
     fileprivate func query(after mark: String) -> String {
         let parameters = [
             ("ifGenerationMatch", generation), ("ifMetagenerationMatch", metageneration),

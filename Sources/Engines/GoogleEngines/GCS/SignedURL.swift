@@ -2,7 +2,7 @@ import Platform
 import HTTPText
 import Storage
 
-// The fourth version of Google's signatures.
+// Signatures of Google, version 4.
 extension DownloadLink {
     func signed(by signer: any URLSigner) async throws(StorageError) -> String {
         let hash = try await signer.hash(Array(canonicalRequest.utf8))
@@ -21,7 +21,7 @@ extension DownloadLink {
         "\(endpoint.url)\(path)?\(query)&X-Goog-Signature=\(signature.hexadecimal)"
     }
 
-    /// Slashes of the name stay as they are.
+    /// The path of the object; slashes in its name are not escaped.
     private var path: String { "/\(reference.bucket.escaped)/\(reference.object.escaped(keepsSlashes: true))" }
 
     private var query: String {
@@ -35,6 +35,6 @@ extension DownloadLink {
         String(endpoint.url[(endpoint.url.firstRange(of: "://")?.upperBound ?? endpoint.url.startIndex)...])
     }
     private var scope: String { "\(moment.prefix(8))/auto/storage/goog4_request" }
-    /// `20160301T201601Z`.
+    /// The time in the form `20160301T201601Z`.
     private var moment: String { time.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z" }
 }
