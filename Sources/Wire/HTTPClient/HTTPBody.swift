@@ -18,11 +18,11 @@ package enum HTTPBody: Sendable {
 package protocol HTTPBodySource: Sendable {
     var count: Int64 { get }
 
-    /// Reads bytes at `offset` into the buffer. Called on the transfer thread, so it must not block: a source without bytes
-    /// returns `.later`, and calls `wake` when it has some.
+    /// Reads bytes at `offset` into the buffer. Called on the transfer thread, so it must not block: a source that has
+    /// no bytes returns `.later`, and calls `wake` when it has some.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, wake: HTTPWaker) -> HTTPBodyRead
 
-    /// The transfer has ended and reads no more. Called on the transfer thread.
+    /// Called on the transfer thread when the transfer has ended and reads no more.
     func transferEnded()
 }
 
@@ -39,11 +39,11 @@ package enum HTTPBodyRead: Sendable, Equatable {
 }
 
 package protocol HTTPBodySink: Sendable {
-    /// Whether the sink takes the body; otherwise it is held in memory. Called on the transfer thread.
+    /// Whether the sink receives the body; otherwise it is held in memory. Called on the transfer thread.
     func accepts(status: Int, headers: HTTPHeaders) -> Bool
 
-    /// Called on the transfer thread, so it must not block: a full sink returns `.later`, and gets the same bytes again after
-    /// it has called `wake`.
+    /// Called on the transfer thread, so it must not block: a full sink returns `.later`, calls `wake` when it has
+    /// room, and then gets the same bytes again.
     func write(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite
 }
 

@@ -7,7 +7,7 @@ import Synchronization
 package final class HTTPClient: Sendable {
     private let thread: TransferThread
 
-    /// - Parameter connectionsPerHost: further requests wait for a connection.
+    /// - Parameter connectionsPerHost: the maximum; further requests wait for a connection.
     package convenience init(connectionsPerHost: Int = 64, environment: HTTPEnvironment = .ofProcess) {
         self.init(connectionsPerHost: connectionsPerHost, environment: environment, startThread: systemThreads)
     }
@@ -19,7 +19,7 @@ package final class HTTPClient: Sendable {
 
     deinit { thread.order(.stop) }
 
-    /// Returns the response, whatever its status. Cancelling the task ends the transfer at once.
+    /// Returns the response, with any status. Cancelling the task ends the transfer at once.
     package func perform(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         if let flaw = request.flaw { throw HTTPError(flaw, host: request.host) }
         let ticket = TransferTicket(request)
@@ -39,11 +39,12 @@ package final class HTTPClient: Sendable {
 /// Proxies and certificates from the environment variables that curl uses. Requests to this machine never go through a
 /// proxy.
 package struct HTTPEnvironment: Sendable, Equatable {
-    /// From `http_proxy`, `all_proxy` or `ALL_PROXY`. `HTTP_PROXY` is ignored, since CGI servers set it from a header.
+    /// The proxy for http: `http_proxy`, `all_proxy` or `ALL_PROXY`. `HTTP_PROXY` is ignored, since CGI servers set it
+    /// from a header.
     package var proxy = ""
-    /// From `https_proxy`, `HTTPS_PROXY`, or `all_proxy`, `ALL_PROXY`.
+    /// The proxy for https: `https_proxy`, `HTTPS_PROXY`, `all_proxy` or `ALL_PROXY`.
     package var secureProxy = ""
-    /// From `no_proxy`, `NO_PROXY`: hosts without a proxy.
+    /// The hosts without a proxy: `no_proxy` or `NO_PROXY`.
     package var direct = ""
     /// A file of certificates to trust instead of the system's, from `SSL_CERT_FILE`, `CURL_CA_BUNDLE`.
     package var certificateFile: String?

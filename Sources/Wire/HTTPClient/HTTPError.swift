@@ -3,24 +3,24 @@ import CCurl
 /// A request without a response. Contains no paths, queries or header values, which may be secret.
 package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Kind: Sendable, Equatable {
-        /// No usable libcurl on this machine.
+        /// No usable libcurl is installed.
         case libraryMissing(String)
-        /// libcurl refused an option that the request needs: its name, and the reason.
+        /// libcurl has refused an option that the request needs: its name, and the reason.
         case optionRefused(String, String)
         /// The transfer thread could not be started.
         case noThread(String)
         case badURL
-        /// An invalid method or header.
+        /// The method or a header of the request is invalid.
         case badRequest(String)
         case cannotResolve
         case cannotConnect(String)
         case tls(String)
-        /// Reset, closed or garbled before the response was complete.
+        /// The connection was reset, closed or garbled before the response was complete.
         case connectionBroken(String)
         case connectTimedOut
         /// No byte was transferred for too long.
         case stalled
-        /// The request was sent, and no response began.
+        /// The request was sent, but no response has begun in time.
         case noAnswer
         /// The total limit has passed.
         case deadlineExceeded
@@ -34,7 +34,7 @@ package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package var kind: Kind
-    /// Host and port of the URL.
+    /// The host and port of the URL.
     package var host: String
     /// False only if no part of the request was sent.
     package var mayHaveReachedServer: Bool

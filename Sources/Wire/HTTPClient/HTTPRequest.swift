@@ -3,18 +3,19 @@ import HTTPText
 /// One request, sent unchanged: no redirects, no `Expect`, no compression.
 package struct HTTPRequest: Sendable {
     package var method: String
-    /// Absolute, `http` or `https`, escaped. Dots in its path stay as they are.
+    /// An absolute, escaped `http` or `https` URL. Dots in its path are not resolved.
     package var url: String
     /// `Content-Length`, `Transfer-Encoding` and `Expect` are refused, since the client sets them.
     package var headers: HTTPHeaders
     package var body: HTTPBody
-    /// Takes the response body if it accepts the header. Otherwise the body is held in memory.
+    /// Receives the response body if it accepts the header. Otherwise the body is held in memory.
     package var sink: (any HTTPBodySink)?
     package var limits: HTTPLimits
-    /// Fails instead of resending when a reused connection closes before the response: for requests that are not idempotent.
+    /// Fails instead of resending if a reused connection closes before the response: for requests that are not
+    /// idempotent.
     package var isSentOnce = false
-    /// Called on the transfer thread with the number of sent body bytes. It must not block. The number falls when the body is
-    /// resent on another connection.
+    /// Called on the transfer thread with the number of body bytes sent so far. It must not block. The number decreases
+    /// when the body is resent on another connection.
     package var onSent: (@Sendable (Int64) -> Void)?
 
     package init(
@@ -27,22 +28,23 @@ package struct HTTPRequest: Sendable {
 }
 
 package struct HTTPLimits: Sendable, Equatable {
-    /// For name resolution, connection and TLS, without the wait for a free connection.
+    /// The limit of name resolution, connection and TLS, without the wait for a free connection.
     package var connect: Duration = .seconds(15)
-    /// For time without any transferred byte, while neither the source nor the sink waits.
+    /// The limit of the time without a transferred byte, while neither the source nor the sink waits.
     package var stall: Duration = .seconds(30)
-    /// For the start of the response after the request is sent, and then for all of a response that is held in memory.
+    /// The limit from the end of the request to the start of the response, and then of a response that is held in
+    /// memory.
     package var answer: Duration = .seconds(120)
-    /// For everything, including the wait for a connection.
+    /// The limit of everything, including the wait for a connection.
     package var total: Duration?
-    /// In bytes, for a response body in memory.
+    /// The maximum size of a response body in memory, in bytes.
     package var answerBytes = 1 << 20
 
     package init() {}
 }
 
 extension HTTPRequest {
-    /// The first flaw of the request, without any header value.
+    /// What is wrong with the request, without any header value; nil if nothing is.
     var flaw: HTTPError.Kind? {
         guard isURLSound else { return .badURL }
         guard isToken(method.utf8) else { return .badRequest("the method is not a token") }
@@ -58,7 +60,7 @@ extension HTTPRequest {
         return nil
     }
 
-    /// Host and port, for error messages.
+    /// The host and port, for error messages.
     var host: String {
         let rest = url.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2)
         let authority = rest.prefix { ![UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
@@ -73,17 +75,17 @@ extension HTTPRequest {
     }
 }
 
-/// A server's response, whatever its status.
+/// A server's response with any status.
 package struct HTTPResponse: Sendable, Equatable {
     package var status: Int
     package var headers: HTTPHeaders
-    /// Empty if the sink took it.
+    /// Empty if the sink has received it.
     package var body: [UInt8]
-    /// The sent bytes of the request's body when the response was complete.
+    /// The number of body bytes of the request that were sent when the response was complete.
     package var bytesSent: Int64
-    /// Secrets that its texts may contain, to be hidden in messages.
+    /// Secrets that the response's texts may contain; messages hide them.
     package var secrets: [String] = []
-    /// Texts of its request that its own may repeat: the secrets in them are looked for when a message is made.
+    /// Texts of the request that the response may repeat; messages hide the secrets in them.
     package var requestTexts: [String] = []
 
     package init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], bytesSent: Int64 = 0) {

@@ -9,12 +9,12 @@ struct IncomingResponse {
     private(set) var isHeadComplete = false
     private var headBytes = 0
     var body: [UInt8] = []
-    /// Whether the sink takes the body; nil before the header is complete.
+    /// Whether the sink receives the body; nil before the header is complete.
     var isForSink: Bool?
 
     var hasBegun: Bool { headBytes > 0 }
 
-    /// Takes a line of the header; ignores the trailer. False when the header is too large.
+    /// Adds a line of the header; ignores the trailer. Returns false if the header is too large.
     mutating func take(line: UnsafeRawBufferPointer) -> Bool {
         headBytes += line.count
         guard headBytes <= Self.largestHead else { return false }

@@ -1,11 +1,11 @@
 import Platform
 import Synchronization
 
-/// Reads the bytes of a body on a worker thread, some blocks ahead of the transfer. Uses less memory the more bodies are
-/// being sent.
+/// Reads the bytes of a body on a worker thread, some blocks ahead of the transfer. The more bodies are being sent, the
+/// less memory each uses.
 ///
-/// One job at a time fills the next free block of the ring, and the transfer empties the oldest. A resend discards all
-/// blocks.
+/// One job at a time fills the next free block of the ring, and the transfer empties the oldest one. A resend discards
+/// all blocks.
 package final class ReadAhead: HTTPBodySource {
     /// Fills the whole buffer from `offset` on, on a worker thread. An error ends the transfer with `bodyFailed`.
     package typealias Fill = @Sendable (_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) throws -> Void
@@ -74,10 +74,10 @@ struct ReadAheadState: Sendable {
     private var ring: ReadAheadRing?
     private var first = 0
     private var filled = 0
-    /// The offsets of the oldest filled block and of the next one to fill.
+    /// The offset of the oldest filled block, and the one of the next block to fill.
     private var start: Int64 = 0
     private var end: Int64 = 0
-    /// Increased when all blocks are discarded.
+    /// Incremented when all blocks are discarded.
     private var turn = 0
     private var isFilling = false
     private(set) var failure: String?
@@ -103,7 +103,7 @@ struct ReadAheadState: Sendable {
         start = offset
     }
 
-    /// True if a job must start.
+    /// Returns true if a job must start.
     mutating func beginFilling() -> Bool {
         ring = ring ?? ReadAheadRing(for: count)
         guard !isFilling, filled < ReadAheadRing.count, end < count, failure == nil else { return false }
@@ -120,7 +120,7 @@ struct ReadAheadState: Sendable {
         return Block(memory: ring[first + filled], count: length, offset: end, turn: turn, ring: ring)
     }
 
-    /// Returns whom to wake.
+    /// Returns the waker to call.
     mutating func filled(_ block: Block, _ failure: String?) -> HTTPWaker? {
         if let failure {
             self.failure = failure
@@ -145,7 +145,7 @@ struct ReadAheadState: Sendable {
     }
 }
 
-/// A ring of memory blocks. All rings of the process share a budget, and each takes a quarter of the rest.
+/// A ring of memory blocks. All rings of the process share a budget, of which each takes a quarter of what is left.
 final class ReadAheadRing: Sendable {
     static let count = 2
 

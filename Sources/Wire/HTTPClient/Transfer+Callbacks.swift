@@ -1,7 +1,8 @@
 import CCurl
 
 extension ccurl_callbacks {
-    /// Called by libcurl on the transfer thread, while the transfer runs. Sound: `TransferLoop` retains it until then.
+    /// The context of libcurl's callbacks, which run on the transfer thread. The unretained pointer is sound:
+    /// `TransferLoop` retains the transfer while it runs.
     init(for transfer: Transfer) {
         self.init(
             context: Unmanaged.passUnretained(transfer).toOpaque(),
@@ -99,7 +100,7 @@ extension Transfer {
         return Int(CCURL_ABORT.rawValue)
     }
 
-    /// Ends the transfer by taking no byte.
+    /// Ends the transfer by accepting no byte.
     private func give(up kind: HTTPError.Kind) -> Int {
         failure = kind
         return -1

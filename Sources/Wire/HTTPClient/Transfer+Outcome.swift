@@ -6,7 +6,7 @@ extension Transfer {
     func outcome(_ code: Int32) -> Outcome {
         if let failure { return failed(failure) }
         guard easy != nil, code == 0 else { return failed(kind(of: ccurl_code(UInt32(bitPattern: code)))) }
-        // libcurl takes the end of a connection within the head for the end of the head.
+        // libcurl treats the end of a connection within the header as the end of the header.
         guard answer.isHeadComplete else { return failed(.connectionBroken("closed within the head of the answer")) }
         return .success(
             HTTPResponse(status: answer.status, headers: answer.headers, body: answer.body, bytesSent: sent))
@@ -14,7 +14,7 @@ extension Transfer {
 
     private func kind(of code: ccurl_code) -> HTTPError.Kind {
         switch code {
-        // libcurl does not say that it could not open a socket or a file.
+        // libcurl does not report that it could not open a socket or a file.
         case CCURL_COULDNT_RESOLVE_HOST, CCURL_COULDNT_RESOLVE_PROXY, CCURL_COULDNT_CONNECT, CCURL_SSL_CACERT_BADFILE:
             Descriptor.shortage.map { .cannotConnect($0.reason) } ?? kind(ofDescribed: code)
         default: kind(ofDescribed: code)
@@ -68,7 +68,7 @@ extension Transfer {
         return ownText.map { text in signs.contains { text.has($0) } } ?? false
     }
 
-    /// libcurl's error text. Not used where it could contain a URL.
+    /// libcurl's error text. Unused where it could contain a URL.
     private var ownText: String? { errorBuffer.map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
 
     private func standardText(_ code: ccurl_code) -> String {

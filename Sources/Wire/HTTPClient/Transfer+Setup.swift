@@ -2,7 +2,7 @@ import CCurl
 import HTTPText
 
 extension Transfer {
-    /// Smaller bodies are sent with the header in one write; larger ones are read in place.
+    /// The maximum size of a body that is sent with the header in one write; larger ones are read in place.
     static let largestCopiedBody = 64 << 10
 
     /// A libcurl handle for the request; nil after an error, which is in `failure`.
@@ -67,7 +67,7 @@ extension Transfer {
         }
     }
 
-    /// Empty for a server on this machine: no token that is meant for it leaves the machine.
+    /// Empty for a server on this machine, so that its tokens never leave the machine.
     private func proxy(isSecure: Bool) -> String {
         if request.host.isLoopbackAuthority { return "" }
         return isSecure ? loop.environment.secureProxy : loop.environment.proxy
@@ -97,13 +97,13 @@ extension Transfer {
         check(code, CCURL_COPYPOSTFIELDS)
     }
 
-    /// Smaller while there are many transfers.
+    /// Decreases with the number of transfers.
     private func sendBuffer(for count: Int64) -> Int {
         let share = min(512 << 10, (1 << 20) / (loop.runningCount + 1))
         return max(16 << 10, Int(min(count, Int64(share))))
     }
 
-    /// A name with a colon alone makes libcurl omit its own field.
+    /// A name with only a colon makes libcurl omit its own field.
     private func setHeaders(_ easy: OpaquePointer) {
         var lines = request.headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         lines.append("Expect:")

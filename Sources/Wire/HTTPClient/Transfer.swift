@@ -3,7 +3,7 @@ import Platform
 
 /// One running request: its libcurl handle, its response so far, and its time limits.
 ///
-/// Used on the transfer thread alone; other threads use its ticket.
+/// Used only on the transfer thread; other threads use the ticket.
 final class Transfer {
     typealias Outcome = TransferTicket.Outcome
 
@@ -23,7 +23,7 @@ final class Transfer {
     var position: Int64 = 0
     var sent: Int64 = 0
     var received: Int64 = 0
-    /// The number of connections the request was sent on: more than one if a reused one had closed.
+    /// The number of connections that the request was sent on: more than one if a reused one had closed.
     private var timesBegun = 0
     var isHeldUp = false
 
@@ -31,7 +31,7 @@ final class Transfer {
     private var beganToConnect: Int64?
     private var isConnected = false
     private var lastMove: Int64 = 0
-    /// When its first line came.
+    /// When the first line of the response arrived.
     private var answerBegan: Int64?
 
     init(_ ticket: TransferTicket, in loop: TransferLoop) {
@@ -46,7 +46,7 @@ final class Transfer {
 
     var waker: HTTPWaker { HTTPWaker(ticket: ticket, thread: loop.thread) }
 
-    /// Counts what was sent since the last report of libcurl.
+    /// Counts the bytes sent since libcurl's last report.
     func countSent() {
         guard let easy, case let sent = ccurl_get_offset(easy, CCURL_SIZE_UPLOAD_T), sent > self.sent else { return }
         self.sent = sent
@@ -64,7 +64,7 @@ final class Transfer {
         ticket.finish(outcome)
     }
 
-    /// Resumes source and sink, and returns libcurl's code.
+    /// Resumes the source and the sink, and returns libcurl's code.
     func resume() -> Int32 {
         guard isHeldUp, let easy else { return 0 }
         isHeldUp = false
@@ -76,7 +76,7 @@ final class Transfer {
         .failure(HTTPError(kind, host: request.host, mayHaveReachedServer: mayHaveReachedServer))
     }
 
-    /// Whether libcurl may send the request, perhaps again.
+    /// Whether libcurl may send the request, for the first time or again.
     func mayBeSent() -> Bool {
         timesBegun += 1
         guard timesBegun > 1, request.isSentOnce else { return true }
@@ -110,7 +110,7 @@ extension Transfer {
         let silence: (Int64, HTTPError.Kind) =
             isAnswered
             ? (lastMove + limits.stall.nanoseconds, .stalled) : (lastMove + limits.answer.nanoseconds, .noAnswer)
-        // Bytes that come one by one do not put off the end of an answer that is held in memory.
+        // Single bytes must not extend the time for a response that is held in memory.
         guard let answerBegan, answer.isForSink != true,
             case let end = answerBegan + limits.answer.nanoseconds, end < silence.0
         else { return silence }
@@ -153,7 +153,7 @@ extension Transfer {
 }
 
 extension Duration {
-    /// Saturating nanoseconds.
+    /// In nanoseconds; saturates.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         return min(max(0, seconds), 1_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000

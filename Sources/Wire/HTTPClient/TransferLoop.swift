@@ -2,7 +2,8 @@ import CCurl
 import Platform
 import Synchronization
 
-/// Drives libcurl's transfers, ends completed and overdue ones, and sleeps in between. Used on the transfer thread alone.
+/// Drives libcurl's transfers, ends completed and overdue ones, and sleeps in between. Used only on the transfer
+/// thread.
 final class TransferLoop {
     struct LibraryUnavailable: Error { let kind: HTTPError.Kind }
 
@@ -10,7 +11,7 @@ final class TransferLoop {
     let thread: TransferThread
     private let multi: OpaquePointer
     private var running: [OpaquePointer: Transfer] = [:]
-    /// The same ones.
+    /// The running transfers by the identities of their tickets.
     private var transfers: [ObjectIdentifier: Transfer] = [:]
     private var isStopping = false
     private var nextLook = Int64.max
@@ -31,7 +32,7 @@ final class TransferLoop {
 
     var runningCount: Int { running.count }
 
-    /// Returns when it was stopped and no transfer is left.
+    /// Runs until the loop was stopped and no transfer is left.
     func run(_ takeOrders: () -> [TransferThread.Order]) {
         while true {
             for order in takeOrders() { obey(order) }
@@ -42,7 +43,7 @@ final class TransferLoop {
 
     func close() { ccurl_multi_cleanup(multi) }
 
-    /// Wakes at that time at the latest.
+    /// Wakes the loop at that time or earlier.
     func look(at time: Int64) { nextLook = min(nextLook, time) }
 
     private static func limitConnections(_ multi: OpaquePointer, _ connectionsPerHost: Int) -> HTTPError.Kind? {
@@ -82,7 +83,7 @@ final class TransferLoop {
         }
     }
 
-    /// Nil before its start and after its end.
+    /// Nil before the transfer's start and after its end.
     private func transfer(of ticket: TransferTicket) -> Transfer? { transfers[ObjectIdentifier(ticket)] }
 
     private func start(_ ticket: TransferTicket) {
@@ -132,7 +133,7 @@ final class TransferLoop {
 
 /// Wakes the sleeping loop.
 ///
-/// Sound: libcurl allows this call from any thread.
+/// `@unchecked` is sound: libcurl allows this call on any thread.
 struct Bell: @unchecked Sendable {
     private let multi: OpaquePointer
 

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The thread that uses libcurl. It ends when it was stopped and no transfer is left.
 ///
-/// Other threads send it orders. libcurl's handles are in a `TransferLoop`, which stays on the thread.
+/// Other threads send it orders. libcurl's handles are in a `TransferLoop`, which never leaves the thread.
 final class TransferThread: Sendable {
     enum Order: Sendable {
         case start(TransferTicket)
@@ -17,9 +17,9 @@ final class TransferThread: Sendable {
         var orders: [Order] = []
         var isStarted = false
         var hasEnded = false
-        /// The error of every request where libcurl is unavailable.
+        /// The error of every request if libcurl is unavailable.
         var refusal: HTTPError.Kind?
-        /// Nil before the thread sleeps and after it has ended.
+        /// Nil before the thread first sleeps, and after it has ended.
         var bell: Bell?
     }
 
@@ -82,7 +82,7 @@ final class TransferThread: Sendable {
     private func takeOrders() -> [Order] { inbox.withLock { exchange(&$0.orders, with: []) } }
 }
 
-/// A request outside of the transfer thread: its waiting task, and whether it is cancelled.
+/// A request as other threads see it: its waiting task, and whether it is cancelled.
 final class TransferTicket: Sendable {
     typealias Outcome = Result<HTTPResponse, HTTPError>
 

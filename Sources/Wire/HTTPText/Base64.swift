@@ -1,15 +1,15 @@
 import CScan
 
 extension [UInt8] {
-    /// Decodes the Base64 of RFC 4648, section 4. Nil unless `text` is the one way to write these bytes: `aGk=`, but neither
-    /// `aGk==` nor `aGl=`.
+    /// Decodes the Base64 of RFC 4648, section 4. Nil unless `text` is the canonical encoding of its bytes: `aGk=` is,
+    /// `aGk==` and `aGl=` are not.
     package init?(base64 text: String) {
         var text = text
         guard let bytes = text.withUTF8(Self.decoded) else { return nil }
         self = bytes
     }
 
-    /// Without a copy: pieces of streams are decoded at the speed of the whole service.
+    /// Decodes without a copy, since pieces of streams are decoded at the speed of the whole service.
     private static func decoded(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard let characters = text.baseAddress else { return [] }
         var length = 0
@@ -22,7 +22,7 @@ extension [UInt8] {
 
     package var base64: String { withUnsafeBytes(\.base64) }
 
-    /// In lower case, two digits a byte.
+    /// Two lower-case digits for each byte.
     package var hexadecimal: String {
         let digits = Array<UInt8>("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

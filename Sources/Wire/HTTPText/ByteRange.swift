@@ -1,11 +1,11 @@
 /// The range that a Range header requests.
 package enum ByteRange: Equatable {
-    /// No Range header, or an unsupported one: the response has all bytes.
+    /// No Range header, or an unsupported one: the response contains all bytes.
     case whole
     case part(Range<Int64>)
     case unsatisfiable
 
-    /// Supports one range of bytes; several, malformed ones and other units are ignored.
+    /// Accepts one range of bytes; several, malformed ones and other units are ignored.
     package init(_ headers: HTTPHeaders, size: Int64) {
         guard let value = headers.only("Range"), let equals = value.utf8.firstIndex(of: 0x3D),
             isSameName(value[..<equals], "bytes")
@@ -26,7 +26,7 @@ package enum ByteRange: Equatable {
         switch (first, last) {
         case (.absent, .absent): self = .whole
         case (.absent, .at(0)): self = .unsatisfiable
-        // The last bytes of an empty resource are all of it.
+        // The last bytes of an empty resource are the whole resource.
         case (.absent, .at) where size == 0: self = .whole
         case (.absent, .at(let count)): self = .part(max(0, size - count)..<size)
         case (.at(let first), .at(let last)) where first > last: self = .whole
@@ -40,7 +40,7 @@ package enum ByteRange: Equatable {
         case absent
         case at(Int64)
 
-        /// Nil for no number. A number that is too large becomes the largest.
+        /// Nil for anything but a number. A number that is too large becomes the maximum.
         init?(_ text: Substring) {
             if text.isEmpty {
                 self = .absent
@@ -54,15 +54,15 @@ package enum ByteRange: Equatable {
 
 /// The value of a Content-Range header.
 ///
-/// `bytes 0-99/200`. A member is nil where `*` stands for it, as in `bytes */200`; in requests of Google Cloud Storage also
-/// `bytes 0-*/*`.
+/// For example `bytes 0-99/200`. A member is nil if `*` replaces it, as in `bytes */200`; requests of Google Cloud
+/// Storage may also contain `bytes 0-*/*`.
 package struct ContentRange: Equatable {
     package private(set) var first: Int64?
-    /// Of no bytes, it is one less than the first.
+    /// For an empty range, one less than the first byte.
     package private(set) var last: Int64?
     package private(set) var size: Int64?
 
-    /// Nil where it is malformed.
+    /// Nil for a malformed field.
     package init?(_ field: String) {
         func halves(_ text: Substring, _ separator: Character) -> (Substring, Substring)? {
             let parts = text.split(separator: separator, omittingEmptySubsequences: false)
@@ -83,7 +83,7 @@ package struct ContentRange: Equatable {
         self.last = end
     }
 
-    /// `*` stands for no bytes.
+    /// `*` replaces an empty range.
     package static func text(_ range: Range<Int64>?, of size: Int64) -> String {
         range.map { "bytes \($0.lowerBound)-\($0.upperBound - 1)/\(size)" } ?? "bytes */\(size)"
     }

@@ -6,7 +6,7 @@ package struct CalendarDay: Equatable {
 
     package init(year: Int64, month: Int64, day: Int64) { (self.year, self.month, self.day) = (year, month, day) }
 
-    /// Counted in eras of 400 years that begin on the first of March.
+    /// Counts in eras of 400 years that begin on the first of March.
     package init(daysSince1970 days: Int64) {
         let (era, dayOfEra) = (days + 719_468).dividedByFloor(146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

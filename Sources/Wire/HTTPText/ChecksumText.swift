@@ -1,4 +1,4 @@
-// Checksums as Google writes them.
+// Checksums in Google's notation.
 extension [UInt8] {
     /// Nil unless the text is the Base64 of 16 bytes.
     package init?(md5 text: String) {
@@ -7,7 +7,7 @@ extension [UInt8] {
     }
 }
 
-/// A CRC32C is four bytes, the highest first.
+/// A CRC32C is four bytes, the most significant one first.
 extension UInt32 {
     /// Nil unless the text is the Base64 of four bytes.
     package init?(base64 text: String) {
@@ -19,8 +19,8 @@ extension UInt32 {
 }
 
 extension HTTPHeaders {
-    /// The entries of `x-goog-hash` over all its lines: `crc32c=…`, `md5=…`. The value of an entry without a sign of equality
-    /// is nil.
+    /// The entries of `x-goog-hash` over all its lines: `crc32c=…`, `md5=…`. The value of an entry without an equals
+    /// sign is nil.
     package var hashes: [(name: Substring, value: String?)] {
         list("x-goog-hash").map { entry in
             let sides = entry.split(separator: "=", maxSplits: 1)

@@ -1,5 +1,5 @@
-// The numbers of headers and queries. Signs, blanks and zeros before other digits are refused: another reader could take
-// them for another number.
+// Numbers in headers and queries. Signs, blanks and leading zeros are refused, since another reader could understand
+// another number.
 extension Int64 {
     /// Nil for anything but digits, and for a number that is too large.
     package init?(digits text: some StringProtocol) {
@@ -7,7 +7,7 @@ extension Int64 {
         self = value
     }
 
-    /// The same; a number that is too large becomes the largest.
+    /// Nil for anything but digits. A number that is too large becomes the maximum.
     package init?(clampingDigits text: some StringProtocol) {
         guard Self.isNumber(text) else { return nil }
         self = Int64(text) ?? .max

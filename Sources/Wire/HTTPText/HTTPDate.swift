@@ -11,7 +11,7 @@ package struct HTTPDate: Sendable, Hashable, Comparable, CustomStringConvertible
     static let dayNames = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     static let monthNames = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// An IMF-fixdate. Clamps to the years 0001 to 9999.
+    /// The date as an IMF-fixdate, clamped to the years 0001 to 9999.
     package var description: String {
         let moment = min(max(secondsSince1970, -62_135_596_800), 253_402_300_799)
         let (days, second) = moment.dividedByFloor(86_400)
@@ -46,7 +46,7 @@ extension HTTPDate {
 
     /// Parses the three formats of RFC 9110.
     ///
-    /// A two-digit year is at most 50 years after `now`: without one, it is a year from 1977 to 2076.
+    /// A two-digit year is read as at most 50 years after `now`, which by default gives the years 1977 to 2076.
     package init?(_ text: some StringProtocol, now: HTTPDate = HTTPDate(secondsSince1970: 1_767_225_600)) {
         let text = Substring(text).utf8
         guard let date = Self.formats.lazy.compactMap({ Self.parse(text, $0, now) }).first else { return nil }
@@ -71,7 +71,7 @@ extension HTTPDate {
             second: value("S"))
     }
 
-    /// Takes one field; nil where it is malformed.
+    /// Reads one field; nil if it is malformed.
     private static func take(_ field: UInt8, of rest: inout Substring.UTF8View, _ now: HTTPDate) -> Int64? {
         switch field {
         case UInt8(ascii: "a"): return take(dayNames.map { $0.prefix(3) }, of: &rest)
@@ -89,14 +89,14 @@ extension HTTPDate {
         }
     }
 
-    /// The index of the name that comes next.
+    /// The index of the name at the beginning of the rest.
     private static func take(_ names: [Substring], of rest: inout Substring.UTF8View) -> Int64? {
         guard let index = names.firstIndex(where: { rest.starts(with: $0.utf8) }) else { return nil }
         rest.removeFirst(names[index].utf8.count)
         return Int64(index)
     }
 
-    /// A number of exactly so many digits.
+    /// Reads a number of exactly `count` digits.
     private static func number(_ count: Int, of rest: inout Substring.UTF8View) -> Int64? {
         let digits = rest.prefix(count)
         guard digits.count == count, digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }

@@ -13,7 +13,7 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral,
 
     package init(dictionaryLiteral elements: (String, String)...) { fields = elements.map { Field($0, $1) } }
 
-    /// The last value of the name. Setting replaces all fields of the name.
+    /// The last value of the name. Setting it replaces all fields of the name.
     package subscript(name: String) -> String? {
         get { fields.last { isSameName($0.name, name) }?.value }
         set {
@@ -37,24 +37,24 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral,
 
     package mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
-    /// Continues a field on a folded line.
+    /// Appends a folded line to the last field.
     package mutating func extendLast(_ more: String) {
         guard !fields.isEmpty else { return }
         fields[fields.count - 1].value += " " + more
     }
 
-    /// Names only, since values may be secret.
+    /// Only the names, since values may be secret.
     package var description: String { fields.map(\.name).joined(separator: ", ") }
 }
 
-/// Case-insensitive for ASCII letters.
+/// Compares names, ignoring the case of ASCII letters.
 @inlinable package func isSameName(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
     one.utf8.elementsEqual(other.utf8) { lowercased($0) == lowercased($1) }
 }
 
 @usableFromInline package func lowercased(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }
 
-/// Without leading and trailing spaces and tabs.
+/// The text without leading and trailing spaces and tabs.
 package func trimmed(_ text: Substring) -> Substring {
     let isBlank = { (character: UInt8) in character == 0x20 || character == 0x09 }
     guard let first = text.utf8.firstIndex(where: { !isBlank($0) }),

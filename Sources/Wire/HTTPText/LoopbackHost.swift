@@ -1,8 +1,8 @@
 import Platform
 
 extension StringProtocol {
-    /// Whether this authority of a URL, `HOST` or `HOST:PORT`, leads to this machine and never leaves it: `localhost`, a
-    /// name below it, or an address of the loopback in any notation that HTTP clients take.
+    /// Whether this authority of a URL, `HOST` or `HOST:PORT`, is on this machine: `localhost`, a name below it, or a
+    /// loopback address in any notation that HTTP clients accept.
     package var isLoopbackAuthority: Bool {
         guard let host = percentDecoded(self.hostOfAuthority)?.lowercased() else { return false }
         if host.hasPrefix("["), host.hasSuffix("]") {
@@ -12,7 +12,7 @@ extension StringProtocol {
         return name == "localhost" || name.hasSuffix(".localhost") || SocketAddress.isLoopback(v4: name)
     }
 
-    /// With its brackets, without its port.
+    /// The host with its brackets and without the port.
     private var hostOfAuthority: SubSequence {
         guard let colon = lastIndex(of: ":"), !self[colon...].contains("]") else { return self[...] }
         return self[..<colon]

@@ -1,8 +1,8 @@
 extension String {
-    /// Percent-encoded for a path segment or a query value: all but unreserved characters.
+    /// Percent-encoded for a path segment or a query value: all characters except unreserved ones.
     package var escaped: String { escaped(keepsSlashes: false) }
 
-    /// Percent-encoded for a path, or for a segment of one.
+    /// Percent-encoded for a path if slashes are kept, else for a segment.
     package func escaped(keepsSlashes: Bool) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
@@ -20,12 +20,12 @@ extension String {
     }
 }
 
-/// Nil for an invalid escape or invalid UTF-8. A plus is a space in queries only.
+/// Decodes percent-encoding. Nil for an invalid escape or invalid UTF-8. A plus is a space only in queries.
 @inlinable package func percentDecoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
     percentDecodedBytes(text.utf8, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
 }
 
-/// Nil for an invalid escape.
+/// Decodes percent-encoding to bytes. Nil for an invalid escape.
 @inlinable package func percentDecodedBytes(_ text: some Collection<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count)

@@ -1,9 +1,9 @@
 import JSONText
 
-/// A queue of received bytes. It remembers how far it was searched, so that no byte is searched twice.
+/// A queue of received bytes. It records how far it was searched, so that no byte is searched twice.
 struct ByteQueue: Sendable {
     private var storage: [UInt8] = []
-    /// The offset of the first byte that was not taken.
+    /// The offset of the first byte that has not been taken.
     private var head = 0
     /// The number of bytes after `head` that contain no LF.
     private var searched = 0
@@ -17,7 +17,7 @@ struct ByteQueue: Sendable {
 
     var capacity: Int { storage.capacity }
 
-    /// The queue is expected to hold at most `limit` bytes; it allocates no more than that plus `bytes`.
+    /// Appends bytes. The queue allocates no more than `limit`, its expected maximum, plus the new bytes.
     mutating func append(_ bytes: UnsafeRawBufferPointer, limit: Int) {
         compact()
         if storage.count + bytes.count > storage.capacity { grow(for: bytes.count, limit: limit) }
@@ -27,7 +27,7 @@ struct ByteQueue: Sendable {
     private mutating func grow(for added: Int, limit: Int) {
         let needed = count + added
         let most = max(limit, limit &+ added &+ HeaderBlock.maxBytes)
-        // Growing copies all bytes, so a large message gets its room at once; untouched pages cost nothing.
+        // Growing copies all bytes, so a large message gets its memory at once; untouched pages cost nothing.
         let step = needed > ByteQueue.largeBytes ? max(needed * 4, ByteQueue.roomBytes) : needed * 2
         var grown: [UInt8] = []
         grown.reserveCapacity(needed <= most ? min(step, most) : needed * 2)
@@ -56,7 +56,7 @@ struct ByteQueue: Sendable {
         return exchange(&storage, with: rest)[range]
     }
 
-    /// Takes leading blank lines of at most `limit` bytes, unless the queue was searched already.
+    /// Takes leading blank lines of at most `limit` bytes, unless the queue has been searched already.
     mutating func takeBlankLines(limit: Int) {
         guard searched == 0, first?.isBlank == true else { return }
         let end = storage.withUnsafeBytes { bytes in
@@ -81,7 +81,7 @@ struct ByteQueue: Sendable {
         storage.withUnsafeBytes { read(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
-    /// Moves the remaining bytes to the front when they are few, and frees memory that is mostly unused.
+    /// Moves the remaining bytes to the front if they are few, and frees memory that is mostly unused.
     mutating func compact() {
         guard head > 0, count <= head else { return }
         if storage.capacity > ByteQueue.largeBytes, count <= storage.capacity / 4 {

@@ -32,7 +32,7 @@ final class ByteStream {
         return outcome
     }
 
-    /// Returns 0 when there is no room now; `writable` follows.
+    /// Returns 0 if there is no room now; `writable` is then called later.
     func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         if output.kind == .blocking, !output.hasRoom() { return 0 }
         switch output.write(bytes) {
@@ -44,7 +44,7 @@ final class ByteStream {
         }
     }
 
-    /// A hang-up then ends both directions.
+    /// Input and output are one socket, so a hang-up ends both directions.
     var isOneDescriptor: Bool { output === input }
 
     func want(input: Bool, room: Bool) {
@@ -78,7 +78,7 @@ final class ByteStream {
         }
     }
 
-    /// Stops the poller from reporting a hang-up for ever; the rest can be read without it.
+    /// Stops watching, since the poller would report a hang-up endlessly; remaining bytes can be read without it.
     func stopWatching() {
         inputWatcher?.cancel()
         inputWatcher = nil

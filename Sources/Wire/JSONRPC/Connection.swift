@@ -5,11 +5,11 @@ import Platform
 /// The life of a connection. A phase is never entered twice.
 enum ConnectionPhase: Int, Comparable {
     case open
-    /// The peer sends nothing more; its last requests begin.
+    /// The peer sends no more bytes; its last requests begin.
     case inputEnded
     /// No more requests begin; the pending ones are answered.
     case draining
-    /// Everything is answered; the connection closes when the outbox is empty.
+    /// All requests are answered; the connection closes when the outbox is empty.
     case flushing
     case closed
 
@@ -21,7 +21,7 @@ enum ConnectionPhase: Int, Comparable {
 /// Work that a connection has scheduled on the loop.
 struct ScheduledWork: OptionSet {
     let rawValue: Int
-    /// Continues receiving in the next iteration, after other connections were served.
+    /// Continues receiving in the next iteration, after other connections have been served.
     static let receive = Self(rawValue: 1)
     /// Flushes the outbox at the end of this iteration.
     static let flush = Self(rawValue: 2)
@@ -37,18 +37,18 @@ struct ScheduledWork: OptionSet {
 ///         end ─▶ settle: reply into the outbox, then `didReply`
 ///     end of the loop's iteration ─▶ flush: one write for all replies of the iteration
 ///
-/// The service sends requests to the peer, too. The answers arrive among the peer's other messages, so a request that
+/// The service also sends requests to the peer. The answers arrive among the peer's other messages, so a request that
 /// waits for one must not stop the connection from reading:
 ///
 /// - it does not count as active until it has the answer (`Request.whileWaitingForPeer`);
-/// - while an answer is outstanding the limits are doubled, for some requests wait indirectly, such as one that needs
-///   memory which requests hold that wait for the answer;
-/// - where the peer still sends more than that before it reads, the request of the service times out.
+/// - while an answer is outstanding, the limits are doubled, since some requests wait indirectly: one may need memory
+///   that requests hold which wait for the answer;
+/// - if the peer sends more than that before it reads, the request of the service times out.
 ///
-/// The connection ends when the peer is gone, or when its input has ended and nothing is left to answer.
+/// The connection ends when the peer has hung up, or when its input has ended and nothing is left to answer.
 @Loop
 public final class Connection<Context: MethodContext>: Peer, RequestOwner {
-    /// Runs between the end of the input and the end of the connection.
+    /// Work between the end of the input and the end of the connection.
     public typealias Linger = @Loop (Connection<Context>) async -> Void
 
     let limits: ConnectionLimits
@@ -57,35 +57,35 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     /// The context that methods run in; nil before `serve` and after the end.
     private(set) var context: Context?
     private(set) var decoder: MessageDecoder?
-    /// The request of methods that answer at once; nil when the context is.
+    /// The request that prompt methods run with; nil when the context is.
     private(set) var prompt: Request<Context>?
     let threads: DecodingThreads
     var intake: Intake
     var pending: PendingRequests
     var outlet: Outlet
     var phase = ConnectionPhase.open
-    /// The peer has hung up; requests that it sent before still begin.
+    /// The peer has hung up; requests that it has sent before still begin.
     private(set) var peerIsGone = false
     var scheduled: ScheduledWork = []
-    /// Greater than 0 while no message begins.
+    /// The number of unfinished pauses; no message begins while it is above 0.
     var messagePauses = 0
     let outgoingRequests: OutgoingRequests
     var stream: ByteStream?
-    /// What the peer has done wrong, if it has left too much unread.
+    /// Why the peer was disconnected, if it has left too much unread.
     public var overrun: String? { outlet.overrun }
-    /// The reason of the end, for the log.
+    /// Why the connection has ended, for the log.
     public private(set) var endReason: String?
-    /// Why answers were lost, though the client may still be there.
+    /// The error with which answers were lost, although the client may still be connected.
     package internal(set) var writeError: SystemError?
-    /// Why requests could not be read, though there may be some.
+    /// The error with which requests could not be read, although there may be some.
     package internal(set) var readError: SystemError?
-    /// Woken when a request ends.
+    /// Wakes tasks whenever a request ends.
     let answered = Waiters()
     /// The error of a cancelled request.
     private(set) var cancellation = RPCError.cancelled
     let trace: TraceHook?
     let clock: any Clock<Duration>
-    /// Writes a line at the log level debug. Nil when that level is off: then no line is built and no clock is read.
+    /// Writes a line at the log level debug. Nil if that level is off: then no line is built and no clock is read.
     let debug: (@Sendable (String) -> Void)?
     private let closed = Waiters()
     private let linger: Linger?
@@ -134,7 +134,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         adjust()
     }
 
-    /// Returns when the only pending requests wait for tasks.
+    /// Returns when all pending requests wait for tasks.
     public func workIsDone() async {
         while pending.all.contains(where: { !$0.isWaiting }) {
             do { try await answered.wait() } catch { return }
@@ -171,7 +171,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         }
     }
 
-    /// Closes the connection now and leaves pending requests without answers.
+    /// Closes the connection at once, and leaves pending requests without answers.
     public func close(_ reason: String = "the service closes it") {
         guard let stream else { return }
         willEnd(reason)
@@ -190,7 +190,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         closed.wakeAll()
     }
 
-    /// Keeps the first reason.
+    /// Records the reason of the end, unless one is recorded.
     func willEnd(_ reason: String) { endReason = endReason ?? reason }
 
     private func handle(_ event: ByteStream.Event) {
@@ -205,14 +205,14 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
 
     static var hungUp: String { "the client hung up" }
 
-    /// Requests that the peer sent before it hung up still begin.
+    /// Handles a hang-up. Requests that the peer has sent before still begin.
     private func hangUp() {
         guard intake.state.isDecoding, stream?.isOneDescriptor == true else { return close(Self.hungUp) }
         peerIsGone = true
         stream?.stopWatching()
     }
 
-    /// Runs after all requests have begun: waits for `linger`, answers the pending requests, flushes and closes.
+    /// Called after all requests have begun: waits for `linger`, answers the pending requests, flushes and closes.
     func endInput() {
         guard phase < .draining else { return }
         willEnd("the client ended its input")
@@ -221,7 +221,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         Loop.task { [self] in
             if let linger {
                 await linger(self)
-                // Requests whose wait is over keep their results.
+                // Requests whose wait has ended keep their results.
                 cancelAll()
             }
             await answerAll()

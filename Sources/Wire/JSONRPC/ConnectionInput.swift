@@ -4,7 +4,7 @@ import Platform
 
 extension Connection {
     func read() {
-        // Bytes that arrived earlier come first.
+        // Bytes that arrived earlier precede new ones.
         guard let stream, !scheduled.contains(.receive) else { return }
         switch stream.read(into: ReadBuffer.shared) {
         case .bytes(let count):
@@ -30,7 +30,7 @@ extension Connection {
                 resumeInNextIteration()
                 return adjust()
             }
-            // Without a copy of the state.
+            // This check does not copy the state.
             if intake.state.isIdle {
                 if receiveText() { continue }
                 return adjust()
@@ -48,7 +48,7 @@ extension Connection {
         adjust()
     }
 
-    /// Continues in the next iteration, after other connections were served.
+    /// Continues in the next iteration, after other connections have been served.
     func resumeInNextIteration() {
         guard scheduled.insert(.receive).inserted else { return }
         Task {
@@ -58,7 +58,7 @@ extension Connection {
         }
     }
 
-    /// Returns false when no complete message has arrived.
+    /// Returns false if no complete message has arrived.
     private func receiveText() -> Bool {
         switch intake.framing.next() {
         case .message(let bytes): receiveMessage(bytes)
@@ -87,7 +87,7 @@ extension Connection {
         begin(intake.framing.withMessage { decoder.decode(short: $0) }, bytes: bytes)
     }
 
-    /// The id and the method of a plain call of a method that answers at once.
+    /// The id and the table index of a plain call of a prompt method.
     private func promptCall(in message: UnsafeRawBufferPointer) -> (id: RequestID, place: Int)? {
         guard let call = PlainCall(reading: message, limits), let place = table.place(of: call.method),
             table.prompt(at: place) != nil
@@ -103,7 +103,7 @@ extension Connection {
         _ = intake.memory.reserve(text.expected) { [weak self] in self?.adjust() }
     }
 
-    /// Discards a message that does not arrive while other connections wait for memory.
+    /// Discards a message that arrives too slowly while other connections wait for memory.
     func abandonText() {
         guard case .idle = intake.state, intake.memory.reserved > 0 else { return }
         intake.framing.skipUnfinished()
@@ -136,8 +136,8 @@ extension Connection {
         }
     }
 
-    /// Drops the messages of a batch that have not begun; they get no answer. The batch is complete with those that have
-    /// begun: tasks that they made start.
+    /// Drops the messages of a batch that have not begun; they get no answer. The batch is then complete with those
+    /// that have begun, whose tasks start.
     func leaveOutRest() {
         let batch = intake.batch
         intake.state = .idle
@@ -165,7 +165,7 @@ extension Connection {
 // MARK: What is decoded on a thread
 
 extension Connection {
-    /// Nothing else is received meanwhile, so requests begin in the order of their arrival.
+    /// Decodes a text on a thread. Nothing else is received meanwhile, so requests begin in the order of their arrival.
     private func decodeOnThread() {
         guard let decoder else { return }
         let text = intake.framing.detachMessage()
@@ -192,7 +192,7 @@ extension Connection {
         }
     }
 
-    /// Does nothing when the connection has ended.
+    /// Continues with the decoded text, unless the connection has ended.
     private func resume(_ next: InputState) {
         guard intake.state.isDecoding else { return }
         intake.state = next

@@ -1,7 +1,7 @@
 import Metrics
 import Platform
 
-/// What all connections of a process received, answered and sent.
+/// Counts of what all connections of a process have received, answered and sent.
 @Loop
 public final class ConnectionMetrics {
     var opened = 0
@@ -9,7 +9,7 @@ public final class ConnectionMetrics {
     private var refused = 0
     var received = 0
     var sent = 0
-    /// By the places of the methods in the table.
+    /// By the methods' indices in the table.
     private var requests: [Int] = []
     private var unknownMethods = 0
     /// By code. Only the service chooses codes, so there are few.
@@ -17,10 +17,10 @@ public final class ConnectionMetrics {
 
     public init() {}
 
-    /// A client was turned away because there was no room.
+    /// Counts a client that was refused because there was no room.
     public func refusedConnection() { refused += 1 }
 
-    /// - Parameter place: that of the method in the table; nil for a method that there is not.
+    /// - Parameter place: the index of the method in the table; nil for an unknown method.
     func began(at place: Int?) {
         guard let place else { return unknownMethods += 1 }
         if place >= requests.count { requests += repeatElement(0, count: place + 1 - requests.count) }

@@ -2,7 +2,7 @@ import ClientMemory
 import JSONText
 import Platform
 
-// What a connection writes, and when.
+// The output of a connection, and the time of its writes.
 extension Connection {
     public func notify(_ method: String, _ params: some JSONWritable, _ delivery: DeliveryPolicy) {
         guard stream != nil else { return }
@@ -27,14 +27,15 @@ extension Connection {
         guard let request = pending.end(number) else { return }
         intake.memory.use(pending.bytes)
         settle(request.id, outcome, afterwards, in: batch)
-        // The answer is memory before it is no promise.
+        // The answer counts as memory before its promise ends.
         outlet.noteUnread()
         outlet.memory.free(request.reservedAnswerBytes)
         answered.wakeAll()
         scheduleFlush()
     }
 
-    /// Writes exactly one reply to a message with an id, then runs `afterwards`. A batch replies when it is complete.
+    /// Writes exactly one reply to a message with an id, then calls `afterwards`. A batch is written when it is
+    /// complete.
     func settle(
         _ id: RequestID?, _ outcome: Outcome?, _ afterwards: @escaping PreparedCall.Afterwards, in batch: Batch?
     ) {
@@ -55,7 +56,7 @@ extension Connection {
             outlet.put(batch, intake.style)
             scheduleFlush()
         }
-        // The closures may hold the batch.
+        // The closures may retain the batch.
         for step in exchange(&batch.afterwards, with: []) { step() }
     }
 
@@ -66,7 +67,7 @@ extension Connection {
         scheduleFlush()
     }
 
-    /// Flushes once at the end of the iteration, and begins messages that admission has held back.
+    /// Schedules one flush at the end of the iteration, and begins messages that admission has held back.
     func scheduleFlush() {
         guard scheduled.insert(.flush).inserted else { return }
         Loop.atEndOfIteration { [self] in
@@ -94,8 +95,7 @@ extension Connection {
         adjust()
     }
 
-    /// Reserves room for an answer of so many bytes, of which some may be reserved already, and returns when there is
-    /// some.
+    /// Returns when room for an answer of `bytes` bytes, part of which may be reserved already, is reserved.
     func awaitRoom(for number: Int, expecting bytes: Int, in batch: Batch?) async throws {
         let before = pending[number]?.reservedAnswerBytes ?? 0
         if before > 0, before >= bytes { return }
@@ -111,7 +111,7 @@ extension Connection {
         keepRoom(bytes, for: number)
     }
 
-    /// Reserves room for an answer where there is some at once.
+    /// Reserves room for an answer if there is enough at once, and returns whether it has.
     func takeRoom(for number: Int, expecting bytes: Int, in batch: Batch?) -> Bool {
         let bytes = max(0, bytes - (pending[number]?.reservedAnswerBytes ?? 0))
         if let batch {
@@ -130,7 +130,7 @@ extension Connection {
         pending[number]?.reservedAnswerBytes += bytes
     }
 
-    /// Other connections wait for the memory of unread output.
+    /// Called when other connections wait for the memory of unread output.
     func disconnectIdleReader() {
         if let overrun = outlet.revoked() { close("the client \(overrun)") }
     }

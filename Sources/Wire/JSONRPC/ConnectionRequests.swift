@@ -25,7 +25,7 @@ extension Connection {
         }
     }
 
-    /// Begins a plain call, as the general way would, and answers it.
+    /// Begins a plain call with the same effect as the general way, and answers it.
     func begin(_ id: RequestID, promptAt place: Int, bytes: Int) {
         guard let context, let prompt, let run = table.prompt(at: place) else { return }
         intake.budget.spend(requests: 1, bytes: bytes)
@@ -43,7 +43,7 @@ extension Connection {
         logEnd(of: method, id, outcome, elapsed)
     }
 
-    /// Answers a text that is no message.
+    /// Answers a text that is not a message.
     func refuse(_ error: RPCError) {
         context?.didRefuseUnreadable()
         reply(.null, .failure(error))
@@ -93,7 +93,7 @@ extension Connection {
                 finish(number, .success(result), afterwards, in: batch)
                 logEnd(of: method, id, .success(result), elapsed)
             } catch {
-                // A wait for a task throws its own error when it is cancelled; other work may throw anything.
+                // A cancelled wait for a task throws its own error; other work may throw anything.
                 let onlyWaits = pending[number]?.isWaiting == true
                 let cause: any Error = Task.isCancelled && !onlyWaits ? CancellationError() : error
                 let outcome = Outcome.failure(failure(cause, of: method))
@@ -104,7 +104,7 @@ extension Connection {
         pending[number]?.task = task
     }
 
-    /// Logs a request that was answered, without its params, which may hold secrets.
+    /// Logs a request that was answered, without its params, which may contain secrets.
     private func logEnd(of method: String, _ id: RequestID?, _ outcome: Outcome, _ elapsed: (@Sendable () -> Duration)?)
     {
         guard let debug, let elapsed else { return }

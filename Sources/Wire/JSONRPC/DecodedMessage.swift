@@ -1,21 +1,21 @@
 import JSONText
 
-/// One message from the peer, with its call ready to run. Every JSON value is one of these.
+/// One message from the peer, with its call ready to run. Every JSON value has one of these cases.
 enum DecodedMessage: Sendable {
-    /// Without an id it is a notification.
+    /// A notification has no id.
     case call(RequestID?, method: String, Result<PreparedCall, RPCError>)
     case cancellation(of: RequestID?)
-    /// A message without a method whose id may be that of an outgoing request. Without such a request it counts as
-    /// `otherwise`.
+    /// A message without a method whose id may be the id of an outgoing request. If there is no such request, the
+    /// message counts as `otherwise`.
     indirect case answer(to: Int, OutgoingRequests.Answer, otherwise: DecodedMessage)
-    /// The id is null when it cannot be read.
+    /// The id is null if it cannot be read.
     case invalid(RequestID, RPCError)
     /// A response, or a notification that cannot be understood.
     case ignored
-    /// One of the others that does not run, and what happens before its answer.
+    /// Another message that does not run, with the work before its answer.
     indirect case refused(Refusal, DecodedMessage)
 
-    /// `message` is nil when the message is no object.
+    /// `message` is nil if the message is no object.
     init(
         _ message: Envelope?, refusal: MessageDecoder.MakeRefusal = { _, _ in nil }, _ prepare: MessageDecoder.Prepare
     ) {
@@ -25,7 +25,7 @@ enum DecodedMessage: Sendable {
             return
         }
         self = Self.interpret(message, prepare)
-        // It is neither refused nor an answer.
+        // A call is neither refused nor an answer.
         if case .call(_, _, .success) = self { return }
         if isRefusal(of: message), let refusal = Self.refusal(of: message, refusal) { self = .refused(refusal, self) }
         guard let (number, answer) = OutgoingRequests.answer(in: message) else { return }

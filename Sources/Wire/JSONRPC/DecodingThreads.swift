@@ -1,6 +1,6 @@
 import Platform
 
-/// Threads that decode large messages one after the other, so that only one of them costs memory at a time.
+/// Threads that decode large messages one after the other, so that only one of them takes memory at a time.
 ///
 /// Messages of some kilobytes do not wait behind those of many megabytes.
 public final class DecodingThreads: Sendable {
@@ -9,8 +9,8 @@ public final class DecodingThreads: Sendable {
     private let some = WorkerThreads("messages")
     private let many = WorkerThreads("large messages")
     private static let manyBytes = 1 << 20
-    /// The memory of a longer message goes back to the system at once. That of shorter ones is used again: streams consist
-    /// of them.
+    /// The memory of a longer message is returned to the system at once. The memory of shorter ones, of which streams
+    /// consist, is reused.
     private static let mostKept = 8 << 20
 
     public init() {}

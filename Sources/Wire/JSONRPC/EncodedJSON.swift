@@ -1,7 +1,7 @@
 import Platform
 import JSONText
 
-/// A result that is encoded already, on a thread or once for all requests.
+/// A result that was encoded on a thread, or once for all requests.
 public struct EncodedJSON: JSONConvertible {
     let segments: [[UInt8]]
 
@@ -22,7 +22,7 @@ public struct EncodedJSON: JSONConvertible {
 extension EncodedJSON {
     private static let thread = WorkerThreads("answers")
 
-    /// Encodes a short result at once, and any other one on a thread.
+    /// Encodes a short result at once, and any other on a thread.
     @Loop public static func encode<Failure>(
         isShort: Bool = false, _ write: @escaping @Sendable (inout JSONTextWriter) throws(Failure) -> Void
     ) async throws(Failure) -> EncodedJSON {
@@ -39,7 +39,7 @@ extension EncodedJSON {
     }
 }
 
-/// Writes one large JSON text in pieces, so that it never exists as a whole value.
+/// Writes a large JSON text in pieces, so that it never exists as a whole.
 public struct JSONTextWriter {
     private(set) var bytes = SegmentedBytes()
 
@@ -69,7 +69,7 @@ public struct JSONTextWriter {
 public enum ResultPayload: JSONWritable, Sendable {
     case value(JSON)
     case written([UInt8])
-    /// Large: its segments are not copied.
+    /// A large result, whose segments are not copied.
     case encoded(EncodedJSON)
 
     public func write(to json: inout JSONWriter) {

@@ -11,9 +11,9 @@ struct Envelope {
     /// The path of a name that occurs twice in an object: the message is refused.
     private(set) var repeatedName: [String]?
 
-    /// Nil when the message is no object.
+    /// Nil if the message is no object.
     ///
-    /// - Parameter mayRepeatNames: false if it is known that no name occurs twice in an object.
+    /// - Parameter mayRepeatNames: false if no object is known to repeat a name.
     init?(_ message: JSON, mayRepeatNames: Bool = true) {
         guard case .object(let members) = message else { return nil }
         if mayRepeatNames { repeatedName = message.repeatedName }
@@ -30,8 +30,8 @@ struct Envelope {
         }
     }
 
-    /// Reads a message without a tree of it. Nil where that must be looked at: what is no object, has another version, or a
-    /// name that occurs twice or that JSON-RPC does not define, or cannot be parsed.
+    /// Reads a message without building a tree. Nil if the message needs one: it is no object, has another version,
+    /// repeats a name, has a name that JSON-RPC does not define, or cannot be parsed.
     init?(reading text: UnsafeRawBufferPointer, _ limits: ConnectionLimits) {
         guard var members = JSONMembers(text, maxDepth: limits.nesting, maxValues: limits.messageValues) else {
             return nil
@@ -48,7 +48,7 @@ struct Envelope {
         } catch { return nil }
     }
 
-    /// False for a name that JSON-RPC does not define, and for a member that is there already.
+    /// False for a name that JSON-RPC does not define, and for a repeated one.
     private mutating func set(_ name: UnsafeRawBufferPointer, _ value: JSON) -> Bool {
         if name.isName("id") { return Self.set(&id, value) }
         if name.isName("method") { return Self.set(&method, value) }

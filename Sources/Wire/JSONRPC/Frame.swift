@@ -1,9 +1,9 @@
-/// One message of a byte stream, or the reason why there is none.
+/// One message of a byte stream, or why there is none.
 public enum Frame<T> {
     case message(T)
-    /// A message longer than `limit` bytes, which is skipped; `bytes` is its length where a header announced it.
+    /// A message longer than `limit` bytes, which is skipped; `bytes` is its length if a header has announced it.
     case tooLong(bytes: Int?, limit: Int)
-    /// Headers that cannot be read: no message follows, and the connection ends after the answer.
+    /// Unreadable headers: no message follows, and the connection ends after the answer.
     case unreadable(reason: String)
 }
 

@@ -3,7 +3,7 @@ import JSONText
 /// Cuts the bytes of one connection into messages.
 ///
 /// The first bytes decide between lines (one message each) and headers (`Content-Length: N`, an empty line, N bytes).
-/// Holds at most one incomplete message and the bytes of one `append`.
+/// The framing holds at most one incomplete message and the bytes of one `append`.
 public struct Framing: Sendable {
     public enum Style: Sendable {
         case lines, headers
@@ -36,7 +36,7 @@ public struct Framing: Sendable {
 
     var capacity: Int { queue.capacity }
 
-    /// Appends received bytes. Take all messages before appending more, or memory grows.
+    /// Appends received bytes. All messages should be taken before, or memory grows.
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         var bytes = bytes
         switch state {
@@ -59,7 +59,7 @@ public struct Framing: Sendable {
     /// Ends the input: an unterminated last line is a message, an incomplete body is not.
     public mutating func finish() { isFinished = true }
 
-    /// Returns what `read` makes of the next message; nil until more bytes arrive.
+    /// Returns the result of `read` for the next message; nil until more bytes arrive.
     public mutating func next<T>(_ read: (UnsafeRawBufferPointer) -> T) -> Frame<T>? {
         switch next() {
         case .message: .message(withMessage(read))
@@ -85,7 +85,7 @@ public struct Framing: Sendable {
 
     func withMessage<T>(_ read: (UnsafeRawBufferPointer) -> T) -> T { queue.withBytes(last, read) }
 
-    /// The bytes held of an incomplete message, and its possible length.
+    /// The number of bytes of an incomplete message so far, and its possible length.
     var unfinished: (held: Int, expected: Int)? {
         switch state {
         case .line, .body: queue.count > 0 ? (queue.count, expectedBytes) : nil
@@ -114,7 +114,7 @@ public struct Framing: Sendable {
         }
     }
 
-    /// The outcome of one look at the queue.
+    /// The outcome of one attempt to find a message in the queue.
     private enum Step {
         case cut(Frame<Range<Int>>)
         case again
@@ -187,12 +187,12 @@ extension Framing {
         return isBlank(message) ? .again : .cut(.message(message))
     }
 
-    /// Does not search a long line.
+    /// Whether a line is blank. A long line is not searched.
     private func isBlank(_ line: Range<Int>) -> Bool {
         line.count <= Framing.maxBlankBytes && queue.withBytes(line) { $0.allSatisfy(\.isBlank) }
     }
 
-    /// Says whether a line of `length` bytes is too long, not counting a CR at its end.
+    /// Whether a line of `length` bytes is too long, without a CR at its end.
     private func isTooLong(_ length: Int) -> Bool { length - (endsWithReturn(length) ? 1 : 0) > maxMessageBytes }
 
     private func endsWithReturn(_ length: Int) -> Bool { length > 0 && queue[length - 1] == 0x0D }

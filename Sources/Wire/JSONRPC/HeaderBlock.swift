@@ -4,11 +4,11 @@ import JSONText
 struct HeaderBlock: Sendable {
     static let maxBytes = 16 << 10
 
-    /// The bytes of the lines so far, with their ends.
+    /// The size of the lines so far, with their line ends.
     private(set) var bytes = 0
     private(set) var length: Int?
 
-    /// Reads one line without its LF. Returns the reason when it makes the block unreadable.
+    /// Reads one line without its LF. Returns the reason if it makes the block unreadable.
     mutating func read(_ line: UnsafeRawBufferPointer) -> String? {
         bytes += line.count + 1
         guard bytes <= HeaderBlock.maxBytes else { return HeaderBlock.tooLong }
@@ -40,7 +40,7 @@ struct HeaderBlock: Sendable {
 }
 
 extension UInt8 {
-    /// Says whether RFC 9110 allows this byte in a token, such as the name of a header.
+    /// Whether RFC 9110 allows this byte in a token, such as the name of a header.
     var isTokenByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -49,6 +49,6 @@ extension UInt8 {
         }
     }
 
-    /// Says whether JSON and header framing treat this byte as blank.
+    /// Whether JSON and header framing treat this byte as blank.
     var isBlank: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
 }

@@ -2,8 +2,8 @@ import ClientMemory
 import JSONText
 import Platform
 
-/// The input of one connection: the bytes that are no message yet, the text that is decoded or begins, and their share of the
-/// memory of all connections.
+/// The input of one connection: bytes of incomplete messages, the text that is being decoded or begun, and their share
+/// of the memory of all connections.
 @Loop
 struct Intake {
     var framing: Framing
@@ -15,12 +15,13 @@ struct Intake {
         (framing, self.memory) = (Framing(maxMessageBytes: limits.messageBytes), QuotaShare(of: memory))
     }
 
-    /// The framing of the peer, or lines before its first message.
+    /// The framing of the peer; lines before its first message.
     var style: Framing.Style { framing.style ?? .lines }
-    /// The batch whose messages begin.
+    /// The batch whose messages are being begun.
     var batch: Batch? { state.batch }
 
-    /// Nothing may begin: all connections together have too many bytes of received messages, and this one has its part.
+    /// Whether received messages of all connections exceed their memory and this connection has its share, so that none
+    /// may begin.
     func isFull(with requestBytes: Int) -> Bool { memory.isWaiting || memory.isFull(with: requestBytes) }
 
     /// Frees the memory that was reserved for a message, except `bytes` of it.
@@ -30,13 +31,13 @@ struct Intake {
     }
 }
 
-/// The state of the one text that a connection decodes or begins.
+/// The state of the only text that a connection is decoding or beginning.
 enum InputState {
     /// No text is in progress.
     case idle
     /// A thread decodes a text, or the next messages of this batch.
     case decoding(Batch?)
-    /// A text of so many bytes that a thread has decoded.
+    /// A text of `bytes` bytes that a thread has decoded.
     case decoded(DecodedInput, bytes: Int)
     /// The messages of a batch begin one by one.
     case batch(BatchInput)
@@ -60,14 +61,14 @@ final class BatchInput {
     let batch: Batch
     /// Decoded messages, the next one last.
     var ready: [BatchDecoder.Item]
-    /// The messages that are not decoded; nil without any.
+    /// The messages that are not decoded; nil if there are none.
     var rest: BatchDecoder?
 
     init(_ batch: Batch, ready: [BatchDecoder.Item] = [], rest: BatchDecoder?) {
         (self.batch, self.ready, self.rest) = (batch, ready, rest)
     }
 
-    /// Returns the next message that needs no thread.
+    /// The next message that can be decoded without a thread.
     func next() -> BatchDecoder.Item? {
         if let next = ready.popLast() { return next }
         return rest?.isShort == true ? rest?.next() : nil

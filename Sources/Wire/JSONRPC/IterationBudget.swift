@@ -1,10 +1,10 @@
-/// Bounds the work for one connection in one iteration of the event loop, so that every connection is served.
+/// Limits the work for one connection in one iteration of the event loop, so that all connections are served.
 ///
-/// A peer that sends a thousand requests at once delays the ping of another one by a few dozen of them.
+/// A peer that sends a thousand requests at once delays another peer's ping by only a few dozen of them.
 struct IterationBudget {
-    /// A request that is answered at once takes about a microsecond; one that waits counts twice.
+    /// The maximum number of requests. A prompt one takes about a microsecond; one that waits counts twice.
     static let requests = 64
-    /// The bytes of messages decoded on the loop, and of answers.
+    /// The maximum size of messages decoded on the loop, and of answers.
     static let bytes = 32 << 10
 
     private var iteration: Int?

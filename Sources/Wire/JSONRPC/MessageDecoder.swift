@@ -10,7 +10,7 @@ struct MessageDecoder: Sendable {
     /// The method is nil if it cannot be read.
     typealias MakeRefusal = @Sendable (_ method: String?, Params) -> Refusal?
 
-    /// The longest message that is decoded on the loop, so that other connections do not wait.
+    /// The maximum size of a message that is decoded on the loop, so that other connections do not wait.
     static let inlineBytes = 16 << 10
 
     private let limits: ConnectionLimits
@@ -38,7 +38,7 @@ struct MessageDecoder: Sendable {
         }
     }
 
-    /// Decodes a text of any length; `bytes` are those of `text`.
+    /// Decodes a text of any length; `bytes` are the bytes of `text`.
     func decode(_ bytes: UnsafeRawBufferPointer, of text: ArraySlice<UInt8>) -> DecodedInput {
         do throws(JSONSyntaxError) {
             guard bytes.first(where: { !$0.isBlank }) == UInt8(ascii: "["),
@@ -69,7 +69,7 @@ struct MessageDecoder: Sendable {
         return .batch(messages)
     }
 
-    /// - Parameter repeatsName: false for a message in whose objects no name occurs twice.
+    /// - Parameter repeatsName: false for a message in which no object repeats a name.
     fileprivate func decode(_ message: JSON, repeatsName: Bool) -> DecodedMessage {
         DecodedMessage(Envelope(message, mayRepeatNames: repeatsName), refusal: refusal, prepare)
     }
@@ -79,7 +79,7 @@ struct MessageDecoder: Sendable {
 enum DecodedInput: Sendable {
     case message(DecodedMessage)
     case batch(BatchDecoder)
-    /// A text that is neither; its error goes out with a null id.
+    /// A text that is no message and no batch; its error is sent with a null id.
     case refused(RPCError)
     case blank
 }
@@ -109,7 +109,7 @@ struct BatchDecoder: Sendable {
         (self.messages, self.bytes, self.decoder) = (.unparsed(messages), bytes, decoder)
     }
 
-    /// Says whether the next message may be decoded on the loop.
+    /// Whether the next message may be decoded on the loop.
     var isShort: Bool { bytes <= MessageDecoder.inlineBytes }
 
     var count: Int {
@@ -119,7 +119,7 @@ struct BatchDecoder: Sendable {
         }
     }
 
-    /// Returns the next messages, the first one last: about as many as one iteration begins.
+    /// The next messages, the first one last: about as many as one iteration begins.
     mutating func group() -> [Item] {
         var (items, budget) = ([Item](), IterationBudget())
         while !budget.isSpent, let next = next() {

@@ -1,11 +1,11 @@
 import JSONText
 import Platform
 
-/// The methods of a service by name. Decoding the params of one yields a call that is ready to run.
+/// The methods of a service by name. Decoding the params of a method gives a call that is ready to run.
 public struct MethodTable<Context: MethodContext>: Sendable {
     private typealias Decoder = @Sendable (inout Params, Request<Context>) throws(RPCError) -> PreparedCall
 
-    /// Places by a hash of the name, each at the first free slot from there. At most half of the slots are taken.
+    /// A hash table of method indices with linear probing. At most half of the slots are used.
     private let slots: [Int?]
     private let decoders: [Decoder]
     private let refusals: [(@Sendable (Params, Context) -> Refusal)?]
@@ -22,13 +22,13 @@ public struct MethodTable<Context: MethodContext>: Sendable {
         self.names = names
     }
 
-    /// Nil for a method that there is not.
+    /// The index of a method; nil for an unknown one.
     func place(of method: String) -> Int? {
         var method = method
         return method.withUTF8 { place(of: UnsafeRawBufferPointer($0)) }
     }
 
-    /// The same for the bytes of the name.
+    /// The index of the method whose name has these bytes; nil for an unknown one.
     func place(of method: UnsafeRawBufferPointer) -> Int? {
         var slot = Self.slot(of: method, slots.count)
         while let place = slots[slot] {
@@ -38,7 +38,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
         return nil
     }
 
-    /// How a method answers at once that takes no params; nil for all others.
+    /// Runs a prompt method that takes no params; nil for all other methods.
     func prompt(at place: Int) -> PromptRun<Context>? { prompts[place] }
 
     private static func slots(_ names: [String]) -> [Int?] {
@@ -58,7 +58,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
         return Int(hash % UInt32(count))
     }
 
-    /// Decodes a call in the context of `prompt`, which is the request of a method that answers at once.
+    /// Decodes a call in the context of `prompt`, the request that prompt methods run with.
     func call(_ method: String, _ params: Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
         guard let place = place(of: method) else { throw .methodNotFound(method) }
         var rest = params
@@ -69,7 +69,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
         return call
     }
 
-    /// What happens if a request is refused; `method` is nil if it cannot be read.
+    /// The effect of refusing a request; `method` is nil if it cannot be read.
     func refusal(of method: String?, _ params: Params, _ context: Context) -> Refusal? {
         guard let method else { return { context.didRefuseUnreadable() } }
         return place(of: method).flatMap { refusals[$0]?(params, context) }
@@ -79,7 +79,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
     where M.Context == Context { M.refusal }
 
     private static func prompt<M: RPCMethod>(of method: M.Type) -> PromptRun<Context>? where M.Context == Context {
-        // A refusal is told of the params.
+        // A refusal needs the params.
         M.refusal == nil ? M.prompt : nil
     }
 
@@ -140,7 +140,7 @@ extension RecallingMethod {
 
 /// A method with its params and its context, ready to run.
 ///
-/// It is not generic over the context, because the metadata of generic types would be looked up for each message.
+/// The type is not generic over the context, because the metadata of generic types would be looked up for each message.
 public struct PreparedCall: Sendable {
     typealias Afterwards = @Loop @Sendable () -> Void
     typealias Completion = (result: ResultPayload, afterwards: Afterwards)
@@ -150,12 +150,12 @@ public struct PreparedCall: Sendable {
     enum Way: Sendable {
         case prompt(@Loop @Sendable () throws -> ResultPayload)
         case waiting(Waiting)
-        /// Answers at once with what is known; waits where that is nil.
+        /// Answers at once with a known result; waits if the first closure returns nil.
         case recalling(@Loop @Sendable () throws -> ResultPayload?, otherwise: Waiting)
     }
 
     let way: Way
-    /// The place of the method in the table.
+    /// The index of the method in the table.
     fileprivate(set) var place = 0
     fileprivate(set) var refusal: Refusal?
 

@@ -1,28 +1,28 @@
-/// The output to one peer that is not written yet. It stays small when the peer reads slowly.
+/// The unwritten output to one peer. It stays small even if the peer reads slowly.
 ///
-/// Replies and facts keep their order and are never dropped. Of a *sample* only the newest value counts: while older
-/// bytes wait, each key has at most one sample. Samples go out before the next reply or fact, so neither overtakes the
+/// Replies and facts keep their order and are never dropped. A *sample* is replaced by a newer value: while older bytes
+/// wait, each key has at most one sample. Samples are written before the next reply or fact, so neither overtakes the
 /// other.
 struct Outbox: Sendable {
     private var bytes = SegmentedBytes()
-    /// The bytes of the first segment that were sent.
+    /// The number of bytes of the first segment that were sent.
     private var sent = 0
-    /// The bytes that the peer has taken so far.
+    /// The number of bytes that the peer has accepted so far.
     private(set) var taken = 0
-    /// The newest sample of each key, in the order of the keys' arrival.
+    /// The newest sample of each key, in the order in which the keys arrived.
     private var samples: [[UInt8]] = []
     private var places: [String: Int] = [:]
     private var groups: [String: SampleGroup] = [:]
-    /// The samples of all groups.
+    /// The number of samples of all groups.
     private var grouped = 0
-    /// The peer has not taken all bytes that were offered.
+    /// The peer has not accepted all bytes that were offered.
     private(set) var isBlocked = false
-    /// Gets the samples that go out, because the caller of `put` does not know which ones do.
+    /// Receives the samples that are written, because the caller of `put` does not know which ones are.
     private let trace: TraceHook?
 
     init(trace: TraceHook? = nil) { self.trace = trace }
 
-    /// The bytes that the peer has not taken.
+    /// The number of bytes that the peer has not accepted.
     var unsent: Int { bytes.count - sent }
 
     mutating func put(_ write: (inout [UInt8]) -> Void) {
@@ -45,7 +45,8 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Beyond `most` samples of all groups those of this group are replaced by `missed`, and no message of it is made.
+    /// If all groups together would exceed `most` samples, those of this group are replaced by `missed`, and the
+    /// message is not made.
     mutating func put(
         sample key: () -> String, of group: String, most: Int, missed: () -> [UInt8], _ message: () -> [UInt8]
     ) {
@@ -70,7 +71,7 @@ struct Outbox: Sendable {
         samples.append(missed)
     }
 
-    /// Offers at most `limit` bytes to `write`, which returns how many the peer took: 0 when it has no room now.
+    /// Offers at most `limit` bytes to `write`, which returns how many the peer has accepted: 0 if it has no room now.
     mutating func flush(atMost limit: Int = 1 << 60, _ write: (UnsafeRawBufferPointer) throws -> Int) rethrows {
         isBlocked = false
         let most = taken &+ limit
@@ -109,7 +110,7 @@ struct Outbox: Sendable {
     }
 }
 
-/// The samples that are dropped together where there are too many.
+/// Samples that are dropped together if there are too many.
 private struct SampleGroup {
     var keys: [String] = []
     var isOverrun = false
@@ -129,7 +130,7 @@ struct SegmentedBytes: Sendable {
 
     init(_ bytes: [UInt8]) { append(bytes) }
 
-    /// Adds what `write` appends.
+    /// Appends the output of `write`.
     mutating func append(_ write: (inout [UInt8]) -> Void) {
         if (segments.last?.count ?? .max) >= Self.segmentBytes { segments.append([]) }
         let last = segments.endIndex - 1
@@ -146,7 +147,7 @@ struct SegmentedBytes: Sendable {
 
     mutating func append(_ other: SegmentedBytes) { for segment in other.segments { append(segment) } }
 
-    /// Removes the first segment, or empties the only one when it is small enough to be reused.
+    /// Removes the first segment, or empties the only one if it is small enough to be reused.
     mutating func removeFirst() {
         guard let first = segments.first else { return }
         count -= first.count

@@ -1,7 +1,7 @@
 import Platform
 import JSONText
 
-/// The reason why an outgoing request has no usable response.
+/// Why an outgoing request has no usable response.
 public enum PeerRequestError: Error, Equatable {
     /// The peer sends no more messages.
     case disconnected
@@ -11,13 +11,13 @@ public enum PeerRequestError: Error, Equatable {
     case malformedResponse
 }
 
-/// The requests of the service that one peer has not answered yet.
+/// The requests of the service that one peer has not answered.
 @Loop
 final class OutgoingRequests {
     typealias Answer = Result<JSON, any Error>
 
-    /// The id of the first request. Some clients mistake a request for the response to their own request with that id.
-    /// They count from 0 or 1 and never reach this one, which fits 31 bits.
+    /// The id of the first request. Some clients mistake a request for the response to their own request with the same
+    /// id; they count from 0 or 1 and never reach this one, which fits 31 bits.
     nonisolated static let firstNumber = 1 << 30
 
     private let clock: any Clock<Duration>
@@ -49,14 +49,14 @@ final class OutgoingRequests {
         }
     }
 
-    /// Returns false when no request has this id. A malformed response completes it, too.
+    /// Completes a request, even with a malformed response. Returns false if no request has this id.
     func complete(_ number: Int, with answer: Answer) -> Bool {
         guard waiting[number] != nil else { return false }
         settle(number, answer)
         return true
     }
 
-    /// Nil for a message that has a method, or an id that no outgoing request can have.
+    /// Nil for a message with a method, and for one with an id that no outgoing request can have.
     nonisolated static func answer(in message: Envelope) -> (number: Int, Answer)? {
         guard message.method == nil, let number = message.id?.number?.int64.flatMap({ Int(exactly: $0) }) else {
             return nil
@@ -73,7 +73,7 @@ final class OutgoingRequests {
         for (_, waiter) in abandoned { waiter.resume(throwing: PeerRequestError.disconnected) }
     }
 
-    /// One of `result` and `error` may be present as null.
+    /// Either `result` or `error` may be present as null.
     private nonisolated static func outcome(in message: Envelope) -> Answer {
         guard message.hasVersion, message.repeatedName == nil else {
             return .failure(PeerRequestError.malformedResponse)

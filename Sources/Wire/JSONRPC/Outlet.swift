@@ -5,26 +5,27 @@ import Platform
 /// The result of a request, or its error.
 typealias Outcome = Result<ResultPayload, RPCError>
 
-/// The output of one connection: what its peer has not read yet, and its share of the memory of all connections.
+/// The output of one connection: the bytes that its peer has not read, and their share of the memory of all
+/// connections.
 @Loop
 struct Outlet {
     private(set) var outbox: Outbox
     let memory: QuotaShare
     private let limits: ConnectionLimits
     private let trace: TraceHook?
-    /// The bytes of answers in incomplete batches.
+    /// The size of answers in incomplete batches.
     private var batchedBytes = 0
-    /// What the peer has done wrong, once it has left too much unread; the connection then closes at the end of the
+    /// Why the peer is disconnected, once it has left too much unread; the connection closes at the end of the
     /// iteration.
     private(set) var overrun: String?
-    /// Woken when the peer has read.
+    /// Wakes tasks when the peer has read.
     let shrank = Waiters()
 
-    /// The bytes that one peer is offered in one iteration.
+    /// The maximum number of bytes offered to one peer in one iteration.
     private static let bytesAtOnce = 256 << 10
-    /// A peer that takes fewer bytes in the time-out of the memory quota is slow.
+    /// A peer that accepts fewer bytes within the time-out of the memory quota is slow.
     private static let slowReader = 1 << 20
-    /// Fewer bytes wait for those of the next iteration, because each write wakes the peer.
+    /// A smaller amount waits for the bytes of the next iteration, because each write wakes the peer.
     private static let bytesWorthWriting = 64 << 10
 
     init(_ limits: ConnectionLimits, _ memory: MemoryQuota, _ trace: TraceHook?) {
@@ -65,7 +66,7 @@ struct Outlet {
 
     mutating func put(_ message: JSON, _ style: Framing.Style) { put(style) { message.write(to: &$0) } }
 
-    /// Returns the bytes of the reply.
+    /// Writes a reply, and returns its size.
     mutating func reply(_ id: RequestID, _ outcome: Outcome, _ style: Framing.Style) -> Int {
         let unsent = outbox.unsent
         if Self.isLarge(id, outcome) {
@@ -78,7 +79,7 @@ struct Outlet {
         return outbox.unsent - unsent
     }
 
-    /// Adds a reply to a batch. Returns its bytes.
+    /// Adds a reply to a batch, and returns its size.
     mutating func reply(_ id: RequestID, _ outcome: Outcome, in batch: Batch) -> Int {
         let size = batch.size
         batch.add { Self.write(id, outcome, to: &$0) }
@@ -107,7 +108,7 @@ struct Outlet {
         outbox.put(style.wrapped(message))
     }
 
-    /// Says whether copying the reply would cost more than keeping its parts.
+    /// Whether copying the reply would cost more than keeping its parts.
     private nonisolated static func isLarge(_ id: RequestID, _ outcome: Outcome) -> Bool {
         if case .success(.encoded) = outcome { true } else { id.text.utf8.count >= SegmentedBytes.pieceBytes }
     }
@@ -145,7 +146,7 @@ struct Outlet {
     // MARK: - Writing
 
     var isEmpty: Bool { outbox.unsent == 0 }
-    /// The peer has not taken all bytes that were offered.
+    /// The peer has not accepted all bytes that were offered.
     var isBlocked: Bool { outbox.isBlocked }
     var isWorthWriting: Bool { outbox.unsent >= Self.bytesWorthWriting }
 
@@ -162,23 +163,23 @@ struct Outlet {
 
     // MARK: - Bounds
 
-    /// Counts the memory of what the peer has not read.
+    /// Counts the memory of bytes that the peer has not read.
     func noteUnread() {
         memory.progress = outbox.taken
         memory.use(outbox.unsent + batchedBytes)
     }
 
-    /// The unread bytes, except those of the batch that is beginning, which has to continue.
+    /// The number of unread bytes, without those of the batch that is beginning, which has to continue.
     private func unread(in current: @autoclosure () -> Batch?) -> Int {
         outbox.unsent + (batchedBytes == 0 ? 0 : batchedBytes - (current()?.size ?? 0))
     }
 
-    /// The peer has left so much unread that none of its messages begin.
+    /// Whether the peer has left so much unread that none of its messages may begin.
     func isCrowded(_ current: @autoclosure () -> Batch?) -> Bool {
         unread(in: current()) >= limits.crowded || isFull(current())
     }
 
-    /// All connections together have left too much unread, and this one has its part.
+    /// Whether unread bytes of all connections exceed their memory and this connection has its share.
     func isFull(_ current: @autoclosure () -> Batch?) -> Bool { memory.isFull(with: unread(in: current())) }
 
     func checkRoom(in batch: Batch) throws(RPCError) {
@@ -193,15 +194,15 @@ struct Outlet {
         throw .invalidRequest("Too much is left unread for large answers in a batch (--max-total-unread-bytes).")
     }
 
-    /// An answer of so many bytes may be promised beside those that are.
+    /// Whether an answer of this size may be promised in addition to those already promised.
     func mayPromise(_ bytes: Int, _ current: @autoclosure () -> Batch?) -> Bool {
         let unread = unread(in: current())
         guard unread < limits.crowded else { return false }
         return memory.reserved == 0 || unread + memory.reserved + bytes <= limits.crowded
     }
 
-    /// Other connections wait for the memory of unread output. Returns what the peer has done wrong; nil for a peer that
-    /// reads.
+    /// Called when other connections wait for the memory of unread output. Returns why the peer is disconnected; nil
+    /// for a peer that reads.
     mutating func revoked() -> String? {
         guard outbox.isBlocked, outbox.unsent >= QuotaShare.least else { return nil }
         overrun = "read little of \(outbox.unsent) bytes while others waited for memory (--max-total-unread-bytes)"
@@ -209,11 +210,11 @@ struct Outlet {
     }
 }
 
-/// The replies of a batch that is not complete.
+/// The replies of an incomplete batch.
 @Loop
 final class Batch {
     private var remaining: Int
-    /// The messages that have not begun.
+    /// The number of messages that have not begun.
     var unbegun: Int
     private var bytes = SegmentedBytes()
     var afterwards: [@Loop @Sendable () -> Void] = []
@@ -222,7 +223,7 @@ final class Batch {
 
     var size: Int { bytes.count }
 
-    /// Nil when no message wants an answer.
+    /// Nil if no message requires an answer.
     func takeReplies() -> SegmentedBytes? {
         guard size > 0 else { return nil }
         bytes.append { $0.append(UInt8(ascii: "]")) }
@@ -235,7 +236,7 @@ final class Batch {
         write(&bytes)
     }
 
-    /// Counts messages as done; returns true with the last one.
+    /// Counts messages as done; returns true after the last one.
     func isComplete(with done: Int) -> Bool {
         remaining -= done
         return remaining == 0

@@ -1,13 +1,14 @@
 import JSONText
 
-/// The params of one request, or one object within them. Each is taken once by name and type; any other one is unknown.
+/// The params of one request, or one object within them. Each param is taken once by name and type; a remaining one is
+/// unknown.
 public struct Params: Sendable {
     private var members: [JSON.Member]
     private let path: String
 
     init(_ members: [JSON.Member], path: String = "") { (self.members, self.path) = (members, path) }
 
-    /// Takes a param. A null counts as missing, because clients write both.
+    /// Takes a param. A null counts as missing, because clients write either.
     public mutating func take(_ name: String) -> JSON? {
         guard let value = takeOrNull(name), !value.isNull else { return nil }
         return value
@@ -21,10 +22,10 @@ public struct Params: Sendable {
         return value
     }
 
-    /// Whether a param is there, and not null.
+    /// Whether a param is present and not null.
     public func has(_ name: String) -> Bool { members.last { $0.isNamed(name) }.map { !$0.value.isNull } ?? false }
 
-    /// The values of a param, however often it occurs.
+    /// All values of a param that may be repeated.
     public func values(of name: String) -> [JSON] { members.filter { $0.isNamed(name) }.map(\.value) }
 
     public mutating func require(_ name: String) throws(RPCError) -> JSON {
@@ -49,7 +50,7 @@ public struct Params: Sendable {
 // MARK: - Typed
 
 extension Params {
-    /// The longest string that is not data.
+    /// The maximum size of a string that is not data.
     private static let maxStringBytes = 1 << 20
 
     public mutating func string(_ name: String) throws(RPCError) -> String { try shortString(name, in: require(name)) }

@@ -1,21 +1,21 @@
 import JSONText
 import Platform
 
-/// The peer of a connection, as methods use it.
+/// The peer of a connection, as seen by methods.
 @Loop
 public protocol Peer: AnyObject, Sendable {
     func notify(_ method: String, _ params: some JSONWritable, _ delivery: DeliveryPolicy)
 
-    /// Sends a request and returns the peer's result. Throws the `RPCError` of the response, `PeerRequestError` without
-    /// a usable response within `timeout`, or `CancellationError`.
+    /// Sends a request and returns the peer's result. Throws the `RPCError` of the response, `PeerRequestError` if
+    /// there is no usable response within `timeout`, or `CancellationError`.
     ///
     /// A method waits for the result in `Request.whileWaitingForPeer`.
     func request(_ method: String, _ params: JSON, timeout: Duration) async throws -> JSON
 
-    /// The peer's requests that are not answered yet.
+    /// The counts of the peer's unanswered requests.
     var requests: RequestCounts { get }
 
-    /// Begins no message until `resumeMessages` was called as often.
+    /// Lets no message begin until `resumeMessages` has been called as often.
     func pauseMessages()
     func resumeMessages()
 
@@ -28,13 +28,13 @@ extension Peer {
     public func resumeMessages() {}
 }
 
-/// Counts of requests that are not answered yet.
+/// Counts of unanswered requests.
 public struct RequestCounts: Equatable, Sendable {
     public var active = 0
-    /// Requests that only wait for the end of tasks.
+    /// The requests that only wait for the end of tasks.
     public var waiting = 0
 
-    /// Requests that do not only wait for the end of tasks at this moment.
+    /// The requests that at this moment do more than wait for the end of tasks.
     public var busy = 0
 
     public init(active: Int = 0, waiting: Int = 0, busy: Int = 0) {
@@ -48,19 +48,19 @@ public struct RequestCounts: Equatable, Sendable {
     }
 }
 
-/// How a notification is kept while the peer reads slowly.
+/// How a notification is kept for a peer that reads slowly.
 public enum DeliveryPolicy: Sendable {
     /// The notification is never dropped.
     case always
     /// Only the newest notification of a key is kept while older bytes wait.
     case latest(key: String)
-    /// The same; beyond so many keys of a group the notification goes out with the params `missed` instead, once for all
-    /// of them, and its params are not written.
+    /// Keeps the newest notification of each key. Beyond `most` keys of a group, one notification with the params
+    /// `missed` replaces all of them, and later params are not written.
     case latestOfMany(key: @Sendable () -> String, group: String, most: Int, missed: any JSONWritable & Sendable)
 }
 
 public enum MessageSender: String, Sendable { case client, service }
 
-/// Gets each message of a connection without its framing, when it is received or put into the outbox. It must not
+/// Receives each message of a connection without its framing, when it is received or put into the outbox. Must not
 /// block.
 public typealias TraceHook = @Sendable (MessageSender, UnsafeRawBufferPointer) -> Void

@@ -1,22 +1,22 @@
-/// Bounds the requests that one connection has in flight. At the limit the connection stops reading, and the peer
+/// Limits the requests that one connection has in flight. At the limit the connection stops reading, and the peer
 /// waits.
 struct AdmissionControl: Equatable {
     private let maxActive: Int
     private let maxBytes: Int
     private let maxWaiting: Int
     private var inFlight = 0
-    /// Requests in flight that wait neither for a task nor for an answer of the peer.
+    /// The number of requests in flight that wait neither for a task nor for an answer of the peer.
     private var active = 0
-    /// Requests that have taken a place to wait for a task.
+    /// The number of requests that have reserved a place to wait for a task.
     private(set) var waiting = 0
-    /// The bytes of the messages of requests, without those that only wait for tasks.
+    /// The size of the messages of requests, without those that only wait for tasks.
     private(set) var bytes = 0
 
     init(_ limits: ConnectionLimits = .init()) {
         (maxActive, maxBytes, maxWaiting) = (limits.requests, limits.requestBytes, limits.waitingRequests)
     }
 
-    /// Says whether another request may begin. The limits are doubled while an answer of the peer is outstanding.
+    /// Whether another request may begin. The limits are doubled while an answer of the peer is outstanding.
     func isOpen(doubled: Bool = false) -> Bool {
         let factor = doubled ? 2 : 1
         return active < maxActive * factor && bytes < maxBytes * factor && inFlight < maxWaiting + maxActive * 2
@@ -34,7 +34,7 @@ struct AdmissionControl: Equatable {
         if !new.countsBytes, old.countsBytes { bytes -= old.bytes }
     }
 
-    /// Returns false when the limit of requests that wait for tasks is reached.
+    /// Reserves a place to wait for a task. Returns false at the limit of such places.
     mutating func takeWaitingPlace() -> Bool {
         guard waiting < maxWaiting else { return false }
         waiting += 1
@@ -53,14 +53,14 @@ struct AdmissionControl: Equatable {
 struct PendingRequest {
     var id: RequestID?
     let bytes: Int
-    /// The request does nothing more but wait for a task.
+    /// The request only waits for a task.
     var isWaiting = false
     var hasWaitingPlace = false
-    /// The task takes bytes out of the message, which stay until then.
+    /// The task needs bytes of the message, which therefore still count.
     var keepsBytes = false
     var peerWaits = 0
     var reservedAnswerBytes = 0
-    /// The answers of other requests take the room of this one's.
+    /// The request waits until answers of other requests have left room for its own.
     var waitsForRoom = false
     var task: Task<Void, Never>?
 
@@ -70,20 +70,20 @@ struct PendingRequest {
     var countsBytes: Bool { !isWaiting || keepsBytes }
 }
 
-/// The requests of one peer that are not answered yet, by their numbers, and the bounds that they count against.
+/// The unanswered requests of one peer by their numbers, and the limits that they count against.
 struct PendingRequests {
     private var requests: [Int: PendingRequest] = [:]
     private(set) var admission: AdmissionControl
-    /// The number of the last request.
+    /// The number of the last request that has begun.
     private(set) var lastNumber = 0
 
     init(_ limits: ConnectionLimits) { admission = AdmissionControl(limits) }
 
     var isEmpty: Bool { requests.isEmpty }
     var count: Int { requests.count }
-    /// The requests that have taken a place to wait for a task.
+    /// The number of requests that have reserved a place to wait for a task.
     var waiting: Int { admission.waiting }
-    /// The bytes of the messages of requests, without those that only wait for tasks.
+    /// The size of the messages of requests, without those that only wait for tasks.
     var bytes: Int { admission.bytes }
     var all: Dictionary<Int, PendingRequest>.Values { requests.values }
 
@@ -93,10 +93,10 @@ struct PendingRequests {
             busy: requests.values.count { !$0.isWaiting && !$0.waitsForRoom })
     }
 
-    /// Another request may begin. The limits are doubled while an answer of the peer is outstanding.
+    /// Whether another request may begin. The limits are doubled while an answer of the peer is outstanding.
     func mayBegin(doubled: Bool) -> Bool { admission.isOpen(doubled: doubled) }
 
-    /// Returns the number of the request.
+    /// Adds a request and returns its number.
     mutating func begin(_ request: PendingRequest) -> Int {
         lastNumber += 1
         admission.begin(request)
@@ -104,7 +104,7 @@ struct PendingRequests {
         return lastNumber
     }
 
-    /// Nil for a request that has ended. Counts a change.
+    /// Nil for a request that has ended. Setting it updates the counts.
     subscript(number: Int) -> PendingRequest? {
         get { requests[number] }
         set {
@@ -114,7 +114,7 @@ struct PendingRequests {
         }
     }
 
-    /// Returns false when the limit of requests that wait for tasks is reached.
+    /// Reserves a place to wait for a task. Returns false at the limit of such places.
     mutating func takeWaitingPlace(_ number: Int) -> Bool {
         guard requests[number]?.hasWaitingPlace == false else { return true }
         guard admission.takeWaitingPlace() else { return false }

@@ -1,13 +1,13 @@
-/// A request in its plainest form, found in the bytes of its message: the version, an id and the name of a method, in any
-/// order, and nothing else.
+/// A request in its plainest form, read directly from the bytes of its message: only the version, an id and the name of
+/// a method, in any order.
 ///
-/// `Envelope` reads every other message, and reads the same in this one.
+/// `Envelope` reads every other message, and would read the same from this one.
 struct PlainCall {
-    /// The id as it is written.
+    /// The id as it stands in the message.
     let id: UnsafeRawBufferPointer
     let method: UnsafeRawBufferPointer
 
-    /// Nil for a message of any other form, even if it means the same. The bytes are those of the text.
+    /// Nil for a message of any other form, even an equivalent one. `text` is the whole message.
     init?(reading text: UnsafeRawBufferPointer, _ limits: ConnectionLimits) {
         guard limits.nesting >= 1, limits.messageValues >= 4 else { return nil }
         var reader = PlainReader(bytes: text)
@@ -15,7 +15,7 @@ struct PlainCall {
         guard reader.skip(UInt8(ascii: "{")) else { return nil }
         for index in 0..<3 {
             if index > 0, !reader.skip(UInt8(ascii: ",")) { return nil }
-            // Of three members with these names, none occurs twice where none is missing.
+            // If none of the three members is missing, none is repeated.
             if reader.skip("\"jsonrpc\"") {
                 guard reader.skip(UInt8(ascii: ":")), reader.skip("\"2.0\"") else { return nil }
                 hasVersion = true
@@ -36,14 +36,14 @@ struct PlainCall {
     }
 }
 
-/// Passes tokens and the space before them.
+/// Skips tokens and the space before them.
 private struct PlainReader {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
 
     init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// Says whether only space is left.
+    /// Whether only space is left.
     mutating func isAtEnd() -> Bool {
         skipSpace()
         return position == bytes.count
@@ -72,7 +72,7 @@ private struct PlainReader {
         return true
     }
 
-    /// Passes a string of ASCII without escapes, and returns its range with the quotes.
+    /// Skips a string of ASCII without escapes, and returns its range with the quotes.
     mutating func string() -> Range<Int>? {
         let start = position
         guard skip(UInt8(ascii: "\"")) else { return nil }
@@ -89,13 +89,13 @@ private struct PlainReader {
 
     mutating func id() -> Range<Int>? { integer() ?? string() }
 
-    /// Passes a number that has neither a fraction nor an exponent.
+    /// Skips a number without a fraction and an exponent.
     private mutating func integer() -> Range<Int>? {
         skipSpace()
         let first = position < bytes.count && bytes[position] == UInt8(ascii: "-") ? position + 1 : position
         var end = first
         while end < bytes.count, UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[end] { end += 1 }
-        // What else belongs to a number is neither a comma nor a bracket.
+        // A following part of a number would be neither a comma nor a bracket.
         guard end > first, bytes[first] != UInt8(ascii: "0") || end == first + 1 else { return nil }
         defer { position = end }
         return position..<end

@@ -38,7 +38,7 @@ public struct RPCError: Error, Equatable, Sendable {
         return .init(code: invalidParamsCode, message: "Param \"\(param)\" \(why).", data: ["param": .string(param)])
     }
 
-    /// Texts of the peer are repeated without secrets, and shortened.
+    /// The error as JSON. Texts of the peer are repeated without secrets, and shortened.
     public var json: JSON {
         var members: [JSON.Member] = [
             .init(key: "code", value: JSON(Int64(code))), .init(key: "message", value: .string(message.harmless)),
@@ -49,7 +49,7 @@ public struct RPCError: Error, Equatable, Sendable {
 }
 
 extension String {
-    /// In bytes.
+    /// The maximum size of a text in an error, in bytes.
     private static let longestInError = 8 << 10
 
     fileprivate var harmless: String {

@@ -11,31 +11,32 @@ public protocol RPCMethod<Context>: Sendable {
     /// Takes the params one by one. A param that is not taken is refused as unknown.
     init(_ params: inout Params) throws(RPCError)
 
-    /// Runs on the loop up to its first wait, in the order of the requests.
+    /// Runs the method. All requests run in order up to their first wait, on the loop.
     @Loop func run(in request: Request<Context>) async throws -> Result
 
-    /// Takes the params; the call is ready to run. `prompt` is the request of a method that answers at once.
+    /// Takes the params and returns a call that is ready to run. `prompt` is the request that prompt methods run with.
     ///
-    /// A requirement, so that the method table needs no casts: at the start each one would search all conformances.
+    /// This is a requirement so that the method table needs no casts, each of which would search all conformances at
+    /// the start.
     static func prepare(_ params: inout Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall
 
-    /// Returns the error of the reply when `run` throws, with details that the method knows.
+    /// The error of the reply when `run` throws, with details that the method adds.
     func failure(_ error: any Error) -> any Error
 
-    /// Called once the reply is in the outbox, so that notifications of work that starts here come after the reply.
+    /// Called once the reply is in the outbox, so that notifications of work that starts here follow the reply.
     @Loop func didReply(_ result: Result, in context: Context)
 
-    /// Runs the method if it answers at once and takes no params: `prepare` without params leads to the same.
+    /// Runs the method if it is prompt and takes no params, with the same effect as `prepare` without params.
     static var prompt: PromptRun<Context>? { get }
 
-    /// Makes what happens if a request is refused before it runs. Nil for a method whose requests are independent.
+    /// The effect of refusing a request before it runs. Nil for a method whose requests are independent.
     static var refusal: (@Sendable (Params, Context) -> Refusal)? { get }
 }
 
-/// Runs a method that answers at once.
+/// Runs a prompt method.
 public typealias PromptRun<Context: MethodContext> = @Loop @Sendable (Request<Context>) throws -> ResultPayload
 
-/// Called in the turn of a request that is refused before it runs.
+/// Called in the turn of a request that was refused before it could run.
 public typealias Refusal = @Loop @Sendable () -> Void
 
 extension RPCMethod {
@@ -48,24 +49,24 @@ extension RPCMethod {
     public static var refusal: (@Sendable (Params, Context) -> Refusal)? { nil }
 }
 
-/// A method that answers at once: it needs no task.
+/// A method that answers at once, without a Swift task.
 ///
 /// Its `didReply` is never called.
 public protocol PromptMethod<Context>: RPCMethod {
     @Loop func run(in request: Request<Context>) throws -> Result
 }
 
-/// A method that waits for its result, unless that is known already: then it answers at once.
+/// A method that waits for its result, unless the result is known and can be answered at once.
 ///
 /// Its `didReply` is never called.
 public protocol RecallingMethod<Context>: RPCMethod {
-    /// The result that `run` would return now; nil where that is not known without a wait. Throws what `run` would throw.
+    /// The result that `run` would return now; nil if that requires a wait. Throws the errors of `run`.
     @Loop func knownResult(in request: Request<Context>) throws -> Result?
 }
 
 /// A result with a JSON form.
 public protocol JSONConvertible: JSONWritable, Sendable {
-    /// The result as it waits for its turn to be sent.
+    /// The result in the form in which it waits to be sent.
     var payload: ResultPayload { get }
 }
 
@@ -86,7 +87,7 @@ extension ParameterlessMethod {
     public init(_ params: inout Params) throws(RPCError) { self.init() }
 }
 
-/// One request, as its method uses it.
+/// One request, as seen by its method.
 @Loop
 public final class Request<Context: MethodContext> {
     public nonisolated let context: Context
@@ -96,31 +97,31 @@ public final class Request<Context: MethodContext> {
         (self.context, self.controls) = (context, controls)
     }
 
-    /// Returns when the peer has read most of the output; a method with a large answer calls it first. `bytes` are
-    /// reserved where the answers of several requests could be too large together. Throws in a batch whose answers are
-    /// too large already.
+    /// Returns when the peer has read most of the output; a method with a large answer calls it first. Reserves `bytes`
+    /// if the answers of several requests together could be too large. Throws in a batch whose answers are already too
+    /// large.
     public func roomToAnswer(expecting bytes: Int = 0) async throws {
         guard let controls else { return }
         try await controls.connection.awaitRoom(for: controls.number, expecting: bytes, in: controls.batch)
     }
 
-    /// Reserves room for an answer of so many bytes where there is some at once.
+    /// Reserves room for an answer of `bytes` bytes if there is enough at once, and returns whether it has.
     public func takeRoom(toAnswer bytes: Int) -> Bool {
         controls.map { $0.connection.takeRoom(for: $0.number, expecting: bytes, in: $0.batch) } ?? true
     }
 
-    /// Takes a place for `beginWaiting`. Returns false when too many requests of this connection wait for tasks.
+    /// Reserves a place for `beginWaiting`. Returns false if too many requests of this connection wait for tasks.
     public func mayWait() -> Bool { controls.map { $0.connection.takeWaitingPlace($0.number) } ?? true }
 
-    /// From here on the request only waits for a task, and does not count as active.
+    /// From now on the request only waits for a task, and does not count as active.
     ///
-    /// - Parameter keepsBytes: its message still counts as memory: the task takes bytes out of it.
+    /// - Parameter keepsBytes: the task needs bytes of the message, which therefore still counts as memory.
     public func beginWaiting(keepsBytes: Bool = false) {
         controls.map { $0.connection.beginWaiting($0.number, keepsBytes: keepsBytes) }
     }
 
-    /// Waits for an answer of the peer. Meanwhile the request does not count as active, because the answer may arrive
-    /// behind other requests.
+    /// Waits for an answer of the peer. Meanwhile the request does not count as active, because the answer may follow
+    /// other requests.
     public func whileWaitingForPeer<Answer>(_ wait: @Loop () async throws -> Answer) async rethrows -> Answer {
         changePeerWaits(by: 1)
         defer { changePeerWaits(by: -1) }
@@ -139,10 +140,10 @@ struct RequestControls: Sendable {
     let batch: Batch?
 }
 
-/// A connection as its pending requests use it.
+/// A connection, as seen by its pending requests.
 @Loop
 protocol RequestOwner: AnyObject, Sendable {
-    /// Returns false when the limit of requests that wait for tasks is reached.
+    /// Reserves a place to wait for a task. Returns false at the limit of such places.
     func takeWaitingPlace(_ number: Int) -> Bool
     func beginWaiting(_ number: Int, keepsBytes: Bool)
     func change(_ number: Int, _ change: (inout PendingRequest) -> Void)
@@ -153,10 +154,10 @@ protocol RequestOwner: AnyObject, Sendable {
 /// The context that the methods of one connection run in.
 @Loop
 public protocol MethodContext: AnyObject, Sendable {
-    /// Throws when the method is not allowed now.
+    /// Throws if the method is not allowed now.
     func admit(_ method: String) throws(RPCError)
 
-    /// A message was refused, and its method cannot be read.
+    /// Called for a refused message whose method cannot be read.
     func didRefuseUnreadable()
 }
 

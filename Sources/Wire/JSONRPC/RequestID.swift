@@ -1,6 +1,6 @@
 import JSONText
 
-/// The id of a peer's request, as the text of the reply: `1` and `"1"` are two ids, and no digit is lost.
+/// The id of a peer's request as JSON text: `1` and `"1"` differ, and no digit is lost.
 struct RequestID: Equatable, Sendable {
     let text: String
 

@@ -1,6 +1,6 @@
 import CScan
 
-/// Searches in bytes.
+/// Searches for bytes.
 package enum ByteScan {
     /// The offset of the first `byte` at or after `start`.
     package static func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
@@ -9,7 +9,8 @@ package enum ByteScan {
         return index < bytes.count ? index : nil
     }
 
-    /// The run from `start` that needs no escape in a JSON string: up to `"`, `\`, a control byte or the end.
+    /// The end of the run from `start` that needs no escape in a JSON string: up to `"`, `\`, a control byte or the
+    /// end.
     @inline(__always)
     static func plainRun(in bytes: UnsafeRawBufferPointer, from start: Int) -> (end: Int, isASCII: Bool) {
         guard start < bytes.count, let base = bytes.baseAddress else { return (start, true) }
@@ -17,8 +18,8 @@ package enum ByteScan {
         return (start + run.length, run.is_ascii)
     }
 
-    /// The offset at or after `start` of the first character that ends a line beside the control characters of ASCII:
-    /// U+0085, U+2028 or U+2029; the end without one.
+    /// The offset, at or after `start`, of the first character that ends a line outside of ASCII: U+0085, U+2028 or
+    /// U+2029. The end if there is none.
     static func lineSeparator(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         guard start < bytes.count, let base = bytes.baseAddress else { return start }
         return start + cscan_line_separator(base.advanced(by: start), bytes.count - start)

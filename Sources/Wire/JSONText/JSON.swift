@@ -1,4 +1,4 @@
-/// One JSON text as a value that keeps what the sender wrote: members in order, duplicates, number literals.
+/// One JSON text as a value that preserves the order of members, repeated names and the literals of numbers.
 public enum JSON: Sendable {
     case null
     case bool(Bool)
@@ -31,7 +31,7 @@ extension JSON: Equatable {
 }
 
 extension [JSON.Member] {
-    /// The members that have a value.
+    /// An object with the members whose values are not nil.
     public init(present members: KeyValuePairs<String, JSON?>) {
         self = members.compactMap { key, value in value.map { JSON.Member(key: key, value: $0) } }
     }
@@ -56,10 +56,12 @@ extension String {
 extension JSON {
     @inlinable public init(_ value: Int64) { self = .number(JSONNumber(value)) }
 
-    /// The shortest literal that reads back as `value`; null where `value` is not finite, for JSON has no such numbers.
+    /// The shortest literal that reads back as `value`; null for a value that is not finite, since JSON has no such
+    /// numbers.
     @inlinable public init(_ value: Double) { self = JSONNumber(value).map(JSON.number) ?? .null }
 
-    /// The value of member `key`; nil where this is no object or has no such member. The last of several counts.
+    /// The value of the member `key`; nil if this is no object or has no such member. The last of repeated members
+    /// counts.
     public subscript(key: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.isNamed(key) }?.value
@@ -101,7 +103,7 @@ extension JSON: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
 }
 
 extension JSON {
-    /// Nil unless the bytes are one JSON text, in which no name occurs twice in an object.
+    /// Nil unless the bytes are one JSON text in which no object repeats a name.
     package init?(wire bytes: [UInt8]) {
         var repeatsName = false
         self.init(wire: bytes, repeatsName: &repeatsName)

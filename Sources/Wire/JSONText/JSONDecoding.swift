@@ -1,5 +1,5 @@
 extension JSON {
-    /// The value that `init(encoding:)` made this of. Members that it does not know are ignored. Throws `DecodingError`.
+    /// Decodes a value that `init(encoding:)` has encoded. Unknown members are ignored. Throws `DecodingError`.
     package func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         try Value(from: JSONDecoding(json: self))
     }

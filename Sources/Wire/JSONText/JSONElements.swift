@@ -18,7 +18,7 @@ public struct JSONElements: Sendable {
         position = text.withUnsafeBytes { $0.firstIndex(of: UInt8(ascii: "[")) ?? 0 }
     }
 
-    /// The next element, how many bytes it takes, and whether a name occurs twice in an object of it; nil after the last.
+    /// The next element, its size in bytes, and whether an object in it repeats a name; nil after the last element.
     public mutating func next() -> (element: JSON, bytes: Int, repeatsName: Bool)? {
         guard count > 0 else { return nil }
         let start = position + 1
@@ -26,7 +26,7 @@ public struct JSONElements: Sendable {
             var parser = JSONParser<JSON>(
                 JSONScanner(bytes: bytes, position: start), maxDepth: maxDepth, maxValues: .max)
             guard let element = try? parser.value() else { return nil }
-            // A comma comes next, or the end.
+            // A comma or the end follows.
             position = parser.scanner.endOfSpace
             count -= 1
             return (element, position - start, parser.repeatsName)
@@ -42,9 +42,9 @@ extension JSONScanner {
     }
 }
 
-/// The outline of a value without its content.
+/// The structure of a value without its content.
 private struct Outline: JSONOutput {
-    /// Nil if it is no array.
+    /// The number of elements; nil if the value is no array.
     var elements: Int?
 
     static func constant(_ json: JSON) -> Outline { Outline(elements: json.array?.count) }

@@ -1,5 +1,5 @@
 extension JSON {
-    /// A value as JSON. The members of an object are in the order of their keys; absent values have none.
+    /// Encodes a value as JSON. The members of an object are ordered by their keys; nil values are omitted.
     package init(encoding value: some Encodable) throws {
         let place = JSONPlace()
         try place.encode(value)
@@ -7,7 +7,7 @@ extension JSON {
     }
 }
 
-/// Where a value of an encoded text goes.
+/// Receives one value of an encoded text.
 private final class JSONPlace {
     private enum Content {
         case value(JSON)

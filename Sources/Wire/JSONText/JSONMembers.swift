@@ -1,7 +1,7 @@
-/// The members of one object, read one by one without a tree of it.
+/// The members of one object, read one by one without building a tree.
 ///
-/// An error ends the reading: the text is no JSON, exceeds a limit, has a name with escapes, or a name that occurs twice within
-/// a value. A parser of the whole text says which.
+/// An error ends the reading: the text is no JSON, exceeds a limit, contains a name with escapes, or repeats a name
+/// within a value. Only a parser of the whole text tells which.
 package struct JSONMembers {
     private var scanner: JSONScanner
     private let maxDepth: Int
@@ -9,14 +9,14 @@ package struct JSONMembers {
     private var values = 1
     private var isFirst = true
 
-    /// Nil unless the text begins like an object.
+    /// Nil unless the text begins with an object.
     package init?(_ text: UnsafeRawBufferPointer, maxDepth: Int, maxValues: Int) {
         (scanner, self.maxDepth, self.maxValues) = (JSONScanner(bytes: text), maxDepth, maxValues)
         scanner.skipSpace()
         guard maxDepth > 0, scanner.skip(UInt8(ascii: "{")) else { return nil }
     }
 
-    /// The next name, whose value must be read before the name after it. Nil at the end of the object and the text.
+    /// The next name; its value must be read before the next call. Nil at the end of the object and the text.
     @inline(__always)
     package mutating func next() throws(JSONSyntaxError) -> UnsafeRawBufferPointer? {
         scanner.skipSpace()
@@ -38,7 +38,7 @@ package struct JSONMembers {
         return nil
     }
 
-    /// Passes the value of the last name if it is this string, written without escapes.
+    /// Skips the value of the last name if it is this string, written without escapes.
     package mutating func skip(string: StaticString) -> Bool {
         guard scanner.skip(UInt8(ascii: "\"")), scanner.skip(string), scanner.skip(UInt8(ascii: "\"")) else {
             return false

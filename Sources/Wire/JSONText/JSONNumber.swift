@@ -1,8 +1,8 @@
-/// A number as its literal, which keeps numbers beyond every machine type.
+/// A number as its literal, which preserves numbers beyond every machine type.
 ///
-/// Equality is that of the literals: `1` and `1.0` differ.
+/// Numbers are equal if their literals are: `1` and `1.0` differ.
 public struct JSONNumber: Sendable, Hashable {
-    /// The number as RFC 8259 writes it.
+    /// The number in the notation of RFC 8259.
     public let literal: String
 
     /// `literal` must follow the grammar of RFC 8259.
@@ -10,7 +10,7 @@ public struct JSONNumber: Sendable, Hashable {
 
     public init(_ value: Int64) { literal = String(value) }
 
-    /// The shortest literal that reads back as `value`; nil where `value` is not finite.
+    /// The shortest literal that reads back as `value`; nil for a value that is not finite.
     public init?(_ value: Double) {
         guard value.isFinite else { return nil }
         literal = value.description
@@ -25,14 +25,14 @@ public struct JSONNumber: Sendable, Hashable {
         return Int64(String(decoding: decimal.sign + decimal.digits + zeros, as: UTF8.self))
     }
 
-    /// True for a number of any size that has no fraction, however it is written.
+    /// Whether the number has no fraction, in any notation and of any size.
     public var isWhole: Bool { Int64(literal) != nil || DecimalDigits(literal).isWhole }
 
-    /// The nearest double; nil where that is infinite.
+    /// The nearest double; nil if that is infinite.
     public var double: Double? { Double(literal).flatMap { $0.isFinite ? $0 : nil } }
 }
 
-/// A number as ±`digits` × 10 ^ `exponent`, where the digits neither begin nor end with a zero, unless it is 0.
+/// A number as ±`digits` × 10 ^ `exponent`. The digits neither begin nor end with a zero, unless the number is 0.
 private struct DecimalDigits {
     let sign: [UInt8]
     let digits: [UInt8]
@@ -51,7 +51,7 @@ private struct DecimalDigits {
             return
         }
         digits = all.dropLast(zeros)
-        // Exponents beyond 32 bits are all alike.
+        // Exponents beyond 32 bits make no further difference.
         let text = parts.count > 1 ? String(decoding: parts[1], as: UTF8.self) : "0"
         let power = Int(Int32(text) ?? (text.hasPrefix("-") ? .min : .max))
         exponent = power - (mantissa.count > 1 ? mantissa[1].count : 0) + zeros

@@ -11,7 +11,7 @@ extension JSON {
         try self.init(parsing: bytes, maxDepth: maxDepth, maxValues: maxValues, repeatsName: &repeatsName)
     }
 
-    /// Sets `repeatsName` if a name occurs twice in an object; `repeatedName` says which one.
+    /// Sets `repeatsName` if an object repeats a name; `repeatedName` then finds it.
     public init(
         parsing bytes: UnsafeRawBufferPointer, maxDepth: Int = 512, maxValues: Int = .max, repeatsName: inout Bool
     ) throws(JSONSyntaxError) {
@@ -32,7 +32,7 @@ protocol JSONOutput {
     static func key(_ token: JSONStringToken, in scanner: borrowing JSONScanner) -> Name
 }
 
-/// An array or object that is not closed yet.
+/// An array or object that has not been closed.
 protocol JSONContainer {
     associatedtype Output
     associatedtype Name
@@ -40,7 +40,7 @@ protocol JSONContainer {
     init()
     init(key: Name, isInSmallText: Bool)
     var isObject: Bool { get }
-    /// Two members have one name.
+    /// Whether two members have the same name.
     var repeatsName: Bool { get }
     mutating func add(_ value: consuming Output)
     /// The name of the member whose value comes next.
@@ -48,7 +48,7 @@ protocol JSONContainer {
     consuming func closed() -> Output
 }
 
-/// Parses in one pass without recursion: fills the innermost container and keeps the others in `outer`.
+/// Parses in one pass without recursion: fills the innermost container, and keeps the outer ones in `outer`.
 struct JSONParser<Output: JSONOutput> {
     private(set) var scanner: JSONScanner
     private let maxDepth: Int
@@ -58,7 +58,7 @@ struct JSONParser<Output: JSONOutput> {
     /// The number of open containers.
     private var depth = 0
     private(set) var values = 0
-    /// An object that is closed has two members of one name.
+    /// A closed object has two members with the same name.
     private(set) var repeatsName = false
 
     init(_ scanner: JSONScanner, maxDepth: Int, maxValues: Int) {
@@ -72,14 +72,14 @@ struct JSONParser<Output: JSONOutput> {
         return whole
     }
 
-    /// Parses one value and ignores the rest.
+    /// Parses one value and ignores what follows it.
     mutating func value() throws(JSONSyntaxError) -> Output {
         while true {
             if let value = try valueOrOpening(), let whole = try place(value) { return whole }
         }
     }
 
-    /// Parses a scalar or an empty container; nil when a container was opened.
+    /// Parses a scalar or an empty container; nil if a container was opened.
     private mutating func valueOrOpening() throws(JSONSyntaxError) -> Output? {
         scanner.skipSpace()
         values += 1
@@ -147,7 +147,7 @@ struct JSONParser<Output: JSONOutput> {
         return container.closed()
     }
 
-    /// Adds `value` to the innermost container and closes containers that end. Returns the whole value, or nil if more
+    /// Adds `value` to the innermost container, and closes containers that end. Returns the whole value, or nil if more
     /// must follow.
     private mutating func place(_ value: consuming Output) throws(JSONSyntaxError) -> Output? {
         var value = value

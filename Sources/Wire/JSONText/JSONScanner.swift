@@ -1,6 +1,6 @@
-/// A position in JSON text, and the tokens that begin there.
+/// A position in JSON text, and functions for the tokens there.
 ///
-/// Passing a token only checks it; decoding it allocates later.
+/// Skipping a token only checks it; decoding it later allocates memory.
 struct JSONScanner {
     let bytes: UnsafeRawBufferPointer
     private(set) var position: Int
@@ -9,7 +9,7 @@ struct JSONScanner {
 
     var isAtEnd: Bool { position >= bytes.count }
 
-    /// The byte here, or NUL at the end.
+    /// The byte at the position, or NUL at the end.
     var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
     mutating func advance() { position += 1 }
@@ -53,7 +53,7 @@ extension JSONScanner {
         guard skip(word) else { throw failure("expected \(word)", at: position) }
     }
 
-    /// Passes a number and returns its range.
+    /// Skips a number and returns its range.
     mutating func number() throws(JSONSyntaxError) -> Range<Int> {
         let start = position
         _ = skip(UInt8(ascii: "-"))
@@ -83,7 +83,7 @@ struct JSONStringToken {
 }
 
 extension JSONScanner {
-    /// Passes the string whose opening quote is here.
+    /// Skips the string whose opening quote is at the position.
     mutating func string() throws(JSONSyntaxError) -> JSONStringToken {
         position += 1
         let start = position
@@ -101,14 +101,14 @@ extension JSONScanner {
         return JSONStringToken(range: content, isASCII: isASCII, hasEscapes: hasEscapes)
     }
 
-    /// Passes bytes without escapes; returns true if they are ASCII.
+    /// Skips bytes without escapes; returns true if they are ASCII.
     private mutating func plainRun() -> Bool {
         let run = ByteScan.plainRun(in: bytes, from: position)
         position = run.end
         return run.isASCII
     }
 
-    /// Passes the rest of an escape after its backslash.
+    /// Skips the rest of an escape after its backslash.
     private mutating func escape() throws(JSONSyntaxError) {
         switch current {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): position += 1
@@ -119,7 +119,7 @@ extension JSONScanner {
         }
     }
 
-    /// Passes both halves of a surrogate pair. A lone surrogate, as JavaScript writes it, decodes as U+FFFD.
+    /// Skips both halves of a surrogate pair. A lone surrogate, as JavaScript writes it, decodes as U+FFFD.
     private mutating func unicodeEscape() throws(JSONSyntaxError) {
         guard 0xD800..<0xDC00 ~= (try hexUnit()), current == UInt8(ascii: "\\") else { return }
         var rest = self
@@ -160,7 +160,7 @@ extension JSONScanner {
         String(copying: UTF8Span(unchecked: slice(range).span, isKnownASCII: true))
     }
 
-    /// One of 64 bits for a name, by its length and its ends.
+    /// One of 64 bits for a name, determined by its length and its first and last byte.
     @inline(__always)
     func mark(of range: Range<Int>) -> UInt64 {
         guard let low = range.first, let high = range.last else { return 1 }

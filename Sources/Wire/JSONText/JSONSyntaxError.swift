@@ -1,11 +1,11 @@
-/// The reason why bytes are no JSON text or exceed a limit, with the offset.
+/// Why bytes are no JSON text, or which limit they exceed, with the offset.
 public struct JSONSyntaxError: Error, Equatable, CustomStringConvertible {
     /// A limit of the parser that the text exceeds.
     public enum Limit: Sendable {
         case depth, values
     }
 
-    /// Bytes from the start of the text.
+    /// The offset in bytes from the start of the text.
     public let offset: Int
     public let reason: String
     /// Nil if the text is no JSON.

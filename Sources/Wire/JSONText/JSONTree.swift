@@ -9,10 +9,10 @@ extension JSON: JSONOutput {
         .string(scanner.text(of: token))
     }
 
-    /// A name, and one of 64 marks: equal names without escapes have the same.
+    /// A name with one of 64 marks; equal names without escapes have the same mark.
     struct Name {
         let text: String
-        /// All marks for a name with escapes.
+        /// A name with escapes has all marks.
         let mark: UInt64
     }
 
@@ -25,13 +25,14 @@ extension JSON: JSONOutput {
         private var key = ""
         private var elements: [JSON] = []
         private var members: [JSON.Member] = []
-        /// Of the names so far.
+        /// The marks of the names so far.
         private var marks: UInt64 = 0
         private var mayRepeatName = false
 
         init() { isObject = false }
 
-        /// Reserves room for four members, which most objects have, but not in large texts, where that is much memory.
+        /// Reserves room for four members, which suffices for most objects, but not in large texts, where it would be
+        /// much memory.
         init(key: Name, isInSmallText: Bool) {
             isObject = true
             expect(key)

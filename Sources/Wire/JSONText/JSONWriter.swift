@@ -2,8 +2,8 @@ extension JSON {
     /// Appends this value to `buffer` as compact JSON in UTF-8, on one line.
     public func write(to buffer: inout [UInt8]) { JSONWriter.write(to: &buffer) { write(to: &$0) } }
 
-    /// Appends `string` to `buffer` as a JSON string: quoted, escaped where it must be and where a line would end, everything else
-    /// as UTF-8.
+    /// Appends `string` to `buffer` as a quoted JSON string: required escapes and those of line ends are made,
+    /// everything else is UTF-8.
     public static func write(_ string: String, to buffer: inout [UInt8]) {
         JSONWriter.write(to: &buffer) { $0.string(string) }
     }
@@ -15,7 +15,7 @@ extension JSON {
     }
 }
 
-/// A value with a JSON form, which is written without a tree of it.
+/// A value with a JSON form that is written without building a tree.
 public protocol JSONWritable {
     /// Writes exactly one value.
     func write(to json: inout JSONWriter)
@@ -31,7 +31,7 @@ extension JSONWritable {
         return bytes
     }
 
-    /// The value as a tree, for those who look into it.
+    /// The value as a tree, for code that inspects it.
     package var json: JSON { JSON(wire: bytes) ?? .null }
 }
 
@@ -44,18 +44,18 @@ extension JSONObjectWritable {
     public func write(to json: inout JSONWriter) { json.object { writeMembers(to: &$0) } }
 }
 
-/// Writes compact JSON in UTF-8, on one line: collects small pieces in a buffer on the stack and appends them together;
+/// Writes compact JSON in UTF-8, on one line. Collects small pieces in a buffer on the stack and appends them together;
 /// appends large ones directly.
 public struct JSONWriter {
     private var output: [UInt8] = []
     private let page: UnsafeMutableBufferPointer<UInt8>
     private var filled = 0
-    /// Something stands before the next member or element of the innermost container.
+    /// A comma must precede the next member or element of the innermost container.
     private var needsComma = false
 
     private init(page: UnsafeMutableBufferPointer<UInt8>) { self.page = page }
 
-    /// Appends the value that `write` writes to `buffer`.
+    /// Appends the output of `write` to `buffer`.
     public static func write(to buffer: inout [UInt8], _ write: (inout JSONWriter) -> Void) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { page in
             var writer = JSONWriter(page: page)
@@ -125,7 +125,7 @@ extension JSONWriter {
         value.write(to: &self)
     }
 
-    /// Writes a member, unless it is nil.
+    /// Writes a member unless its value is nil.
     public mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
         if let value { member(name, value) }
     }
@@ -174,7 +174,7 @@ extension JSONWriter {
 // MARK: Values
 
 extension JSON: JSONWritable {
-    /// Calls itself and nothing between for what it contains: a thread has little stack, and a text may be 512 deep.
+    /// Recurses directly, without other calls in between: a thread has little stack, and a text may be 512 levels deep.
     public func write(to json: inout JSONWriter) {
         switch self {
         case .null: json.null()
@@ -212,7 +212,8 @@ extension Int64: JSONWritable {
 }
 
 extension Double: JSONWritable {
-    /// The shortest literal that reads back as the number; null where it is not finite, for JSON has no such numbers.
+    /// Writes the shortest literal that reads back as the number; null if it is not finite, since JSON has no such
+    /// numbers.
     public func write(to json: inout JSONWriter) {
         if isFinite { json.verbatim(description) } else { json.null() }
     }
@@ -228,16 +229,16 @@ extension JSONWriter {
         append(UInt8(ascii: "\""))
     }
 
-    /// Writes a piece of JSON.
+    /// Writes a piece of JSON text.
     public mutating func verbatim(_ text: StaticString) { append(text) }
 
-    /// Writes text that is one value.
+    /// Writes a text that is one JSON value.
     public mutating func verbatim(_ text: String) {
         var text = text
         text.withUTF8 { append($0) }
     }
 
-    /// Writes bytes that are one value.
+    /// Writes bytes that are one JSON value.
     public mutating func verbatim(_ value: [UInt8]) { value.withUnsafeBufferPointer { append($0) } }
 }
 
@@ -263,8 +264,8 @@ extension JSONWriter {
         }
     }
 
-    /// Appends a run that JSON leaves as it is, with the line separators beyond ASCII escaped: readers that split text into
-    /// lines as Unicode does would split a message there.
+    /// Appends a run without required escapes, but escapes the line separators beyond ASCII: readers that split text
+    /// into lines by Unicode's rules would split a message there.
     private mutating func escapedLines(_ run: UnsafeBufferPointer<UInt8>) {
         var start = 0
         while true {

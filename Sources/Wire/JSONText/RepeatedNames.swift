@@ -1,8 +1,8 @@
-// Names of members that occur twice in one object. Readers disagree about their values: what a name means would depend
-// on who reads it.
+// Repeated names of members in one object. Readers disagree about their values, so the meaning of a message would
+// depend on its reader.
 
 extension [JSON.Member] {
-    /// The first name that a member before has, too. Few names are compared with each other, many are hashed.
+    /// The first name that an earlier member has, too. Few names are compared pairwise, many are hashed.
     var repeatedName: String? {
         if count > 16 { return repeatedNameByHash }
         for index in indices.dropFirst() {
@@ -30,10 +30,10 @@ extension [JSON.Member] {
 }
 
 extension JSON {
-    /// The path of a name that occurs twice in its object, such as `["params", "metadata", "contentType"]`; of several the
-    /// one nearest to the root. Elements of arrays are numbers.
+    /// The path of a name that an object repeats, such as `["params", "metadata", "contentType"]`; of several the one
+    /// nearest to the root. Elements of arrays are given by number.
     public var repeatedName: [String]? {
-        // Each container knows the index of the one around it, so that no path is built but that of the answer.
+        // Each container stores the index of its parent, so that only the path of the result is built.
         var containers: [(value: JSON, parent: Int, name: String)] = [(self, 0, "")]
         var next = 0
         while next < containers.count {

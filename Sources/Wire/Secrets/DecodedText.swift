@@ -1,4 +1,4 @@
-/// A decoding of a text, in which each byte knows its origin in the text.
+/// A decoding of a text in which each byte has its origin in the text.
 struct DecodedText {
     enum Encoding: CaseIterable {
         case url, json, html
@@ -14,15 +14,15 @@ struct DecodedText {
 
     let source: [UInt8]
     private(set) var bytes: [UInt8]
-    /// The offset of each byte in the source; nil if nothing is decoded.
+    /// The offset of each byte in the source; nil if the text equals the source.
     private var starts: [Int]?
     /// Nothing is left to decode.
     private(set) var isFullyDecoded = false
 
-    /// The most readings of a text; a text with more of them is hidden as a whole.
+    /// The maximum number of readings; a text with more is hidden as a whole.
     static let mostReadings = 32
 
-    /// All readings of a text: as it is, and decoded repeatedly in any order.
+    /// All readings of a text: unchanged, and decoded repeatedly in any order.
     static func readings(of text: String) -> [DecodedText] {
         var (readings, seen, next) = ([DecodedText(text)], Set<[UInt8]>(), 0)
         while next < readings.count, readings.count < mostReadings {
@@ -42,7 +42,7 @@ struct DecodedText {
     /// The part of the source that these bytes come from.
     func origin(of range: Range<Int>) -> Range<Int> { start(of: range.lowerBound)..<start(of: range.upperBound) }
 
-    /// Says whether a byte is percent-encoded in the source; in a URL it is no delimiter then.
+    /// Whether a byte is percent-encoded in the source; in a URL it is then no delimiter.
     func isPercentEncoded(_ index: Int) -> Bool { starts != nil && source[start(of: index)] == Encoding.url.mark }
 
     private func start(of index: Int) -> Int {
@@ -68,12 +68,12 @@ struct DecodedText {
     }
 }
 
-/// An escape of a URL, of JSON or of HTML, and the UTF-8 that it stands for. Every escape is longer than its meaning.
+/// An escape of a URL, of JSON or of HTML, and the UTF-8 that it encodes. Every escape is longer than its result.
 private struct Escape {
     let meaning: [UInt8]
     let length: Int
 
-    /// Nil unless the bytes begin with one.
+    /// Nil unless the bytes begin with an escape.
     init?(_ bytes: ArraySlice<UInt8>, _ encoding: DecodedText.Encoding) {
         let escape: Escape? =
             switch encoding {
@@ -122,12 +122,12 @@ private struct Escape {
         let start = isHex ? 3 : 2
         let digits = bytes.dropFirst(start).prefix(8).prefix { hexDigit($0).map { isHex || $0 < 10 } ?? false }
         guard let code = UInt32(String(decoding: digits, as: UTF8.self), radix: isHex ? 16 : 10) else { return nil }
-        // Browsers need no semicolon.
+        // Browsers accept an escape without a semicolon.
         let hasEnd = bytes.dropFirst(start + digits.count).first == UInt8(ascii: ";")
         return Escape(code, start + digits.count + (hasEnd ? 1 : 0))
     }
 
-    /// Of exactly so many hexadecimal digits.
+    /// The value of exactly `count` hexadecimal digits.
     private static func number(_ bytes: ArraySlice<UInt8>, after start: Int, digits count: Int) -> UInt32? {
         let digits = bytes.dropFirst(start).prefix(count)
         guard digits.count == count else { return nil }

@@ -1,7 +1,7 @@
 extension String {
     package static let hidden = "(…)"
 
-    /// Hides these secrets and long pieces of them, and all values that are secrets by name or place: params of URLs,
+    /// Hides these secrets and long pieces of them, and all values that are secret by name or place: params of URLs,
     /// members of JSON, headers, passwords in URLs. Finds them in every encoding.
     package func hidingSecrets(_ known: [String] = []) -> String {
         guard let found = secrets(known) else { return .hidden }
@@ -15,13 +15,13 @@ extension String {
         return String(decoding: shown + source[end...], as: UTF8.self)
     }
 
-    /// The values that are secrets by their names, undecoded.
+    /// The values that are secret by their names, undecoded.
     package var namedSecrets: [String] {
         let source = Array(utf8)
         return (secrets([]) ?? [0..<source.count]).map { String(decoding: source[$0], as: UTF8.self) }
     }
 
-    /// Says whether the text contains one of the secrets, or a long piece of one, in any encoding.
+    /// Whether the text contains one of the secrets, or a long piece of one, in any encoding.
     package func repeats(_ known: [String]) -> Bool {
         let known = KnownSecrets(known)
         return DecodedText.readings(of: self).contains { !known.secrets(in: $0).isEmpty }
@@ -44,7 +44,7 @@ extension String {
         }
     }
 
-    /// Where what follows `://` begins.
+    /// The index after `://`.
     private var schemeEnd: Index? {
         utf8.indices.first { utf8[$0...].starts(with: "://".utf8) }.map { utf8.index($0, offsetBy: 3) }
     }

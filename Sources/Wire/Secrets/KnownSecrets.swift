@@ -1,4 +1,4 @@
-/// Finds known secrets in a text by any piece that is long enough, in any case: as they are, and in hex and Base64.
+/// Finds known secrets in a text by any piece that is long enough, in any case: unencoded, in hex and in Base64.
 struct KnownSecrets {
     private var plain = Pieces()
     private var encoded = Pieces()
@@ -12,7 +12,7 @@ struct KnownSecrets {
         }
     }
 
-    /// The ranges in the source. Where a secret is encoded, all of the encoded text is one.
+    /// The ranges in the source. Of an encoded secret the whole encoded text is included.
     func secrets(in text: DecodedText) -> [Range<Int>] {
         let found = plain.ranges(in: text.bytes, lowercased)
         let digits = encoded.ranges(in: text.bytes, EncodedSecret.digit)
@@ -22,7 +22,7 @@ struct KnownSecrets {
 
 /// Pieces of texts, by their lengths.
 private struct Pieces {
-    /// In bytes. A shorter text is found as a whole.
+    /// The length of a piece in bytes. A shorter text is searched as a whole.
     private static let length = 12
 
     private var byLength: [Int: Set<ArraySlice<UInt8>>] = [:]
@@ -41,16 +41,16 @@ private struct Pieces {
     }
 }
 
-/// How a secret looks in hex and in Base64, in lower case.
+/// The form of a secret in hex and in Base64, in lower case.
 private enum EncodedSecret {
-    /// In bytes. The digits of a shorter one stand in other texts by chance.
+    /// In bytes: the digits of a shorter secret occur in other texts by chance.
     private static let shortest = 6
 
     static func texts(of secret: [UInt8]) -> [[UInt8]] {
         secret.count < shortest ? [] : [hex(secret)] + (0..<3).map { base64(secret, after: $0) }
     }
 
-    /// In lower case, and as the common alphabet of Base64 has it.
+    /// The digit in lower case, and in the common alphabet of Base64.
     static func digit(_ byte: UInt8) -> UInt8 {
         switch byte {
         case UInt8(ascii: "-"): UInt8(ascii: "+")
@@ -59,7 +59,7 @@ private enum EncodedSecret {
         }
     }
 
-    /// All of the encoded text with these digits.
+    /// The whole encoded text around these digits.
     static func run(around range: Range<Int>, in bytes: [UInt8]) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
         while start > 0, isDigit(bytes[start - 1]) { start -= 1 }
@@ -80,7 +80,7 @@ private enum EncodedSecret {
         return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    /// The digits that are the same whatever follows the secret, and whatever these many bytes before it are.
+    /// The Base64 digits of a secret that depend neither on what follows it nor on the `count` bytes before it.
     private static func base64(_ secret: [UInt8], after count: Int) -> [UInt8] {
         let digits = Array("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         let bytes = [UInt8](repeating: 0, count: count) + secret
@@ -94,10 +94,10 @@ private enum EncodedSecret {
 }
 
 extension String {
-    /// Says whether a param, header or member of this name holds a secret, in any encoding of the name.
+    /// Whether a param, header or member of this name contains a secret, in any encoding of the name.
     package var isSecretName: Bool { DecodedText.readings(of: self).contains { $0.bytes[...].isSecretName } }
 
-    /// Says whether the text contains a word that names secrets.
+    /// Whether the text contains a word that names secrets.
     package var mentionsSecrets: Bool { DecodedText.readings(of: self).contains { $0.bytes[...].mentionsSecrets } }
 }
 

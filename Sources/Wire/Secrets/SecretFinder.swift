@@ -77,7 +77,7 @@ extension SecretFinder {
         start..<(bytes.indices[start...].first(where: endsValue) ?? bytes.count)
     }
 
-    /// Percent-encoded bytes belong to the value.
+    /// Whether the value ends at an index. Percent-encoded bytes belong to it.
     private func endsValue(_ index: Int) -> Bool {
         let byte = bytes[index]
         let isDelimiter =
@@ -89,7 +89,7 @@ extension SecretFinder {
         range.count >= 12 && bytes[range].contains { (0x30...0x39).contains($0) }
     }
 
-    /// `Authorization: Bearer …`, and the like.
+    /// The credentials after `Authorization: Bearer` and similar prefixes.
     private func credentials(behind blank: Int) -> Range<Int>? {
         let word = bytes[..<blank].suffix(8).map(lowercased)
         guard ["bearer", "basic", "firebase"].contains(where: { word.suffix($0.utf8.count).elementsEqual($0.utf8) })
