@@ -2,23 +2,23 @@ import Platform
 import Storage
 import Synchronization
 
-/// What a test has arranged: its rules, the calls that they hold, its clock, and the journal.
+/// The test's arrangement of a space: its rules, the calls that they hold, its clock, and the journal.
 ///
 ///     HarnessBackend ──▶ begin ──▶ a rule strikes ──▶ wait (held, or until a moment) ──▶ the engine ──▶ end
 @Loop package final class Harness {
-    /// A call that waits until it is released.
+    /// A call that waits for its release.
     package struct Hold: Sendable {
         package let id: String
         package let rule: String
         package let call: Call
     }
 
-    /// How a wait ends.
+    /// The outcome of a wait.
     package enum Release: Sendable {
         case proceed
         case fail(StorageError)
         case lose(StorageError)
-        /// A pause, a cancellation or the end of its connection has ended the call.
+        /// A pause, a cancellation or the end of the call's connection has ended the call.
         case abort
     }
 
@@ -29,7 +29,7 @@ import Synchronization
 
     private struct Wait {
         let call: Call
-        /// Nil where it waits for the clock alone.
+        /// Nil if the call waits only for the clock.
         let hold: Hold?
         let timer: ScheduledCall?
         let waiter: CheckedContinuation<Release, Never>
@@ -40,16 +40,16 @@ import Synchronization
     /// Ends the process at once.
     nonisolated let exit: @Sendable (Int32) -> Never
     package let journal = Journal()
-    /// Whether all tasks and requests wait, while so many steps and so many operations do. Set by the service.
+    /// Whether all tasks and requests wait, apart from `steps` steps and `operations` operations. Set by the service.
     package var restIsQuiet: @Loop (_ steps: Int, _ operations: Int) -> Bool = { _, _ in true }
     private var rules: [(rule: Rule, notify: @Loop (Event) -> Void)] = []
     private var waits: [Int: Wait] = [:]
     private var lastWait = 0
     private var lastHold = 0
     private var lastRule = 0
-    /// Calls that have not ended, waiting or not.
+    /// The number of calls that have not ended, waiting or not.
     private var calls = 0
-    /// Requests that wait for `settled`, or move the clock.
+    /// The number of requests that wait for `settled` or move the clock.
     private var watchers = 0
     private var isSkipping = false
     private var isOver = false
@@ -67,13 +67,13 @@ import Synchronization
         return "rule-\(lastRule)"
     }
 
-    /// Replaces a rule of the same name; the calls that it holds continue.
+    /// Adds a rule, which replaces one with the same name; calls that the replaced rule holds continue.
     package func arm(_ rule: Rule, _ notify: @escaping @Loop (Event) -> Void = { _ in }) {
         _ = disarm(rule.name)
         rules.append((rule, notify))
     }
 
-    /// Removes one rule, or all, and returns them. The calls that they hold continue.
+    /// Removes one rule, or all, and returns them. Calls that they hold continue.
     package func disarm(_ name: String? = nil) -> [Rule] {
         let gone = rules.map(\.rule).filter { name == nil || $0.name == name }
         rules.removeAll { name == nil || $0.rule.name == name }
@@ -101,14 +101,14 @@ import Synchronization
         journal.add(call, outcome, rule: rule, at: clock.timeOfDay)
     }
 
-    /// The byte before which a step has to end.
+    /// The offset in the object at which a step has to end.
     func limit(of call: Call) -> Int64? {
         guard let range = call.range else { return nil }
         return rules.compactMap { $0.rule.limit(of: call) }.filter { range.lowerBound < $0 && $0 < range.upperBound }
             .min()
     }
 
-    /// The rule that strikes a call.
+    /// The rule that applies to a call; counts the call in all rules.
     func strike(_ call: Call) -> Rule? {
         let due = rules.indices.filter { rules[$0].rule.count(call) }
         guard let first = due.first else { return nil }
@@ -144,7 +144,7 @@ import Synchronization
         wait.waiter.resume(returning: release)
     }
 
-    /// Ends all that waits, for good: with an error.
+    /// Ends all waits, now and later, with an error.
     package func end() {
         isOver = true
         let error = StorageError(.unknown, "The space was reset.")
@@ -157,7 +157,7 @@ import Synchronization
 
     // MARK: - Quiet
 
-    /// Nothing more happens without a request or a move of the clock.
+    /// Whether nothing further happens without a request or a move of the clock.
     private var isQuiet: Bool {
         let steps = waits.values.count { $0.call.operation.isStep }
         let asleep = clock.operationsAsleep
@@ -165,15 +165,17 @@ import Synchronization
         return calls == waits.count + asleep && restIsQuiet(steps, waits.count - steps + asleep + watchers)
     }
 
-    /// Returns when nothing happens any more, a condition holds, or the waiting task is cancelled. For a request.
+    /// Returns when nothing further happens, the condition holds, or the waiting task is cancelled. To be called by a
+    /// request.
     package func settle(or condition: @escaping @Loop () -> Bool = { false }) async {
         watchers += 1
         defer { watchers -= 1 }
         await whenIdle { self.isSettled || condition() }
     }
 
-    /// At the end of the input: nobody releases a call or moves the clock any more. What waits for a clock that runs need
-    /// not wait. Then tasks pause, and the requests end that are held, or wait for a clock that stands.
+    /// Ends the space at the end of the input, after which no client releases calls or moves the clock. First, waits
+    /// for a running clock are skipped. Then tasks pause, and requests end that are held or that wait for a stopped
+    /// clock.
     package func windDown(once isAlone: @escaping @Loop () -> Bool, pausing: () async -> Void) async {
         await whenIdle(isAlone)
         if !clock.stands { skip() }
@@ -187,14 +189,14 @@ import Synchronization
 
     private func quiet() async { await whenIdle { self.isQuiet } }
 
-    /// Returns when the waiting task is cancelled, too.
+    /// Returns when the condition holds, or when the waiting task is cancelled.
     private func whenIdle(_ condition: @escaping @Loop () -> Bool) async {
         let cancellation = Cancellation()
         await withTaskCancellationHandler {
             await Loop.whenIdle { cancellation.happened.load(ordering: .relaxed) || self.isOver || condition() }
         } onCancel: {
             cancellation.happened.store(true, ordering: .relaxed)
-            // The loop looks again.
+            // Makes the loop check the condition again.
             Loop.task {}
         }
     }
@@ -203,7 +205,7 @@ import Synchronization
 
     // MARK: - The clock
 
-    /// False for a step back.
+    /// Stops the clock at a time of day; returns false if a stopped clock would go back.
     package func stop(at time: Timestamp) -> Bool {
         if clock.stands {
             let delay = time.microseconds.subtractingSaturated(clock.timeOfDay.microseconds)
@@ -214,7 +216,7 @@ import Synchronization
         return clock.stop(at: time)
     }
 
-    /// Moves a clock that stands, and wakes what is due on the way, one moment after the other.
+    /// Advances a stopped clock, and wakes what becomes due on the way, one moment after the other.
     package func advance(by delay: Duration) async {
         watchers += 1
         defer { watchers -= 1 }
@@ -227,7 +229,7 @@ import Synchronization
         clock.move(to: target)
     }
 
-    /// Moves to the first moment at which something wakes.
+    /// Advances a stopped clock to the first moment at which something wakes.
     package func advanceToNext() async {
         watchers += 1
         defer { watchers -= 1 }
@@ -240,7 +242,7 @@ import Synchronization
         clock.run()
     }
 
-    /// From now on the clock jumps to the next moment whenever nothing else happens.
+    /// Lets the clock jump to the next moment whenever nothing else happens.
     package func skip() {
         _ = clock.stop(at: clock.timeOfDay)
         guard !isSkipping else { return }
@@ -255,7 +257,7 @@ import Synchronization
 }
 
 extension Operation {
-    /// It is a request of a task, which repeats it.
+    /// The operation is a step of a task, which repeats it after a failure.
     var isStep: Bool {
         switch self {
         case .open, .send, .query, .whole, .copy, .move, .fetch: true

@@ -1,11 +1,12 @@
 import Platform
 import Storage
 
-/// An engine within the buckets and the quota of a space, whose calls pass the rules of a harness first.
+/// An engine that is restricted to the buckets and the quota of a space, and whose calls are subject to the rules of a
+/// harness.
 package final class HarnessBackend: Backend {
     private let engine: any Backend
     private let ledger: SpaceLedger
-    /// Nil for the calls of the harness itself, which no rule strikes.
+    /// Nil for calls of the harness itself, to which no rules apply.
     private let harness: Harness?
 
     package init(_ engine: any Backend, _ ledger: SpaceLedger, _ harness: Harness?) {
@@ -19,7 +20,7 @@ package final class HarnessBackend: Backend {
     package var uploadsAtOnce: Int { engine.uploadsAtOnce }
     package var smallUploadsAtOnce: Int { engine.smallUploadsAtOnce }
     package var downloadsAtOnce: Int { engine.downloadsAtOnce }
-    /// Rules reach the bytes of uploads that go in chunks: with them these begin at 64 KiB.
+    /// With rules uploads in chunks begin at 64 KiB, since rules can affect only the bytes of chunks.
     package var oneRequestLimit: Int64 {
         harness == nil ? engine.oneRequestLimit : min(engine.oneRequestLimit, 64 << 10)
     }
@@ -32,7 +33,7 @@ package final class HarnessBackend: Backend {
         try await engine.inspect(file: path, below: tree)
     }
 
-    /// Rules hold attempts, during which the file may change: with them each attempt reads it.
+    /// With rules each attempt reads the file, since it may change while a rule holds an attempt.
     package func read(file path: String) async throws(StorageError) -> (FileIdentity, [UInt8]?) {
         guard harness == nil else { return (try await engine.inspect(file: path, below: nil), nil) }
         return try await engine.read(file: path)
@@ -58,7 +59,7 @@ package final class HarnessBackend: Backend {
             for: download.caller)
     }
 
-    /// An attempt of a download, as rules see it. Whoever reads the pieces repeats it.
+    /// One attempt of a download. The reader of the pieces retries it.
     package func piece(
         _ range: Range<Int64>, of object: ObjectMetadata, task: String, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
@@ -84,7 +85,7 @@ package final class HarnessBackend: Backend {
         }
     }
 
-    /// No client has asked for it: rules about `getMetadata` do not strike it.
+    /// No client has requested this read, so rules about `getMetadata` do not apply.
     package func metadataForBytes(
         of reference: Reference, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
@@ -111,7 +112,7 @@ package final class HarnessBackend: Backend {
         }
     }
 
-    /// No rule strikes these: they belong to the request that they prepare.
+    /// These calls prepare a request, which is subject to the rules; they are not.
     package func lastGeneration() async throws(StorageError) -> Int64? { try await engine.lastGeneration() }
     package func isNewer(
         _ reference: Reference, than began: Beginning, for caller: Caller
@@ -123,13 +124,13 @@ package final class HarnessBackend: Backend {
         try await pass(.list, query.reference, caller) { [engine, ledger] () async throws(StorageError) in
             try ledger.check(query.reference)
             var listing = try await engine.list(query, for: caller)
-            // Buckets that the space names are there from its beginning.
+            // Buckets that the space names exist from its beginning.
             if ledger.buckets != nil { listing.isBucketMissing = false }
             return listing
         }
     }
 
-    /// No rule strikes it: rules are about objects.
+    /// Rules are about objects, so none applies to this call.
     package func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String] {
         let all = try await engine.buckets(of: project, most: most, for: caller)
         guard let named = ledger.buckets else { return all }
@@ -161,7 +162,8 @@ package final class HarnessBackend: Backend {
         }
     }
 
-    /// Lets a request pass that is none of the above. Throws where a rule strikes it, or its bucket is not in the space.
+    /// Admits a request that has no function above. Throws if a rule makes it fail, or if its bucket is not in the
+    /// space.
     package func admit(
         _ operation: Operation, _ reference: Reference, for caller: Caller
     ) async throws(StorageError) {
@@ -170,7 +172,7 @@ package final class HarnessBackend: Backend {
 
     package func settle() async { await engine.settle() }
 
-    /// Repeats an operation that fails by a rule as a remote engine repeats one that fails at its server.
+    /// Retries an operation that fails by a rule, as a remote engine retries one that fails at its server.
     @Loop private func pass<Value: Sendable>(
         _ operation: Operation, _ reference: Reference, _ caller: Caller,
         _ perform: @escaping @Sendable () async throws(StorageError) -> Value

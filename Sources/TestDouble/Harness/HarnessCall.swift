@@ -2,17 +2,17 @@ import Platform
 import Storage
 import Synchronization
 
-/// An answer of an engine, as rules and the journal see it.
+/// An answer of an engine, as seen by rules and the journal.
 protocol HarnessedAnswer {
     static func failed(_ error: StorageError) -> Self
-    /// The answer of an engine that has ended the task is lost.
+    /// The answer to a caller from whom a rule hides the engine's answer.
     static func lost(_ error: StorageError) -> Self
     static func stopped(_ call: Call) -> Self
-    /// As in the journal.
+    /// The outcome in the form of the journal.
     var outcome: String { get }
     /// The object is stored.
     var isEnd: Bool { get }
-    /// The byte up to which a download has the object now.
+    /// The number of bytes from the object's beginning that a download now has.
     var end: Int64? { get }
 }
 
@@ -23,9 +23,9 @@ protocol HarnessedAnswer {
     private let caller: Caller
     private var wait: Int?
     private nonisolated let aborted = Atomic(false)
-    /// A rule struck the last attempt.
+    /// A rule was applied to the last attempt.
     private(set) var wasStruck = false
-    /// What the engine answered where a rule keeps that secret.
+    /// The engine's answer that a rule has hidden from the caller.
     private(set) var lost: Answer?
 
     nonisolated init(_ harness: Harness, _ call: Call, _ caller: Caller) {
@@ -34,7 +34,8 @@ protocol HarnessedAnswer {
 
     nonisolated var isAborted: Bool { aborted.load(ordering: .relaxed) }
 
-    /// Ends a wait. `stop` ends the call to the engine, if that has begun by then; one that has not does not begin.
+    /// Aborts the call: ends its wait, and calls `stop`, which ends the engine's work. A call that has not reached the
+    /// engine never does.
     nonisolated func abort(_ stop: @escaping @Sendable () -> Void = {}) {
         aborted.store(true, ordering: .relaxed)
         Loop.task { [self] in
@@ -94,7 +95,7 @@ protocol HarnessedAnswer {
         }
     }
 
-    /// Rests between two attempts.
+    /// Waits between two attempts.
     func rest(for delay: Duration) async -> Harness.Release {
         harness.begin()
         defer { harness.endRest() }
@@ -105,7 +106,7 @@ protocol HarnessedAnswer {
         await waiting { await harness.wait(call, for: delay, as: $0) }
     }
 
-    /// A pause, a cancelled request and the end of its connection end the wait.
+    /// Waits, unless a pause, a cancelled request or the end of its connection ends the wait.
     private func waiting(_ wait: (Int) async -> Harness.Release) async -> Harness.Release {
         guard !isAborted, !Task.isCancelled else { return .abort }
         let number = harness.newWait()
@@ -140,7 +141,7 @@ extension HarnessedAnswer {
 }
 
 extension Duration {
-    /// At most as long as a test may ask a rule to delay a call.
+    /// The time to transfer the bytes, limited to the maximum delay that a rule can have.
     fileprivate static func time(of bytes: Int64, _ rate: Int64) -> Duration {
         .microseconds(Int64(saturating: min(Double(max(bytes, 0)) * 1e6 / Double(rate), 1e15)))
     }
@@ -190,7 +191,7 @@ extension DownloadAnswer: HarnessedAnswer {
     }
 }
 
-/// A piece of a download whose client fetches it.
+/// A piece of a download that its client has fetched.
 struct FetchedPiece: HarnessedAnswer {
     let bytes: Result<[UInt8], StorageError>
     let end: Int64?
@@ -208,7 +209,7 @@ struct FetchedPiece: HarnessedAnswer {
 }
 
 extension [UInt8] {
-    /// With another first byte.
+    /// The bytes with a changed first one.
     var damaged: [UInt8] {
         guard let first else { return self }
         return [first ^ 0xFF] + dropFirst()

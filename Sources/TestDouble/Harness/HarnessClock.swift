@@ -2,10 +2,10 @@ import Platform
 import Storage
 import Synchronization
 
-/// The system's clock, until a test stops it: from then on it moves only when the test moves it.
+/// The system's clock until a test stops it; then it moves only when the test moves it.
 ///
-/// What waits on it is in one table, in the order of its moments. While the clock runs, one alarm of the real clock is set
-/// for the first moment.
+/// One table, ordered by time, contains everything that waits for the clock. While the clock runs, an alarm of the real
+/// clock is set for the first moment.
 package final class HarnessClock: SchedulingClock {
     package struct Instant: InstantProtocol {
         var sinceStart: Duration
@@ -17,7 +17,7 @@ package final class HarnessClock: SchedulingClock {
     private struct Sleeper {
         let due: Duration
         let wake: Wake
-        /// It is an operation of the engine that waits between two requests.
+        /// The sleeper is an operation of the engine between two requests.
         let isOperation: Bool
     }
 
@@ -27,9 +27,9 @@ package final class HarnessClock: SchedulingClock {
     }
 
     private struct State {
-        /// The time at which the clock stands; nil while it runs.
+        /// The time at which the clock is stopped; nil while it runs.
         var standsAt: Duration?
-        /// What the clock is ahead of the real one.
+        /// How far the clock is ahead of the real one.
         var ahead = Duration.zero
         /// The time of day at the start of the clock.
         var start: Timestamp
@@ -37,7 +37,7 @@ package final class HarnessClock: SchedulingClock {
         var sleepers: [Int: Sleeper] = [:]
         var cancelled: Set<Int> = []
         var alarm: Task<Void, Never>?
-        /// Nobody sleeps any more.
+        /// The clock has ended: every sleep returns at once.
         var isOver = false
     }
 
@@ -46,26 +46,26 @@ package final class HarnessClock: SchedulingClock {
 
     package init() { state = Mutex(State(start: TimeSource.system.now())) }
 
-    /// The same time for the service and its engine.
+    /// The time source of the service and its engine.
     package var time: TimeSource { TimeSource(clock: self) { [self] in timeOfDay } }
 
     package var now: Instant { state.withLock { Instant(sinceStart: now($0)) } }
     package var minimumResolution: Duration { .zero }
     package var stands: Bool { state.withLock { $0.standsAt != nil } }
     package var timeOfDay: Timestamp { state.withLock { $0.start.advanced(by: now($0)) } }
-    /// True in the tasks of operations that the engine retries by itself.
+    /// True in the Swift tasks of operations that the engine retries itself.
     @TaskLocal static var isOperation = false
 
-    /// How many operations wait for a moment within the engine.
+    /// The number of operations that wait for a moment within the engine.
     var operationsAsleep: Int { state.withLock { $0.sleepers.values.count { $0.isOperation } } }
-    /// How many wait for a moment.
+    /// The number of sleepers.
     package var sleeping: Int { state.withLock { $0.sleepers.count } }
 
     private func now(_ state: borrowing State) -> Duration {
         state.standsAt ?? started.duration(to: .now) + state.ahead
     }
 
-    // MARK: - For those who wait
+    // MARK: - For sleepers
 
     @Loop package func after(_ delay: Duration, _ work: @escaping @Loop () -> Void) -> ScheduledCall {
         let id = state.withLock { state in
@@ -108,7 +108,7 @@ package final class HarnessClock: SchedulingClock {
 
     // MARK: - For the test
 
-    /// Stops the clock at a time of day. False for a step back of a clock that stands.
+    /// Stops the clock at a time of day; returns false if a stopped clock would go back.
     func stop(at time: Timestamp) -> Bool {
         state.withLock { state in
             let now = now(state)
@@ -121,7 +121,7 @@ package final class HarnessClock: SchedulingClock {
         }
     }
 
-    /// Runs on from where it stands.
+    /// Lets the clock run on from its present time.
     func run() {
         state.withLock { state in
             guard let now = state.standsAt else { return }
@@ -131,7 +131,7 @@ package final class HarnessClock: SchedulingClock {
         setAlarm()
     }
 
-    /// Ends all sleep, now and from now on.
+    /// Ends all sleeps, now and later.
     @Loop func end() {
         let sleepers = state.withLock { state in
             state.isOver = true
@@ -142,12 +142,12 @@ package final class HarnessClock: SchedulingClock {
         for case .sleep(let wake) in sleepers.values.map(\.wake) { wake.resume(throwing: CancellationError()) }
     }
 
-    /// The first moment at which something wakes.
+    /// The first moment at which a sleeper wakes.
     var next: Duration? { state.withLock { $0.sleepers.values.map(\.due).min() } }
 
     var sinceStart: Duration { now.sinceStart }
 
-    /// Moves a clock that stands to a moment, and wakes what is due then, in order.
+    /// Moves a stopped clock to a moment, and wakes what is due then, in order.
     @Loop func move(to moment: Duration) {
         state.withLock { $0.standsAt = max($0.standsAt ?? moment, moment) }
         wakeDue()

@@ -2,7 +2,7 @@ import Platform
 import Storage
 import Synchronization
 
-/// A session whose steps pass the rules of a harness first.
+/// A session whose steps are subject to the rules of a harness.
 final class HarnessSession<Strategy: TransferStrategy>: TransferSession
 where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
     private let session: any TransferSession<Strategy>
@@ -10,14 +10,16 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
     private let reference: Reference
     private let task: String?
     private let size: Int64
-    /// Nil where no object is copied.
+    /// Nil unless the session is a copy.
     private let copy: CopyRequest?
     private let caller: Caller
     /// The step in flight.
     private let current = Mutex<HarnessCall<Strategy.Answer>?>(nil)
-    /// The end of the upload that its rule keeps secret: the engine has stored the object, and answers so when it is asked.
+    /// The end of an upload that a rule hides from the task: the engine has stored the object, and says so when it is
+    /// asked.
     private let lost = Mutex<Strategy.Answer?>(nil)
-    /// Where the next step of a download begins. An object of its own: the engine's session keeps who reports to it.
+    /// The offset of a download's next step. It is a separate object, since the engine's session retains the closure
+    /// that reports to it.
     private let offset = Offset()
 
     private final class Offset: Sendable { let bytes = Mutex<Int64>(0) }
@@ -37,7 +39,7 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
             if let end = lost.withLock({ $0 }) { return end }
             return await session.perform(step, replacesNewer: replacesNewer, report)
         }
-        // Before the first wait, so that an abort finds it.
+        // The call is stored before the first wait, so that an abort finds it.
         let call = HarnessCall<Strategy.Answer>(
             harness,
             Call(
@@ -67,15 +69,15 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
     func bookmark() async -> Bookmark? { await session.bookmark() }
 }
 
-/// A step as rules see it.
+/// A step, as seen by rules.
 protocol HarnessedStep: Equatable, Sendable {
     func operation(of copy: CopyRequest?) -> Operation
     /// The bytes that the step transfers; those of a download begin at the offset.
     func range(of size: Int64, from offset: Int64) -> Range<Int64>?
     func limited(to call: Call) -> Self
-    /// A server that has stored the object says so.
+    /// Whether the server's answer to the step says that the object is stored.
     var mayFindEnd: Bool { get }
-    /// No rule strikes it: the task has ended for its client.
+    /// No rule applies to the step, since the task has ended for its client.
     var isSettling: Bool { get }
 }
 

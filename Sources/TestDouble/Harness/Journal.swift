@@ -1,7 +1,7 @@
 import Platform
 import Storage
 
-/// The newest calls to the engine that have ended.
+/// The newest finished calls to the engine.
 @Loop package final class Journal {
     package struct Entry: Sendable {
         package let number: Int
@@ -9,7 +9,7 @@ import Storage
         package let call: Call
         /// `ok`, `aborted` or the name of an error.
         package let outcome: String
-        /// The rule that struck.
+        /// The rule that was applied; nil for none.
         package let rule: String?
     }
 
@@ -20,7 +20,7 @@ import Storage
 
     nonisolated init() {}
 
-    /// How many are not kept any more.
+    /// The number of entries that have been dropped.
     package var dropped: Int { last - kept.count }
 
     package func entries(_ filter: Rule.Filter = .init(), since number: Int = 0) -> [Entry] {
@@ -30,7 +30,7 @@ import Storage
     func add(_ call: Call, _ outcome: String, rule: String?, at time: Timestamp) {
         last += 1
         kept.append(Entry(number: last, at: time, call: call, outcome: outcome, rule: rule))
-        // Not one by one: that would move all others each time.
+        // Removes many entries at once, since each removal moves all others.
         if kept.count >= 2 * Self.mostEntries { kept.removeFirst(Self.mostEntries) }
     }
 }

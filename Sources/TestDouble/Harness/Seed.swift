@@ -1,13 +1,13 @@
 import Platform
 import Storage
 
-/// Objects that a test wants to be there.
+/// Objects that a test stores in a space in advance.
 package struct Seed: Sendable {
     package enum Content: Sendable {
         case bytes([UInt8])
         /// The path of a file.
         case file(String)
-        /// So many bytes that depend on the number alone.
+        /// `size` bytes that depend only on `number`.
         case generated(number: Int, size: Int)
     }
 
@@ -21,10 +21,10 @@ package struct Seed: Sendable {
         }
     }
 
-    /// Stores objects of at most `oneRequestLimit` bytes, all or none. Nil where an engine has no such way.
+    /// Stores objects of at most `oneRequestLimit` bytes, all or none. Nil for an engine without such a function.
     package typealias PutAll = @Sendable ([Upload]) async throws(StorageError) -> Void
 
-    /// In bytes: what is stored at once.
+    /// The maximum number of bytes that are stored at once.
     private static let batch: Int64 = 16 << 20
 
     package let count: Int
@@ -36,7 +36,7 @@ package struct Seed: Sendable {
         (self.count, self.object) = (count, object)
     }
 
-    /// Stores all objects, or none. Returns their size in bytes.
+    /// Stores all objects, or none. Returns the number of bytes.
     package func store(
         in backend: any Backend, _ ledger: SpaceLedger, _ caller: Caller, small limit: Int64, _ putAll: PutAll?
     ) async throws(StorageError) -> Int64 {

@@ -2,12 +2,12 @@ import Platform
 import Storage
 import Synchronization
 
-/// The buckets and the quota of a space, and what it has stored.
+/// The buckets and the quota of a space, and the objects that it has stored.
 package final class SpaceLedger: Sendable {
     private struct State {
         var sizes: [ReferenceKey: Int64] = [:]
         var stored: Int64 = 0
-        /// What uploads in flight will add.
+        /// The number of bytes that uploads in flight will add.
         var expected: Int64 = 0
     }
 
@@ -20,26 +20,26 @@ package final class SpaceLedger: Sendable {
         }
     }
 
-    /// Nil for all.
+    /// The buckets of the space; nil for any bucket.
     let buckets: Set<String>?
-    /// In bytes; nil for any number.
+    /// The quota in bytes; nil for no limit.
     private let quota: Int64?
     private let state = Mutex(State())
     private let references = Mutex<[ReferenceKey: Reference]>([:])
 
     package init(buckets: Set<String>?, quota: Int64?) { (self.buckets, self.quota) = (buckets, quota) }
 
-    /// Those that this space has stored, and that are still there.
+    /// The existing objects that this space has stored.
     package var stored: [Reference] { references.withLock { Array($0.values) } }
 
-    /// Throws `bucketNotFound`.
+    /// Throws `bucketNotFound` for a bucket outside the space.
     func check(_ reference: Reference) throws(StorageError) {
         guard let buckets, !buckets.contains(reference.bucket) else { return }
         throw StorageError(.bucketNotFound, "There is no bucket \"\(reference.bucket)\" in this space.")
             .about(reference)
     }
 
-    /// Counts an object in advance. Returns how many bytes to give back. Throws `quotaExceeded`.
+    /// Reserves bytes for an object. Returns the number of bytes to give back later. Throws `quotaExceeded`.
     func reserve(_ size: Int64, at reference: Reference) throws(StorageError) -> Int64 {
         try check(reference)
         guard let quota else { return 0 }
@@ -55,10 +55,10 @@ package final class SpaceLedger: Sendable {
         throw StorageError(.quotaExceeded, "This space has a quota of \(quota) bytes.").about(reference)
     }
 
-    /// Something may be stored there soon.
+    /// Records that an object may be stored at the reference.
     package func note(_ reference: Reference) { references.withLock { $0[ReferenceKey(reference)] = reference } }
 
-    /// The bytes of an object of this space; 0 for another.
+    /// The size of an object of this space; 0 for any other.
     func size(of reference: Reference) -> Int64 { state.withLock { $0.sizes[ReferenceKey(reference)] ?? 0 } }
 
     func giveBack(_ bytes: Int64) { state.withLock { $0.expected = $0.expected.subtractingSaturated(bytes) } }
@@ -92,10 +92,10 @@ final class SpaceUpload: TransferSession {
         (self.session, self.reference, self.source, self.ledger) = (session, reference, source, ledger)
     }
 
-    /// Nil where no object is copied.
+    /// Nil unless the upload is a copy.
     private var copy: CopyRequest? { source.copy?.request }
 
-    /// What the object will have at least, once the step has ended.
+    /// The minimum size of the object after the step.
     private func size(after step: UploadMachine.Step) -> Int64 {
         if step == .settle { return 0 }
         if let copy { return copy.isMove ? 0 : ledger.size(of: copy.reference) }
@@ -113,7 +113,7 @@ final class SpaceUpload: TransferSession {
         } catch {
             return .failed(error)
         }
-        // A server may store what is cancelled, and answers that are lost.
+        // The server may store an object although its upload was cancelled or its answer was lost.
         ledger.note(reference)
         let answer = await session.perform(step, replacesNewer: replacesNewer, report)
         ledger.giveBack(reserved)
@@ -130,7 +130,7 @@ final class SpaceUpload: TransferSession {
     func bookmark() async -> Bookmark? { await session.bookmark() }
 }
 
-/// A download from a bucket that has to be there.
+/// A download from a bucket that must be in the space.
 final class SpaceDownload: TransferSession {
     typealias Strategy = DownloadStrategy
 
