@@ -1,18 +1,18 @@
 import JSONText
 
-/// Writes a trace as lines while it is being recorded. Requests are shown before it is known whether they will be answered.
+/// Writes a trace as lines while it is recorded. Requests are written before their answers are known.
 package struct LiveTimeline {
     private var builder = TraceModelBuilder()
     private var options: Timeline.Options
-    /// The requests that were not shown, since only their answers show whether the filter includes them.
+    /// The requests that have not been written, because the filter depends on their answers.
     private var hidden: Set<Int> = []
-    /// The times of the reports that were shown last, by task.
+    /// The times of the last reports that were written, by task.
     private var reported: [String: Int64] = [:]
 
-    /// A form for programs: an object a line.
+    /// Writes JSON for programs, one object per line.
     private let asJSON: Bool
 
-    /// Reports of one transfer have this distance, unless all are shown.
+    /// The minimum time between two reports of one transfer, unless all are written.
     private static let microsecondsBetweenReports: Int64 = 1_000_000
 
     package init(_ options: Timeline.Options, asJSON: Bool) {
@@ -20,15 +20,15 @@ package struct LiveTimeline {
         self.options.isLive = true
     }
 
-    /// Nothing of the trace could be read.
+    /// No line of the trace was readable.
     package var isEmpty: Bool { builder.model.entries.isEmpty }
 
-    /// There is a task as it is asked for, or none is asked for.
+    /// The requested task exists, or no task was requested.
     package var hasTask: Bool {
         options.task.map { wanted in builder.model.tasks.contains { $0.task.hasPrefix(wanted) } } ?? true
     }
 
-    /// Calls `say` with the lines of what was recorded. Lines longer than `width` are cut.
+    /// Calls `say` with the lines of a new event. Lines longer than `width` are truncated.
     package mutating func take(_ line: TraceLine, width: Int?, _ say: (String) throws -> Void) rethrows {
         options.width = width
         let first = builder.model.entries.count
@@ -37,7 +37,7 @@ package struct LiveTimeline {
         for index in first..<builder.model.entries.count { try show(index, say) }
     }
 
-    /// Calls `say` with what is known at the end: requests without an answer, and transfers.
+    /// Calls `say` with the remaining facts at the end: requests without an answer, and transfers.
     package mutating func end(_ say: (String) throws -> Void) rethrows {
         options.isLive = false
         for index in hidden.sorted() {
@@ -59,7 +59,7 @@ package struct LiveTimeline {
             hidden.remove(partner)
             builder.strip(partner)
         }
-        // A request is needed until its answer.
+        // A request is kept until its answer.
         if !entry.isUnanswered { builder.strip(index) }
     }
 

@@ -76,7 +76,7 @@ enum MessageSummary {
         }
     }
 
-    /// Leaves out the middle, because both ends of a path matter.
+    /// Omits the middle, because both ends of a path matter.
     private static func shortened(_ text: String, to limit: Int = longest) -> String {
         text.count <= limit ? text : text.prefix(limit / 2) + "…" + text.suffix(limit / 2)
     }
@@ -86,7 +86,7 @@ enum MessageSummary {
     }
 }
 
-/// Times and sizes for people.
+/// Formats times and sizes for people.
 enum Amount {
     static func bytes(_ count: Int64) -> String {
         var (value, units) = (Double(count), ["B", "KiB", "MiB", "GiB", "TiB"][...])
@@ -105,7 +105,7 @@ enum Amount {
         }
     }
 
-    /// A thousandth of the number with so many digits, cut off.
+    /// A thousandth of the number with `digits` decimals, truncated.
     static func fixed(_ thousandths: Int64, _ digits: Int) -> String {
         let whole = "\(thousandths / 1000)"
         guard digits > 0 else { return whole }

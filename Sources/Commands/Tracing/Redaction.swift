@@ -5,7 +5,7 @@ import Storage
 
 /// Removes secrets from messages and shortens them.
 package enum Redaction {
-    /// The most elements of an array; objects may have twice as many members.
+    /// The maximum number of elements of an array; objects may have twice as many members.
     private static let mostChildren = 20
     /// In bytes, like the lengths below.
     private static let longestString = 2048
@@ -21,8 +21,8 @@ package enum Redaction {
         }
     }
 
-    /// Says whether all strings in a member of this message are secret: params of `auth` methods, and results of
-    /// clients, which are only asked for tokens.
+    /// Whether all strings in a member of this message are secret: in params of `auth` methods, and in results of
+    /// clients, which are asked only for tokens.
     private static func secrets(of message: JSON, _ isClient: Bool, _ key: String) -> Bool {
         switch key {
         case "params": isClient && message["method"]?.string?.lowercased().has("auth") == true
@@ -67,7 +67,7 @@ package enum Redaction {
         }
     }
 
-    /// Says whether a name is a word and no secret.
+    /// Whether a name is a word and not a secret.
     private static func isWord(_ name: String) -> Bool {
         name.utf8.count <= longestWord && name.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) }
     }
@@ -83,10 +83,10 @@ package enum Redaction {
 
 extension Redaction {
     private static let longestBroken = 400
-    /// The longest run of letters and digits that counts as a word and not as a token.
+    /// The maximum length of a run of letters and digits that counts as a word and not as a token.
     private static let longestWord = 20
 
-    /// An excerpt of bytes that are no message: nothing if they mention secrets, and no long words.
+    /// An excerpt of bytes that are no message: empty if they mention secrets, and without long words.
     package static func redacted(broken bytes: UnsafeRawBufferPointer) -> String {
         let text = String(decoding: bytes.prefix(8 << 10), as: UTF8.self).hidingSecrets()
         guard !text.mentionsSecrets, !text.has("auth/"), !text.has("\\u") else { return .hidden }

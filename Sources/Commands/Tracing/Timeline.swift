@@ -3,18 +3,18 @@ import Storage
 
 /// Writes a trace model as lines for a terminal: the entries, then the transfers.
 package struct Timeline {
-    /// What is shown, and how.
+    /// The selection of entries and their form.
     package struct Options: Sendable {
         package var isColoured = false
-        /// Longer lines are cut. Nil: no line is.
+        /// The length at which lines are truncated; nil for no limit.
         package var width: Int?
-        /// Each report of progress; otherwise those of a transfer are one line.
+        /// Writes each report of progress. Otherwise the reports of a transfer form one line.
         package var showsAll = false
-        /// Only what failed, was lost or has no answer.
+        /// Writes only entries that failed, were lost or have no answer.
         package var showsErrors = false
-        /// Only what is about this task; its beginning will do.
+        /// Writes only entries about this task, which may be given by the beginning of its id.
         package var task: String?
-        /// Answers may still come.
+        /// The trace is still recorded, so answers may follow.
         var isLive = false
 
         package init() {}
@@ -25,7 +25,7 @@ package struct Timeline {
 
     package init(_ model: TraceModel, _ options: Options) { (self.model, self.options) = (model, options) }
 
-    /// A part of a line, in one colour.
+    /// A part of a line in one colour.
     private typealias Part = (text: String, colour: Colour?)
 
     var legend: String {
@@ -33,7 +33,7 @@ package struct Timeline {
         return render([(text, .faint)])
     }
 
-    /// Calls `say` with each line, without its end.
+    /// Calls `say` with each line, without its line end.
     package func tell<Failure: Error>(_ say: (String) throws(Failure) -> Void) throws(Failure) {
         try say(legend)
         var folded: [String: [Int]] = [:]
@@ -53,7 +53,7 @@ package struct Timeline {
         try tellSummary(say)
     }
 
-    /// The transfers, and how many requests have no answer.
+    /// Writes the transfers, and the number of requests without an answer.
     func tellSummary<Failure: Error>(_ say: (String) throws(Failure) -> Void) throws(Failure) {
         let tasks = model.tasks.filter { isShown($0) }
         for (index, task) in tasks.enumerated() {
@@ -143,7 +143,7 @@ package struct Timeline {
 
     private enum Colour: String { case faint = "2", strong = "1", good = "32", bad = "31", event = "36" }
 
-    /// As much as fits; an ellipsis stands for the rest.
+    /// The beginning of the parts that fits the width; an ellipsis replaces the rest.
     private func render(_ parts: [Part]) -> String {
         var room = options.width ?? .max
         let isCut = parts.reduce(0) { $0 + $1.text.count } > room
@@ -158,7 +158,7 @@ package struct Timeline {
         return line + (isCut ? "…" : "")
     }
 
-    /// The time of the day in UTC, in milliseconds.
+    /// The time of day in UTC, in milliseconds.
     private static func clock(_ microseconds: Int64) -> String {
         let day: Int64 = 86_400_000
         let time = ((microseconds / 1000) % day + day) % day
@@ -175,14 +175,14 @@ package struct Timeline {
 extension TraceModel.Entry {
     package var isUnanswered: Bool { partner == nil && (kind == .request || kind == .question) }
 
-    /// The task that it is about.
+    /// The task that the message is about.
     package var task: String? {
         let params = message["params"]
         let place = params?["snapshot"] ?? params ?? message["result"]?["snapshot"] ?? message["result"]
         return place?["task"]?.string
     }
 
-    /// The task whose progress it reports.
+    /// The task whose progress the message reports.
     var progressTask: String? {
         guard kind == .event, let snapshot = message["params"]?["snapshot"], snapshot["retry"] == nil,
             snapshot["status"] == "progress" || snapshot["status"] == "resume" && snapshot["state"] == "running"
@@ -190,13 +190,13 @@ extension TraceModel.Entry {
         return snapshot["task"]?.string
     }
 
-    /// An event of a task that failed, or waits after a failure.
+    /// The message is an event of a task that has failed, or that waits after a failure.
     fileprivate var endsBadly: Bool {
         let snapshot = message["params"]?["snapshot"]
         return kind == .event && (snapshot?["error"] != nil || snapshot?["retry"] != nil)
     }
 
-    /// One object, for programs: time, connection, kind, and what was said.
+    /// One object for programs: the time, the connection, the kind and the message.
     package func json(connection: Int64) -> JSON {
         .object(
             .init(present: [
@@ -209,10 +209,10 @@ extension TraceModel.Entry {
 }
 
 extension String {
-    /// The text on one line, with control and format characters written as `\u{…}`.
+    /// The text on one line, with control and format characters as `\u{…}`.
     package var safe: String { escapingControls { "\\u{\(String($0.value, radix: 16))}" } }
 
-    /// The same for JSON text, which keeps its value.
+    /// JSON text on one line, with control and format characters as escapes that keep its value.
     package var safeJSON: String {
         escapingControls { scalar in
             String(scalar).utf16.map { unit in
@@ -233,7 +233,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Includes invisible and unassigned characters, but not joiners, which are part of emoji and of some scripts.
+    /// Also true for invisible and unassigned characters, but not for joiners, which are parts of emoji and of some
+    /// scripts.
     fileprivate var isControl: Bool {
         if (0x20..<0x7F).contains(value) { return false }
         switch properties.generalCategory {

@@ -1,6 +1,6 @@
 import Platform
 
-/// The reason why nothing can be written to a trace file.
+/// Why a trace file cannot be written.
 struct TraceFileError: Error { let reason: String }
 
 /// The file of a trace. Only its owner may read it, and it is only appended to.
@@ -9,7 +9,7 @@ struct TraceFile: ~Copyable {
     /// The last line is incomplete, because the disk was full.
     private var isMidLine = false
 
-    /// Starts on a new line, even after an incomplete one.
+    /// Opens the file, and starts a new line even after an incomplete one.
     init(_ path: String) throws(TraceFileError) {
         let file: OpenFile
         do throws(SystemError) {
@@ -18,7 +18,7 @@ struct TraceFile: ~Copyable {
             throw TraceFileError(reason: error == .link ? "it is a symbolic link" : error.reason)
         }
         let size = try Self.makePrivate(file)
-        // Who follows the trace sees by it whether there may be more. It tries the lock itself, for a moment.
+        // The lock tells readers that follow the trace that more may come. A reader holds it for a moment to test it.
         for _ in 0..<20 where !file.lockShared() { blockThread(milliseconds: 1) }
         self.file = file
         isMidLine = size > 0 && Self.byte(of: file, at: size - 1).map { $0 != 0x0A } ?? false
@@ -53,7 +53,7 @@ struct TraceFile: ~Copyable {
         return status.size
     }
 
-    /// Blocks. Throws if not all lines could be written.
+    /// Writes lines. Blocks. Throws if not all of them could be written.
     mutating func write(_ lines: [UInt8]) throws(TraceFileError) {
         let bytes = (isMidLine ? [0x0A] : []) + lines
         var written = 0

@@ -9,15 +9,15 @@ package struct TraceLine: Sendable {
         case began(peer: String)
         case ended
         case message(from: MessageSender, bytes: Int64, JSON)
-        /// Bytes that are no message, with an excerpt of them.
+        /// Bytes that are no message, with an excerpt.
         case broken(from: MessageSender, bytes: Int64, text: String)
-        /// The number of messages that are missing here.
+        /// The number of messages that were lost here.
         case dropped(Int64)
     }
 
     package var at: Timestamp
     package var process: Int64
-    /// 0 for none.
+    /// 0 for no connection.
     package var connection: Int64
     package var event: Event
 
@@ -60,10 +60,10 @@ extension TraceLine {
 // Reading.
 
 extension TraceLine {
-    /// Throws the reason without the number of the line.
+    /// Throws the reason, without the number of the line.
     package init(_ json: JSON) throws(Unreadable) {
         guard json.object != nil else { throw Unreadable("is no object") }
-        // The range keeps sums of times from overflowing.
+        // The range prevents sums of times from overflowing.
         guard let seconds = json["at"]?.number?.double, (0...1e11).contains(seconds) else {
             throw Unreadable("has no time \"at\"")
         }

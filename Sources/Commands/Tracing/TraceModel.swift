@@ -8,7 +8,7 @@ package struct TraceModel: Sendable {
         /// 0 for a service itself.
         package var number: Int64
         package var name: String
-        /// The name that the client gives itself.
+        /// The name that the client has given in `initialize`.
         package var client: String?
         package var began: Int64
         package var ended: Int64?
@@ -24,7 +24,7 @@ package struct TraceModel: Sendable {
             case question, reply
         }
 
-        /// Microseconds since 1970.
+        /// In microseconds since 1970.
         package var at: Int64
         package var channel: Int
         package var kind: Kind
@@ -33,7 +33,7 @@ package struct TraceModel: Sendable {
         package var id = ""
         package var bytes: Int64 = 0
         package var error: String?
-        /// The index of the answer of a request, or of the request of an answer.
+        /// The index of a request's answer, or of an answer's request.
         package var partner: Int?
         package var message: JSON = .null
     }
@@ -48,15 +48,15 @@ package struct TraceModel: Sendable {
     package var end: Int64 { entries.lazy.map(\.at).max() ?? 0 }
 }
 
-/// One transfer, as its client saw it.
+/// One transfer as seen by its client.
 package struct TracedTransfer: Sendable {
     package struct Sample: Sendable {
         package var at: Int64
-        /// That of the task; `waiting` while it waits after a failure.
+        /// The state of the task; `waiting` while it waits after a failure.
         package var state: String
         package var completed: Int64
         package var total: Int64
-        /// Which attempt comes next, when, and what has failed. Empty unless the task waits for it.
+        /// The next attempt, its time, and the failure before it. Empty unless the task waits for it.
         package var note = ""
     }
 
@@ -114,7 +114,7 @@ package struct TraceModelBuilder {
         return builder.model
     }
 
-    /// Keeps no more of an entry than its place.
+    /// Removes the content of an entry, but not the entry.
     mutating func strip(_ index: Int) {
         let entry = model.entries[index]
         model.entries[index] = .init(at: entry.at, channel: entry.channel, kind: entry.kind, partner: entry.partner)
@@ -193,7 +193,7 @@ package struct TraceModelBuilder {
         model.entries[request].partner = model.entries.count
     }
 
-    /// Takes samples from all snapshots in a message.
+    /// Adds samples from all snapshots in a message.
     private mutating func look(at message: JSON, _ entry: TraceModel.Entry) {
         let (params, result) = (message["params"], message["result"])
         let snapshots = [params?["snapshot"], result, result?["snapshot"]] + (result?["tasks"]?.array ?? [])

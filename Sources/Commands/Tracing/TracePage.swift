@@ -35,7 +35,7 @@ package enum TracePage {
         return harmless
     }
 
-    // The data of the page's script. Times are microseconds since the start.
+    // The data of the page's script. Times are in microseconds since the start.
 
     private static func json(of model: TraceModel) -> JSON {
         let start = model.start

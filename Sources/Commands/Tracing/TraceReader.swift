@@ -1,11 +1,11 @@
 import JSONText
 import Platform
 
-/// Reads the lines of a trace from a file or a pipe. Bounds the memory of long lines.
+/// Reads the lines of a trace from a file or a pipe. Limits the memory of long lines.
 package struct TraceReader: ~Copyable {
     package enum Item {
         case line(TraceLine)
-        /// A sentence about a line that cannot be read.
+        /// A sentence about an unreadable line.
         case problem(String)
     }
 
@@ -18,14 +18,14 @@ package struct TraceReader: ~Copyable {
     private var isSkipping = false
     package private(set) var number = 0
 
-    /// - Parameter waitForMore: called at the end of the file; where it returns true, the file may have more bytes.
+    /// - Parameter waitForMore: called at the end of the file; returns true if the file may have more bytes now.
     package init(
         _ file: Descriptor, longestLine: Int = 1 << 20, waitForMore: @escaping () throws -> Bool = { false }
     ) {
         (self.file, self.longestLine, self.waitForMore) = (file, longestLine, waitForMore)
     }
 
-    /// Throws what `waitForMore` throws.
+    /// The next item; nil at the end. Throws the errors of `waitForMore`.
     package mutating func next() throws -> Item? {
         while true {
             if let end = buffer[start...].firstIndex(of: 0x0A) {

@@ -5,17 +5,17 @@ import JSONText
 import Storage
 import Synchronization
 
-/// A sentence that names the trace file and says why it cannot be used.
+/// Why a trace file cannot be used: a sentence that names it.
 package struct TraceUnavailable: Error { package let message: String }
 
-/// Records the messages of connections on a thread of its own. Never blocks: messages that a slow or full disk does not
-/// take are dropped and counted.
+/// Records the messages of connections on a thread. Never blocks: messages for which the disk is too slow or too full
+/// are dropped and counted.
 package final class TraceRecorder: Sendable {
     private struct Entry: Sendable {
         var line: TraceLine
         var message: (MessageSender, [UInt8])?
 
-        /// The memory that the entry takes, with its overhead.
+        /// The memory of the entry, with its overhead.
         var size: Int { 128 + (message?.1.count ?? 0) }
     }
 
@@ -24,7 +24,7 @@ package final class TraceRecorder: Sendable {
         var bytes = 0
         var dropped: Int64 = 0
         var isWriting = false
-        /// The time for writing is over.
+        /// The time limit of writing has passed.
         var isHurried = false
     }
 
@@ -43,7 +43,7 @@ package final class TraceRecorder: Sendable {
     private let path: String
     private let report: @Sendable (String) -> Void
 
-    /// Drops messages while `capacity` bytes wait for the disk. `report` gets one line, once.
+    /// Drops messages while `capacity` bytes wait for the disk. `report` is called once, with one line.
     package init(
         _ path: String, version: String, engine: String, process: Int32, time: TimeSource, capacity: Int = 16 << 20,
         report: @escaping @Sendable (String) -> Void
@@ -72,7 +72,7 @@ package final class TraceRecorder: Sendable {
         }
     }
 
-    /// Returns when all events are written, and drops those that are not written in time. Nothing may be recorded
+    /// Returns when all events are written, and drops those that are not written in time. No event may be recorded
     /// afterwards.
     package func flush(milliseconds: Int) {
         let done = DispatchSemaphore(value: 0)
@@ -87,7 +87,7 @@ package final class TraceRecorder: Sendable {
         add { Entry(line: line) }
     }
 
-    /// Copies nothing if there is no room. A message longer than the capacity is taken when nothing waits.
+    /// Copies a message only if there is room. A message longer than the capacity is accepted if no other waits.
     private func add(_ entry: () -> Entry) {
         let mustStart = state.withLock { state in
             guard state.bytes < capacity else {
@@ -103,7 +103,7 @@ package final class TraceRecorder: Sendable {
         if mustStart { output.submit { [self] output in writeAll(to: &output) } }
     }
 
-    /// A line with the number of lost entries follows the entries before them.
+    /// Writes the entries, followed by a line with the number of lost ones after them.
     private func writeAll(to output: inout Output) {
         var isFailing = false
         while let (entries, dropped) = take(evenIfEmpty: !isFailing) {
@@ -121,7 +121,7 @@ package final class TraceRecorder: Sendable {
         }
     }
 
-    /// Takes all waiting entries and the number of those that were dropped after them.
+    /// All waiting entries, and the number of those that were dropped after them.
     private func take(evenIfEmpty: Bool) -> (entries: [Entry], dropped: Int64)? {
         state.withLock { state in
             guard !state.waiting.isEmpty || evenIfEmpty && state.dropped > 0 else {
@@ -174,7 +174,7 @@ extension TraceLine.Event {
         }
     }
 
-    /// The limit of a client's message; a batch may have more values than a request.
+    /// The maximum number of values in a client's message; a batch may have more than a request.
     private static func mostValues(_ bytes: UnsafeRawBufferPointer) -> Int {
         let isBatch = bytes.first { $0 > 0x20 } == UInt8(ascii: "[")
         return isBatch ? ConnectionLimits().messageValues : 1 << 16
