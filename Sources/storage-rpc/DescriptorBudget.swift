@@ -1,21 +1,21 @@
 import CommandLine
 import Methods
 
-/// Shares the descriptors that the process may open between its listeners, and reserves some for files, the database and
+/// Divides the descriptors that the process may open among its listeners, and reserves some for files, the database and
 /// requests to servers.
 struct DescriptorBudget: Equatable, Sendable {
-    /// The number of descriptors that the service opens at most for itself. If the limit is low, three quarters of it are
-    /// reserved.
+    /// The number of descriptors that the service opens at most for itself. If the limit is low, three quarters of it
+    /// are reserved.
     private static let reserve = 256
 
-    /// The limit of clients on the socket; each has one descriptor.
+    /// The maximum number of clients on the socket; each has one descriptor.
     let connections: Int
-    /// The limit of peers of the HTTP server; each may have a second descriptor, for a file.
+    /// The maximum number of peers of the HTTP server; each may have a second descriptor, for a file.
     let servedConnections: Int
 
     /// - Parameters:
     ///   - free: the number of descriptors that the process may still open.
-    ///   - connections: the limit of clients that is asked for.
+    ///   - connections: the requested maximum of clients.
     init(free: Int, connections: Int) {
         let shared = max(free - Self.reserve, free / 4)
         self.connections = min(connections, max(1, shared / 2))
@@ -24,7 +24,7 @@ struct DescriptorBudget: Equatable, Sendable {
 }
 
 extension ServiceOptions {
-    /// Limits the connections to the descriptors.
+    /// Reduces the numbers of connections to what the descriptors allow.
     func within(_ freeDescriptors: Int) -> ServiceOptions {
         var options = self
         let budget = DescriptorBudget(free: freeDescriptors, connections: listens ? limits.connections : 0)

@@ -6,7 +6,7 @@ import Storage
 import Synchronization
 import Tracing
 
-/// Writes lines to stderr. Drops and counts lines if stderr is full; never blocks.
+/// Writes lines to stderr. Never blocks: drops and counts lines while stderr is full.
 final class Log: Sendable {
     private let level: LogLevel
     private let format: LogFormat
@@ -24,7 +24,7 @@ final class Log: Sendable {
         return { [self] text in write(.debug, prefix + text) }
     }
 
-    /// The same for the level info.
+    /// A function that writes a line at the level info. Nil if that level is not logged.
     func info() -> (@Sendable (String) -> Void)? {
         guard level <= .info else { return nil }
         return { [self] text in write(.info, text) }
@@ -44,7 +44,7 @@ final class Log: Sendable {
         switch format {
         case .text: return "storage-rpc[\(CurrentProcess.id)] \(time) \(level.rawValue): \(text)"
         case .json:
-            // As long as fits: half a line would be no JSON.
+            // Truncates, since the line must fit: half a line would be no JSON.
             let fitting = String(decoding: text.utf8.prefix(Descriptor.atomicWriteSize / 3), as: UTF8.self)
             return
                 ([
@@ -54,7 +54,7 @@ final class Log: Sendable {
         }
     }
 
-    /// Writes a line as it is, for people and scripts, unless nothing is logged.
+    /// Writes a line unchanged, for people and scripts, unless logging is off.
     func announce(_ line: String) {
         if level < .off, let output { _ = write(line: line, to: output) }
     }
@@ -65,7 +65,7 @@ final class Log: Sendable {
         return false
     }
 
-    /// Makes stderr non-blocking for the rest of the process, too.
+    /// Makes stderr non-blocking for the rest of the process.
     func takeOverStderr() {
         if let output, output.kind == .nonBlocking { _ = Descriptor.standardError.redirect(to: output) }
     }

@@ -13,7 +13,7 @@ enum Program {
         StandardStreams.fillClosed()
         CurrentProcess.setSignals()
         CurrentProcess.shareHeaps()
-        // Ends the process here, not in a transfer, if the system has no random numbers.
+        // Without random numbers of the system the process ends here instead of in a transfer.
         _ = SecureRandom().next()
         let mask = CurrentProcess.makeNewFilesPrivate()
         NewFiles.mask.store(mask, ordering: .relaxed)
@@ -34,7 +34,7 @@ enum Program {
         } catch let error as Client.Interruption {
             CurrentProcess.end(bySignal: error.signal)
         } catch let error as OutputError where error.isClosed {
-            // Who reads has enough, as `head` has. Ends as `cat` does then.
+            // The reader has closed the pipe, as `head` does. Ends as `cat` would.
             CurrentProcess.endByBrokenPipe()
         } catch {
             Console.report(error, asJSON: asJSON)
@@ -56,7 +56,7 @@ enum Program {
         case .help(let text): try Console.printUnescaped(text)
         case .complete(let request):
             try request.limitTime()
-            // What a shell cannot be told is no candidate.
+            // Candidates that cannot be passed to a shell are omitted.
             if let (kind, options) = request.question {
                 try? run(.client(kind, options), freeDescriptors, mask)
             }
@@ -64,7 +64,7 @@ enum Program {
         case .version: try Console.print("storage-rpc \(Help.version)")
         case .serve(let options): try Server.run(options.traced, freeDescriptors: freeDescriptors)
         case .connect(let options):
-            // A service that is started has it, and one that runs reads it from this process.
+            // A started service inherits the umask, and a running one reads it from this process.
             CurrentProcess.setNewFilesMask(mask)
             let directory = try options.directory()
             try ConnectCommand.run(socket: options.rootSocket(), root: directory, options) {
@@ -83,10 +83,10 @@ enum Program {
         }
     }
 
-    /// A signal has come during a backup.
+    /// A signal has arrived during a backup.
     private static let isEnding = Atomic(false)
 
-    /// A signal ends the process without the incomplete copy.
+    /// Makes a backup. A signal ends the process and removes the incomplete copy.
     private static func backUp(_ root: String, to directory: String) throws {
         let signals = CurrentProcess.blockTerminationSignals()
         let notice = WaitNotice("copies \(root)")
@@ -102,18 +102,18 @@ enum Program {
                 }
             }
         } catch {
-            // Its files went away under it. The thread of signals ends the process when all of them are gone.
+            // A signal has removed the files of the copy. Its thread ends the process when all of them are removed.
             while isEnding.load(ordering: .sequentiallyConsistent) { blockThread(milliseconds: 1000) }
             throw Client.Failure(error.message)
         }
         try Console.print("\(made.objects) objects, \(made.bytes) bytes")
     }
 
-    /// Uses the service that `--socket` names, or that of the root. One for objects elsewhere is in this process, unless one
-    /// listens.
+    /// Uses the service that `--socket` names, or the service of the root. For a remote engine without a running
+    /// service, the service runs in this process.
     private static func run(_ kind: ClientCommand, _ options: CommandOptions) throws {
         let signals = CurrentProcess.blockTerminationSignals()
-        // A service reads it from the process that connects.
+        // A service reads the umask from the connecting process.
         CurrentProcess.setNewFilesMask(options.newFilesMask)
         if let path = options.service.socket {
             return try run(

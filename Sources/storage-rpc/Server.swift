@@ -18,7 +18,7 @@ final class Server {
     private let recorder: TraceRecorder?
     private var lastConnection: Int64 = 0
     private let engine: any Engine
-    /// The space of connections that have entered no other.
+    /// The space of connections that have entered no other one.
     private lazy var main = spaces?.main.space ?? Space("main", options, engine, surroundings)
     /// Nil without `--harness`.
     private lazy var spaces = (engine as? HarnessEngine).map { engine in
@@ -26,10 +26,10 @@ final class Server {
     }
     private lazy var surroundings = Surroundings(log: log, metrics: metrics, memory: memory) {
         [weak self] status, cause in
-        // Other clients may be connected.
+        // A warning, since other clients may be connected.
         self?.end(status, cause, self?.options.listens == true ? .warning : .info)
     }
-    /// Of connections, whatever the harness does to that of the engine.
+    /// The clock of connections, which the harness never stops.
     private let clock = TimeSource.system.clock
     private lazy var memory = ConnectionMemory(
         messageBytes: options.limits.totalMessageBytes, unreadBytes: options.limits.totalUnreadBytes,
@@ -39,18 +39,17 @@ final class Server {
     private let listeners: [ServiceSocket]
     private let deadline: ShutdownTimer?
     private var sockets: ServiceSockets?
-    /// Waits for the end of `--idle-timeout`, while nobody is connected.
+    /// Waits for the end of `--idle-timeout` while no client is connected.
     private var idleness: Task<Void, Never>?
     private var signals: DescriptorWatcher?
-    /// The status of the process, set when its end begins.
+    /// The exit status of the process, set when its end begins.
     private var ending: Int32?
     private var isSuspended = false
-    /// Stdin and stdout have ended, while others are connected.
+    /// Stdin and stdout have ended, while other clients are connected.
     private var isWithoutStdio = false
-    /// The connection that was the last one, where the process ends without any: its client sees the end when the root is
-    /// free.
+    /// The last connection, if the process ends without any: its client sees the end once the root is free.
     private var farewell: Descriptor?
-    /// Whoever starts a service with `--idle-timeout 0` needs time to connect. In seconds.
+    /// In seconds: the time to connect to a new service, even with `--idle-timeout 0`.
     private static let timeToConnect = 5
 
     init(
@@ -67,7 +66,7 @@ final class Server {
 
     private var allSpaces: [Space] { spaces?.all.map(\.space) ?? [main] }
 
-    /// Listens and serves, from now on.
+    /// Starts to listen and to serve.
     func start(_ stdio: StandardStreams?, signals: Descriptor?) {
         if let signals { watch(signals) }
         if options.listensBesides { main.service.othersStay = { [weak self] in (self?.connections.count ?? 0) > 1 } }
@@ -83,7 +82,7 @@ final class Server {
         watchIdleness()
     }
 
-    /// Serves the only client of a command, which is this process.
+    /// Serves the only client of a command, which is in this process.
     func serveAlone(_ socket: Descriptor) {
         Task { await open() }
         serve("socket", .shared, in: main, input: socket, output: socket)
@@ -93,7 +92,7 @@ final class Server {
         serve("socket", .shared, in: space, input: socket, output: socket, newFilesMask: socket.peerNewFilesMask)
     }
 
-    /// At the end of stdin, until the tasks of its space rest.
+    /// After the end of stdin, waits until the tasks of the client's space rest.
     private func linger(_ connection: Connection<ConnectionContext>, _ context: ConnectionContext) async {
         let transfers = context.service.transfers
         await context.service.harness?.windDown { [weak self] in
@@ -102,14 +101,14 @@ final class Server {
             try? await transfers.suspend()
         }
         await connection.workIsDone()
-        // Streams of others wait for their clients.
+        // Streams of other clients wait for those.
         if connections.count <= 1 { await transfers.suspendIncoming() }
         do { try await transfers.restsOnly() } catch { return }
         await transfers.backend.settle()
     }
 
-    /// A test that is connected to the service of its program stays connected, and so do clients that have found the
-    /// service at its root. When they have left, too, the tasks that they have not paused run to their ends.
+    /// After the end of stdin, keeps other clients connected: those of a test with the harness, and those that have
+    /// connected at the root. When they have left, too, tasks that they have not paused run to their ends.
     private func stdioEnded() {
         isWithoutStdio = (options.harness || options.listensBesides) && !connections.isEmpty
         if !isWithoutStdio { end(0, "the end of stdin or stdout") }
@@ -166,14 +165,14 @@ final class Server {
         connection.serve(opened)
     }
 
-    /// Nobody is connected, nothing runs, and that ends the process at once.
+    /// No client is connected, no task runs, and the process then ends at once.
     private var endsWithoutConnections: Bool {
         connections.isEmpty && (options.idleTimeout == 0 || isWithoutStdio)
             && !allSpaces.contains { $0.transfers.areRunning }
     }
 
-    /// Ends the process once nobody has been connected and nothing has run for `--idle-timeout`, or, after the end of
-    /// stdin, at all.
+    /// Ends the process when no client has been connected and nothing has run for `--idle-timeout`, or without delay
+    /// once stdin has ended.
     private func watchIdleness() {
         idleness?.cancel()
         guard let timeout = isWithoutStdio ? 0 : options.idleTimeout, connections.isEmpty else { return }
@@ -182,11 +181,11 @@ final class Server {
             do {
                 repeat {
                     for space in self?.allSpaces ?? [] { try await space.transfers.restsOnly() }
-                    // What HTTP servers serve is looked at again now and then.
+                    // Requests of HTTP servers are checked again after each interval.
                     try await clock.sleep(for: max(.milliseconds(50), .seconds(seconds)))
                 } while self?.allSpaces.contains { $0.transfers.areRunning || $0.servers?.isServing == true } ?? false
             } catch { return }
-            // Somebody may have connected since the last wait was over.
+            // A client may have connected since the last wait.
             guard !Task.isCancelled else { return }
             self?.end(0, "nobody was connected and nothing ran for \(seconds) s")
         }
@@ -213,7 +212,7 @@ final class Server {
     }
 
     private func leave(_ status: Int32) -> Never {
-        // A temporary root is removed now, and a thread may still use it.
+        // A temporary root is removed now, while a thread may still use it.
         for space in allSpaces { space.engine.root?.ignoreLoss() }
         Self.leave(status, options, recorder, flushTimeout: 1000)
     }
@@ -228,8 +227,8 @@ final class Server {
         } catch { fail(error.message) }
     }
 
-    /// Prints where the gateway is, for the command `gateway`. Ends the process if that cannot be written, unless it was
-    /// started without stdout.
+    /// Prints the address of the gateway, for the command `gateway`. Ends the process if that cannot be written, unless
+    /// it was started without stdout.
     private func announce() async {
         guard let form = options.announcement, let place = main.servers?.gatewayAddress else { return }
         let text = GatewayAddress(place).text(form, root: options.root)
@@ -241,8 +240,8 @@ final class Server {
         }
     }
 
-    /// Ends the process when it loses the lock of its root, since two processes would overwrite each other's objects. The
-    /// running tasks have a second to fail and to be reported.
+    /// Ends the process when it loses the lock of its root, since two processes would overwrite each other's objects.
+    /// Running tasks have a second to fail and to report that.
     private func endWithoutRoot() {
         main.whenRootIsLost { [clock] in
             Task { @Loop in

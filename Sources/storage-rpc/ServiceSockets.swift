@@ -2,25 +2,25 @@ import CommandLine
 import Platform
 import Roots
 
-/// A socket that listens, and its directory where the system watches that.
+/// A listening socket, and a watcher of its directory if the system supports that.
 struct ServiceSocket: Sendable {
     let listener: UnixListener
     let directory: DirectoryWatcher?
 
-    /// Blocks.
+    /// Listens at a path. Blocks.
     init(_ path: String) throws(ListenFailure) {
-        // First, so that no removal is missed.
+        // The watcher precedes the socket, so that no removal is missed.
         directory = DirectoryWatcher(path.parentPath)
         listener = try UnixListener(path)
     }
 
-    /// The socket of a service manager.
+    /// Adopts the socket of a service manager.
     init(fromManager: Void) throws(ListenFailure) {
         (listener, directory) = (try UnixListener(fromManager: ()), nil)
     }
 }
 
-/// The sockets of a service: accepts clients, and listens again where a socket file was removed or replaced.
+/// The sockets of a service: accepts clients, and listens again when a socket file was removed or replaced.
 @Loop final class ServiceSockets {
     private final class Place {
         var listener: UnixListener
@@ -38,10 +38,10 @@ struct ServiceSocket: Sendable {
     private let repairs = WorkerThreads("sockets")
     private var isClosed = false
 
-    /// Whoever removes the directory of a socket has more files to remove: a new one would be in the way.
+    /// The delay before listening again: a process that removes the socket's directory must not find a new file in it.
     private static let timeToRemove = Duration.milliseconds(200)
 
-    /// - Parameter root: where the process has lost it, it does not listen again.
+    /// - Parameter root: once the process has lost it, the sockets do not listen again.
     init(
         _ sockets: [ServiceSocket], _ root: StorageRoot?, _ log: Log, clock: any Clock<Duration>,
         _ welcome: @escaping @Loop (Descriptor) -> Void
@@ -57,7 +57,7 @@ struct ServiceSocket: Sendable {
         }
     }
 
-    /// Refuses connections from now on.
+    /// Stops accepting connections.
     func close() {
         isClosed = true
         for place in places {

@@ -2,7 +2,7 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// Ends a process that hangs while it ends. The main thread waits for it, so that no thread has to be started then.
+/// Ends a process whose shutdown hangs. The main thread waits for it, so that the shutdown needs no new thread.
 final class ShutdownTimer: Sendable {
     private let status = Mutex<Int32>(0)
     private let isSet = DispatchSemaphore(value: 0)
@@ -12,7 +12,7 @@ final class ShutdownTimer: Sendable {
         isSet.signal()
     }
 
-    /// Blocks until the time is over; returns the status of the process.
+    /// Blocks until the time for the shutdown has passed; returns the exit status of the process.
     func wait() -> Int32 {
         isSet.wait()
         blockThread(milliseconds: 1500)

@@ -8,9 +8,9 @@ import Storage
 import Synchronization
 import Tracing
 
-// From the flags to a process that serves, and its end.
+// The start of a serving process from its flags, and its end.
 extension Server {
-    /// Serves until the process has to end. Throws the reason why it cannot start.
+    /// Serves until the process has to end. Throws why it cannot start.
     nonisolated static func run(_ wanted: ServiceOptions, freeDescriptors: Int) throws -> Never {
         let signals = CurrentProcess.blockTerminationSignals()
         Durability.ofProcess = wanted.durability
@@ -63,7 +63,7 @@ extension Server {
         Task { @Loop [engine, stdio] in
             Server(options, engine, log, recorder, listeners, deadline).start(stdio, signals: signals)
         }
-        // They are closed with their connection, while others may go on.
+        // The descriptors are closed with their connection, which other connections may outlive.
         stdio = nil
         let status = deadline.wait()
         notice?.end()
@@ -71,12 +71,12 @@ extension Server {
         leave(status, options, recorder, flushTimeout: 300)
     }
 
-    /// How long a service waits for the one that has its root, which may be starting or ending. In milliseconds.
+    /// In milliseconds: how long a service waits for another one that holds its root, and may be starting or ending.
     private static nonisolated let timeToFind: UInt32 = 5000
-    /// The service that ends when its last client has left may end this much later. In milliseconds.
+    /// In milliseconds: the time that a service with `--idle-timeout 0` may take to end after its last client has left.
     private static nonisolated let timeToLeave: UInt32 = 250
 
-    /// Where a service listens at the root, serves `stdio` through it, or throws that the root is in use.
+    /// If another service listens at the root, serves `stdio` through it, or throws that the root is in use.
     private nonisolated static func findEngine(
         _ options: ServiceOptions, _ log: Log, orServe stdio: StandardStreams?
     ) throws -> any Engine {
@@ -115,7 +115,8 @@ extension Server {
         return true
     }
 
-    /// Without it a person who starts a service sees nothing. Nil where the log says the same, or a program starts it.
+    /// A notice for a person who starts a service without output. Nil if the log says the same, or if a program starts
+    /// it.
     private nonisolated static func notice(_ options: ServiceOptions, isTyped: Bool) -> WaitNotice? {
         guard options.logLevel == .warning || options.logLevel == .error else { return nil }
         if options.stdio {
@@ -126,7 +127,7 @@ extension Server {
         return WaitNotice("serves \(place); Ctrl-C ends it")
     }
 
-    /// Listens on the socket of `--socket` and on that of the root. If only the second one fails, logs that.
+    /// Listens on the socket of `--socket` and on the root's. If only the second one fails, logs that.
     private nonisolated static func listen(_ options: ServiceOptions, _ log: Log) throws -> [ServiceSocket] {
         guard options.listens || options.listensBesides else { return [] }
         let path = try options.rootSocket()
@@ -155,7 +156,7 @@ extension Server {
 }
 
 extension ServiceOptions {
-    /// With a root that goes with the process, where none is named for tests.
+    /// The options with a temporary root, if a harness or the command `gateway` names no root.
     fileprivate func withItsRoot(_ log: Log) throws -> ServiceOptions {
         if harness {
             try checkHarness()
@@ -177,7 +178,7 @@ extension ServiceOptions {
         return options
     }
 
-    /// Threads of the engine may still create files in it: tries again until nothing is there.
+    /// Removes the root while threads of the engine may create files in it: repeats that until it is empty.
     fileprivate func removeTemporaryRoot() {
         guard let temporaryRoot else { return }
         var attempts = 1000

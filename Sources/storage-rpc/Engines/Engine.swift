@@ -6,26 +6,26 @@ import Roots
 import Storage
 import Transfers
 
-/// An engine as a service runs it: where the objects are, and what the process keeps of its tasks.
+/// An engine with the objects of a service, and with the state of the tasks that the process keeps.
 protocol Engine: Sendable {
     var backend: any Backend { get }
     var time: TimeSource { get }
-    /// The tokens of clients that set none. Nil for an engine that takes no tokens.
+    /// The tokens for clients that have set none. Nil for an engine without tokens.
     var tokens: (any TokenSource)? { get }
-    /// Nil where tasks end with the process.
+    /// Nil if tasks end with the process.
     var persistence: TaskPersistence? { get }
-    /// The plans of tasks over folders. They end with the process where there is no persistence.
+    /// The plans of tasks over folders. Without persistence they end with the process.
     var folders: any FolderStore { get }
-    /// The directory that the process has locked for its objects and tasks. Nil where it keeps none.
+    /// The directory that the process has locked for its objects and tasks. Nil if it has none.
     var root: StorageRoot? { get }
-    /// The same engine, where its objects are on this machine.
+    /// This engine, if its objects are on this machine; otherwise nil.
     var local: LocalEngine? { get }
 
-    /// Throws a sentence that names what cannot be used.
+    /// Opens the engine. Throws a sentence that names what cannot be used.
     func open() async throws(StorageError)
-    /// Closes everything but the servers; later uses fail.
+    /// Closes everything except the servers; later uses fail.
     func close() async
-    /// Removes what ends with the process, at its end.
+    /// Removes the files that must not outlive the process.
     func removeTemporaryFiles() async
 }
 
@@ -33,9 +33,10 @@ extension Engine {
     var local: LocalEngine? { nil }
 }
 
-/// Makes the engine of the flags. Blocks. Throws a line about the flag, the variable or the directory that cannot be used.
+/// Creates the engine that the flags select. Blocks. Throws a line about the flag, the variable or the directory that
+/// cannot be used.
 ///
-/// - Parameter server: that of the engine's predecessor in its space.
+/// - Parameter server: the server of the engine's predecessor in its space.
 func makeEngine(
     _ options: ServiceOptions, _ log: Log, time: TimeSource = .system, random: RandomSource = .secure,
     keepsTasks: Bool, server: ObjectServer? = nil

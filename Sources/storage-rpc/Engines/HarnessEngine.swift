@@ -7,7 +7,7 @@ import Roots
 import Storage
 import Transfers
 
-/// An engine under the rules of a harness, within the buckets and the quota of a space.
+/// An engine that is subject to the rules of a harness, and restricted to the buckets and the quota of a space.
 struct HarnessEngine: Engine {
     private let engine: any Engine
     private let quota: Int64?
@@ -23,14 +23,14 @@ struct HarnessEngine: Engine {
     var root: StorageRoot? { engine.root }
     var local: LocalEngine? { engine.local }
 
-    /// Throws as `makeEngine` does.
+    /// Throws the errors of `makeEngine`.
     init(_ options: ServiceOptions, _ wanted: SpaceOptions, _ log: Log, server: ObjectServer? = nil) throws {
         harness = Harness(HarnessClock(), random: .seeded(wanted.seed)) { CurrentProcess.exitAtOnce($0) }
         var options = options
         options.buckets = wanted.buckets ?? options.buckets
         engine = try makeEngine(
             options, log, time: harness.clock.time, random: harness.random, keepsTasks: true, server: server)
-        // An engine on this machine knows its buckets itself.
+        // An engine on this machine restricts the buckets itself.
         ledger = SpaceLedger(buckets: engine.local == nil ? wanted.buckets : nil, quota: wanted.quota)
         rules = HarnessBackend(engine.backend, ledger, harness)
         quota = wanted.quota

@@ -10,7 +10,7 @@ import Storage
 import TaskStore
 import Transfers
 
-/// The objects of a service of Google, or of an emulator, and the tasks that this process has with it.
+/// The objects of a service of Google or of an emulator, and the tasks of this process with it.
 struct RemoteEngine: Engine {
     let backend: any Backend
     let time: TimeSource
@@ -35,8 +35,8 @@ struct RemoteEngine: Engine {
             TaskDirectories(options, endpoint, log), time: time, keepsTasks: keepsTasks)
     }
 
-    /// Google Cloud gets the application default credentials of this machine, unless the flags name others. An emulator
-    /// needs none.
+    /// Google Cloud Storage uses the machine's application default credentials, unless the flags name others. An
+    /// emulator needs none.
     static func gcs(
         _ options: ServiceOptions, _ log: Log, time: TimeSource, keepsTasks: Bool
     ) throws -> RemoteEngine {
@@ -75,7 +75,7 @@ struct RemoteEngine: Engine {
     }
 }
 
-/// The directories of the processes that have tasks with a service: one for each, `ROOT/ENGINE/NUMBER`.
+/// The directories of the processes that have tasks with a service, one each: `ROOT/ENGINE/NUMBER`.
 private struct TaskDirectories: Sendable {
     private static let mostProcesses = 64
 
@@ -87,7 +87,7 @@ private struct TaskDirectories: Sendable {
         (self.options, self.endpoint, self.log) = (options, endpoint, log)
     }
 
-    /// Locks the first directory that no other process has. Nil where none can be used and no flag names one: tasks then
+    /// Locks the first directory that no other process holds. Nil if none can be used and no flag names one: tasks then
     /// end with the process.
     func lock() throws -> DatabaseTaskStore? {
         for number in 1...Self.mostProcesses {

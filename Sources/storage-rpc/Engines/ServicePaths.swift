@@ -4,20 +4,20 @@ import Platform
 import Roots
 import Storage
 
-// Where a service is found, and where it finds its own.
+// The paths of the service's socket and files, and the endpoint of its server.
 extension ServiceOptions {
     func rootDirectory() throws(StorageRoot.OpenError) -> String {
         if let root { return root }
         return try StorageRoot.defaultPath()
     }
 
-    /// What the engine keeps on this machine: objects, tasks, and the socket on which all clients of a root can meet.
+    /// The directory of the engine on this machine, with objects, tasks, and the socket for all clients of a root.
     func directory() throws(StorageRoot.OpenError) -> String {
         let root = try rootDirectory()
         return engine == .embedded ? root : "\(root)/\(engine.rawValue)"
     }
 
-    /// The socket of the root. Each endpoint that is not the service's own has one for itself.
+    /// The socket of the root. Each endpoint other than the service's default has a socket of its own.
     func rootSocket() throws -> String {
         let endpoint = engine == .embedded ? nil : try serviceEndpoint()?.url
         let suffix = endpoint.map { url in
@@ -26,7 +26,7 @@ extension ServiceOptions {
         return "\(try directory())/socket\(suffix ?? "")"
     }
 
-    /// Of the flag, or else of the variable. Nil for the service's own.
+    /// The endpoint of the flag, or else of the variable. Nil for the service's default.
     func serviceEndpoint() throws(UsageError) -> Endpoint? {
         let variable = engine == .gcs ? "STORAGE_EMULATOR_HOST" : "FIREBASE_STORAGE_EMULATOR_HOST"
         let named = endpoint.map { ($0, "--endpoint") } ?? CurrentProcess.environment(variable).map { ($0, variable) }
@@ -38,7 +38,7 @@ extension ServiceOptions {
         }
     }
 
-    /// Throws where the rules of a harness would meet the objects of a real service.
+    /// Throws if a harness would affect the objects of a real service.
     func checkHarness() throws(UsageError) {
         guard engine != .embedded, try serviceEndpoint()?.isLocal != true else { return }
         throw UsageError(message: "--harness with --engine \(engine.rawValue) needs an --endpoint on this machine")

@@ -9,7 +9,7 @@ import Roots
 import Storage
 import Transfers
 
-/// What all spaces of a process share.
+/// The parts of a process that all its spaces share.
 struct Surroundings: Sendable {
     let log: Log
     let metrics: ConnectionMetrics
@@ -20,20 +20,20 @@ struct Surroundings: Sendable {
 
 /// An engine with its objects, and the tasks, settings and connections of its clients.
 ///
-/// A service has one. With `--harness` clients make more: each is the `Space` of a `TestSpace`.
+/// A service has one space. With `--harness` clients create more: each is the `Space` of a `TestSpace`.
 @Loop final class Space {
     let name: String
-    /// With the root of this space.
+    /// The options of the service, with the root of this space.
     let options: ServiceOptions
     private(set) var engine: any Engine
     private(set) var transfers: Transfers
     private(set) var service: ServiceContext
-    /// Nil for an engine whose objects are elsewhere.
+    /// Nil for a remote engine.
     let servers: SpaceServers?
     private let surroundings: Surroundings
     private var rootIsLost: @Sendable () -> Void = {}
 
-    /// - Parameter harness: that of the engine, if it has one.
+    /// - Parameter harness: the harness of the engine, if it has one.
     init(
         _ name: String, _ options: ServiceOptions, _ engine: any Engine, harness: Harness? = nil,
         _ surroundings: Surroundings
@@ -72,7 +72,7 @@ struct Surroundings: Sendable {
         do {
             try await engine.open()
             try await transfers.restore(options.tasks, tokens: engine.tokens)
-            // Its ids are those of earlier processes.
+            // The harness repeats ids, so the tasks of earlier processes must be known.
             if service.harness != nil { try await transfers.allTasks() }
         } catch {
             throw .described(error)
@@ -89,7 +89,7 @@ struct Surroundings: Sendable {
         await engine.close()
     }
 
-    /// Begins anew with another engine, after `close`. The connections stay.
+    /// Restarts the space with another engine, after `close`. Connections stay open.
     func restart(with engine: any Engine, harness: Harness?) async throws(StorageError) {
         let before = service
         self.engine = engine
@@ -101,7 +101,7 @@ struct Surroundings: Sendable {
         try await open()
     }
 
-    /// Logs the loss of the lock of its root, and calls `report` then.
+    /// When the root's lock is lost, logs that and calls `report`.
     func whenRootIsLost(_ report: @escaping @Sendable () -> Void) {
         rootIsLost = report
         watchRoot()

@@ -8,7 +8,7 @@ import Platform
 import Storage
 import Transfers
 
-/// The HTTP servers of a space: that of download URLs, and the gateway for SDKs.
+/// The HTTP servers of a space: the one of download URLs, and the gateway for SDKs.
 @Loop final class SpaceServers {
     private let downloads: ObjectServer
     private var gateway: Gateway?
@@ -18,9 +18,9 @@ import Transfers
     private let log: Log
     private let memory: ConnectionMemory
     private var expiry: ScheduledCall?
-    /// Stops requests that are no calls of the engine. Set by the harness, as is the next one.
+    /// Applies the rules of a harness to requests that do not call the engine. Set by the harness.
     var admission: Gateway.Admission?
-    /// Removes all objects, for test code that resets the emulator which the gateway stands in for.
+    /// Removes all objects, for test code that resets the emulator whose place the gateway takes. Set by the harness.
     var reset: Gateway.Reset?
     private var metricsPage: MetricsPage?
 
@@ -32,7 +32,7 @@ import Transfers
         downloads = engine.server
     }
 
-    /// Shows the metrics of a service at the servers, and those of the servers among them.
+    /// Serves the metrics of a service, which include those of the HTTP servers.
     func publishMetrics(of service: ServiceContext) {
         metricsPage = MetricsPage { [weak service] in service?.metrics ?? [] }
         downloads.metricsPage = metricsPage
@@ -54,7 +54,7 @@ import Transfers
         log.write(.info, "the gateway listens on \(place)")
     }
 
-    /// Starts the gateway, unless it runs, and returns its address.
+    /// Starts the gateway if it does not run, and returns its address.
     @discardableResult func startGateway(at address: String, connections: Int) throws(StorageError) -> String {
         if let place = gateway?.listening { return place }
         let made = Gateway(
@@ -67,12 +67,12 @@ import Transfers
         made.metricsPage = metricsPage
         gateway = made
         expireSessions()
-        // One server has the objects and their download URLs.
+        // Objects and download URLs then have the same server.
         if options.http == nil { downloads.base = "http://\(place)" }
         return place
     }
 
-    /// Ends the upload sessions that have expired, now and at least every hour.
+    /// Ends expired upload sessions, now and at least every hour.
     private func expireSessions() {
         Loop.task { [transfers, gateway] in
             try? await transfers.expireSessions()
@@ -94,20 +94,20 @@ import Transfers
         expiry?.cancel()
     }
 
-    /// While this is true, no request of the gateway begins.
+    /// While true, no request of the gateway begins.
     var isPaused: Bool {
         get { gateway?.isPaused ?? false }
         set { gateway?.isPaused = newValue }
     }
 
-    /// Somebody takes an object by a download URL right now.
+    /// A client is connected to the server of download URLs.
     var isServing: Bool { downloads.connectionCount > 0 }
-    /// The requests that the gateway answers right now, and that do not wait for a task.
+    /// The number of requests that the gateway is answering, without those that wait for a task.
     var busyRequests: Int { gateway?.busy ?? 0 }
     /// Nil without a gateway.
     var gatewayAddress: String? { gateway?.listening }
 
-    /// Who may do what through the gateway. Nil without one.
+    /// The access rules of the gateway. Nil without one.
     var access: AccessTable? {
         get { gateway?.access }
         set { if let newValue { gateway?.access = newValue } }

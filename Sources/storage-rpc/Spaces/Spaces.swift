@@ -6,7 +6,7 @@ import Storage
 
 /// The spaces of a service with `--harness`.
 @Loop final class Spaces {
-    /// That of connections that have entered no other.
+    /// The space of connections that have entered no other one.
     private(set) lazy var main = TestSpace("main", options, SpaceOptions(), first, in: self, surroundings)
     private let first: HarnessEngine
     private var others: [String: TestSpace] = [:]
@@ -19,7 +19,7 @@ import Storage
     private var lastName = 0
     private let entrance = LoopMutex()
 
-    /// `serve` gets each connection to the socket of a space.
+    /// `serve` receives each connection to the socket of a space.
     init(
         _ options: ServiceOptions, _ first: HarnessEngine, _ surroundings: Surroundings,
         serve: @escaping @Loop (Descriptor, Space) -> Void
@@ -29,10 +29,10 @@ import Storage
 
     var all: [TestSpace] { [main] + others.values }
     private var root: String { options.root ?? "" }
-    /// The directories of all spaces but the first, of snapshots, and of what is being removed.
+    /// The directory with the roots of all spaces except the first, with snapshots, and with files to be removed.
     private nonisolated static func directory(_ root: String) -> String { root + "/spaces" }
 
-    /// The directory of the sockets whose paths in the root would be too long for an address.
+    /// The directory of sockets whose paths in the root would be too long for an address.
     private var shortPlace: ScratchDirectory?
 
     private func socketPath(of name: String) async throws(StorageError) -> String {
@@ -42,7 +42,7 @@ import Storage
             shortPlace = try await blocking {
                 Result {
                     let made = try ScratchDirectory(in: "/tmp", named: "storage-rpc-spaces-")
-                    // Whoever listens locks the directory of the socket.
+                    // A listening service locks the directory of its socket, so that must be private, too.
                     try StorageRoot.makeDirectory(made.path + "/s")
                     return made
                 }
@@ -51,20 +51,20 @@ import Storage
         return "\(shortPlace?.path ?? root)/s/\(name).socket"
     }
 
-    /// Refuses connections to the sockets of all spaces from now on.
+    /// Stops accepting connections at the sockets of all spaces.
     func stopListening() {
         for space in all { space.stopListening() }
         shortPlace?.remove()
         shortPlace = nil
     }
 
-    /// A directory for one use, which is not there yet.
+    /// The path of a new directory, which does not exist yet.
     func newDirectory() -> String {
         lastNumber += 1
         return "\(Self.directory(root))/\(lastNumber)"
     }
 
-    /// Removes what an earlier process has left. Blocks.
+    /// Removes the directories of an earlier process. Blocks.
     nonisolated static func clean(_ root: String) { FileSystem.remove(directory(root)) }
 
     func remove(_ directory: String) {
@@ -104,7 +104,7 @@ import Storage
             throw error
         }
         connection.move(to: space.space.service)
-        // The client may have gone meanwhile.
+        // The client may have disconnected meanwhile.
         space.left()
         return (space, found == nil)
     }
@@ -117,7 +117,7 @@ import Storage
     private func make(_ name: String, _ wanted: SpaceOptions) async throws(StorageError) -> TestSpace {
         var own = options
         own.root = newDirectory()
-        // One address has one server.
+        // An address can have only one server.
         (own.http, own.gateway) = (nil, nil)
         let engine = try await blocking { [own, log = surroundings.log] in
             Result { try HarnessEngine(own, wanted, log) }
@@ -131,7 +131,7 @@ import Storage
         return space
     }
 
-    /// Ends a space without connections; the first one stays.
+    /// Ends a space without connections, except the first one.
     func end(_ space: TestSpace) {
         guard space !== main, others[space.name] === space else { return }
         others[space.name] = nil

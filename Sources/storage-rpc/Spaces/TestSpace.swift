@@ -21,9 +21,9 @@ import Transfers
     private var acceptor: Acceptor?
     /// The directories of snapshots by their names.
     private var snapshots: [String: String] = [:]
-    /// One change at a time: opening it is one.
+    /// Admits one change of the space at a time, including its opening.
     private let changes = LoopMutex()
-    /// The requests that change the space, or wait for their turn.
+    /// The number of requests that change the space, or wait to do so.
     private var changers = 0
 
     init(
@@ -43,7 +43,7 @@ import Transfers
         try await changing { () async throws(StorageError) in try await space.open() }
     }
 
-    /// Ends for good, after a change that is under way.
+    /// Ends the space, after a change that is in progress.
     func end() async {
         do { try await changes.lock() } catch { return }
         space.servers?.close()
@@ -59,17 +59,17 @@ import Transfers
         acceptor = accept(made)
     }
 
-    /// Refuses connections from now on.
+    /// Stops accepting connections.
     func stopListening() {
         acceptor?.close()
         listener?.removeFile()
         (acceptor, listener) = (nil, nil)
     }
 
-    /// The connections that SDKs may have to a gateway of a test.
+    /// The maximum number of connections to a gateway of a test.
     private static let mostConnections = 64
 
-    /// At any port of the address that `--gateway` names, or of the loopback.
+    /// Starts a gateway at any port of the host that `--gateway` names, or of the loopback interface.
     func addGateway() throws(StorageError) {
         guard let servers = space.servers else {
             throw .invalidArgument("gateway", "The gateway is for the embedded engine, not for \(engine.backend.kind).")
@@ -138,7 +138,7 @@ extension TestSpace: HarnessSpace {
     func reset(to snapshot: String?) async throws(StorageError) {
         try await changing { () async throws(StorageError) in
             let saved = try snapshot.map { name throws(StorageError) in try directory(of: name) }
-            // Nothing begins until the space is another one, and what has begun ends before.
+            // No request begins until the space has its new engine, and requests that have begun end before.
             let paused = space.service
             paused.isPaused = true
             space.servers?.isPaused = true
@@ -160,14 +160,14 @@ extension TestSpace: HarnessSpace {
         }
     }
 
-    /// A gateway's own request resets the objects, and keeps its security rules.
+    /// Resets the objects for a request of the gateway, and keeps the access rules.
     private func resetKeepingAccess() async throws(StorageError) {
         let access = space.servers?.access
         try await reset(to: nil)
         space.servers?.access = access
     }
 
-    /// Makes another engine. Without a snapshot that can be restored it is an empty one, and the failure is returned.
+    /// Creates the new engine. If the snapshot cannot be restored, the engine is empty and the failure is returned.
     private func replaceEngine(_ saved: String?) async throws(StorageError) -> StorageError? {
         let (new, former) = (spaces.newDirectory(), spaces.newDirectory())
         let options = space.options
@@ -199,7 +199,7 @@ extension TestSpace: HarnessSpace {
         throw .invalidArgument("snapshot", "There is no snapshot \"\(snapshot)\".")
     }
 
-    /// Removes what this space has stored at a server. Returns what is left there.
+    /// Removes the objects that this space has stored at a server. Returns the objects that remain.
     private func deleteStored() async -> [(Reference, StorageError)] {
         guard engine.local == nil else { return [] }
         await engine.backend.settle()
@@ -213,7 +213,7 @@ extension TestSpace: HarnessSpace {
         return left
     }
 
-    /// Returns when only changes of this space are being answered, after some seconds in any case.
+    /// Returns when only requests that change this space are being answered, or after some seconds.
     private func requestsEnd() async {
         var isLate = false
         let timer = TimeSource.system.after(.seconds(5)) { isLate = true }
