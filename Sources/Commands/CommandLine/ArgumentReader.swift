@@ -1,4 +1,4 @@
-/// The words of a command line, one after the other: flags with or without `=`, and `--` before what is no flag.
+/// Reads the words of a command line one by one: flags with or without `=`, and words after `--`, which are no flags.
 struct ArgumentReader {
     enum Word {
         case flag(String)
@@ -7,16 +7,16 @@ struct ArgumentReader {
 
     private var words: ArraySlice<String>
     private var attached: String?
-    /// The flag that was read last, and its value.
+    /// The last flag that was read.
     private(set) var last = ""
     private(set) var lastValue = ""
     private var flagsAreOver = false
-    /// The values that the last flag takes, where those are a few.
+    /// The values that the last flag accepts, if they are only a few.
     private(set) var choices: [String] = []
 
     init(_ words: [String]) { self.words = words[...] }
 
-    /// Nil where the first word is a flag, or there is none.
+    /// Nil if the first word is a flag, or if there is none.
     mutating func nextCommand() -> String? {
         guard let first = words.first, !first.hasPrefix("-") else { return nil }
         return words.popFirst()
@@ -43,7 +43,7 @@ struct ArgumentReader {
         if attached != nil { throw UsageError(message: "\(last) takes no value; try --help") }
     }
 
-    /// For a flag after which nothing else counts.
+    /// The meaning of a flag that makes all other words irrelevant.
     func alone<Meaning>(_ meaning: Meaning) throws(UsageError) -> Meaning {
         try checkValueTaken()
         return meaning
@@ -61,7 +61,7 @@ struct ArgumentReader {
         return value
     }
 
-    /// The two sides of the first equals sign of a value.
+    /// The parts before and after the first equals sign of a value.
     mutating func pair() throws(UsageError) -> (key: String, value: String) {
         let text = try value("KEY=VALUE")
         guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex else {

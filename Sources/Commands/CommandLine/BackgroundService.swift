@@ -1,6 +1,6 @@
 import Platform
 
-/// A service in a session of its own, which outlives the process that started it.
+/// A service in a new session, which outlives the process that started it.
 struct BackgroundService {
     private let process: ChildProcess
     private let errors: any ServiceErrors
@@ -9,9 +9,9 @@ struct BackgroundService {
 
     /// How a service has ended.
     struct End {
-        /// Another process has the root.
+        /// Another process holds the root.
         let isBusy: Bool
-        /// It has served other clients, which are gone.
+        /// The service has served other clients, which have left.
         let hasServed: Bool
         let failure: any UserFacingError
     }
@@ -19,8 +19,8 @@ struct BackgroundService {
     /// Starts this program with other arguments. Throws if it cannot be started.
     ///
     /// - Parameters:
-    ///   - output: its stderr.
-    ///   - errors: reads what is written there.
+    ///   - output: the stderr of the service.
+    ///   - errors: reads what the service writes there.
     init(_ arguments: [String], _ output: Descriptor, _ errors: any ServiceErrors) throws(Failure) {
         self.errors = errors
         do throws(SystemError) {
@@ -31,7 +31,7 @@ struct BackgroundService {
         }
     }
 
-    /// Nil while it runs. Must not be read again after it was not nil.
+    /// Nil while the service runs. Must not be read again after a value that is not nil.
     var end: End? {
         guard let exit = process.exitIfEnded() else { return nil }
         errors.finish()
@@ -43,18 +43,18 @@ struct BackgroundService {
             failure: status == ExitStatus.usage ? UsageError(message: message) : Failure(message: message))
     }
 
-    /// It is the process that listens at the other end.
+    /// The service is the process at the other end of a socket.
     func isPeer(of socket: Descriptor) -> Bool { socket.peerProcess == process.id }
 
-    /// Its client has found it.
+    /// Called when the client has connected to the service.
     func isFound() { errors.isFound() }
 
-    /// Its client leaves it, and has seen the end of its connection. A service that ends for this reason releases its root
-    /// in the same moment, and ends right after it; one that goes on for others is not waited for.
+    /// Waits briefly after the service has closed the client's connection. A service that ends for this reason releases
+    /// its root at the same moment and exits right after it; one with other clients is not waited for.
     func leave() { awaitEnd(milliseconds: 20) }
 
-    /// Its client has no use for it. Returns when it has ended, so that it does not take the root later, or after two
-    /// seconds.
+    /// Ends a service that the client does not need. Returns when it has exited, so that it cannot take the root later,
+    /// or after two seconds.
     func abandon() {
         process.terminate()
         awaitEnd(milliseconds: 2000)
@@ -69,32 +69,32 @@ struct BackgroundService {
     }
 }
 
-/// Statuses of processes that those who start them understand.
+/// Exit statuses with a meaning for the starting process.
 package enum ExitStatus {
     /// The command line is invalid.
     package static let usage: Int32 = 64
-    /// Another process has the root, and may release it.
+    /// Another process holds the root, and may release it.
     package static let rootInUse: Int32 = 75
 }
 
-/// Reads what a service writes to stderr.
+/// Reads the stderr of a service.
 protocol ServiceErrors {
-    /// A file that has more of it, for people.
+    /// The path of a file with more details, for people.
     var place: String? { get }
-    /// The last error that the service has told people.
+    /// The last error that the service has printed.
     var last: String? { get }
     func isFound()
-    /// Shows what the service has written until now.
+    /// Shows what the service has written so far.
     func finish()
 }
 
 /// A file that services append their stderr to.
 struct ServiceLog: ServiceErrors {
     private let path: String
-    /// The size of the file before, in bytes.
+    /// The size of the file before the service started, in bytes.
     private let start: Int64
 
-    /// A larger file is emptied. In bytes.
+    /// The size in bytes above which the file is emptied.
     private static let largest: Int64 = 1 << 20
 
     /// Throws if the file cannot be written.

@@ -4,11 +4,11 @@ import Methods
 import Platform
 import Tracing
 
-/// A small client of the service: one thread that sends requests and blocks for messages.
+/// A small client of the service: one thread that sends requests and blocks until messages arrive.
 package struct Client {
     enum Heard {
         case message(JSON)
-        /// A signal asks the process to end.
+        /// A signal has asked the process to end.
         case interrupted(Interruption)
     }
 
@@ -16,15 +16,15 @@ package struct Client {
     package struct Interruption: Error { package let signal: Int32 }
 
     package struct Failure: UserFacingError {
-        /// What went wrong.
+        /// A description of the failure.
         fileprivate(set) var sentence: String
-        /// The service has answered with an error, and can take further requests.
+        /// The service has answered with an error, and accepts further requests.
         var isAnswer = false
-        /// Of the error that was answered.
+        /// The code of the service's error.
         var code: Int64?
-        /// Of the error that was answered; nil where it has no information.
+        /// The name of the service's error; nil for the name `unknown`.
         var name: String?
-        /// The object that the failure is about, as the members of a reference.
+        /// The object that the failure concerns, as the members of a reference.
         var reference: JSON?
 
         package var message: String { sentence + (name.map { " (\($0))" } ?? "") }
@@ -33,7 +33,7 @@ package struct Client {
         init(message: String, isAnswer: Bool = false) { (sentence, self.isAnswer) = (message, isAnswer) }
     }
 
-    /// A service listens and does not answer: it is stopped, or it hangs.
+    /// A service listens but does not answer, because it is stopped or blocked.
     package struct Unanswered: UserFacingError {
         package let message: String
 
@@ -51,12 +51,12 @@ package struct Client {
     private let signals: Descriptor?
     private let trace: Bool
     private let isQuiet: Bool
-    /// What came during calls, and was no answer.
+    /// The messages that arrived during calls and were no answers to them.
     private var unheard: [JSON] = []
     private var framing = Framing(maxMessageBytes: .max / 2)
     private var lastID: Int64 = 0
     private var hasAskedForInput = false
-    /// That of the service, where it is not the one of this program.
+    /// The version of the service, if it differs from this program's.
     private var otherVersion: String?
 
     /// `socket` is connected to a service; `signals` becomes readable when the process is asked to end.
@@ -67,10 +67,10 @@ package struct Client {
         self.isQuiet = isQuiet
     }
 
-    /// How long a service that listens may take to accept a connection.
+    /// The maximum time until a listening service accepts a connection.
     package static let longestConnect = Duration.seconds(10)
 
-    /// Connects to a service that listens. Throws `Unanswered` where one listens and accepts no connection.
+    /// Connects to a listening service. Throws `Unanswered` if it accepts no connection.
     package static func connect(to path: String, within limit: Duration = longestConnect) throws -> Descriptor {
         do throws(ConnectFailure) { return try connectUnixSocket(path, within: limit) } catch {
             if error.isUnanswered { throw Unanswered(path) }
@@ -95,7 +95,7 @@ package struct Client {
         while true { if let heard = try hear(within: .seconds(3600)) { return heard } }
     }
 
-    /// The same. Nil if nothing comes for so long.
+    /// The next message that is no answer to a call, or a signal. Nil if none arrives in time.
     mutating func hear(within timeout: Duration) throws -> Heard? {
         unheard.isEmpty ? try receive(within: timeout) : .message(unheard.removeFirst())
     }
@@ -118,20 +118,20 @@ package struct Client {
         }
     }
 
-    /// Returns the result of a request, or throws its error. Keeps other messages for `hear()`.
+    /// Returns the result of a request, or throws its error. Other messages are kept for `hear()`.
     mutating func call(_ method: String, _ params: JSON) throws -> JSON {
         try answer(to: say(method, params), method).get()
     }
 
-    /// Nil where no service listens. Throws `Unanswered` where one listens and accepts no connection.
+    /// Nil if no service listens. Throws `Unanswered` if one listens but accepts no connection.
     static func connect(toRunning path: String, within limit: Duration = longestConnect) throws -> Descriptor? {
         do { return try connect(to: path, within: limit) } catch is Failure { return nil }
     }
 
-    /// How long a service may take for its first answer.
+    /// The maximum time until the service's first answer.
     private static let longestSilence = Duration.seconds(30)
 
-    /// The answer to `initialize`, the first request of a client. Throws `Unanswered` where none comes.
+    /// Sends `initialize`, the first request of a client, and returns the answer. Throws `Unanswered` if none arrives.
     mutating func initialize(_ params: JSON, at path: String) throws -> JSON {
         let id = try say("initialize", params).number?.int64
         let (began, process) = (ContinuousClock.now, socket.peerProcess)
@@ -146,9 +146,9 @@ package struct Client {
         return description
     }
 
-    /// The answers to many requests, in their order.
+    /// The answers to several requests, in the order of the requests.
     ///
-    /// - Parameter atOnce: the most that are under way.
+    /// - Parameter atOnce: the maximum number of concurrent requests.
     mutating func callAll(
         _ method: String, _ params: [JSON], atOnce: Int = 32
     ) throws -> [Result<JSON, Failure>] {
@@ -167,10 +167,10 @@ package struct Client {
         return answers.compactMap { $0 }
     }
 
-    /// The error that a service without room for the connection has sent, in place of any answer.
+    /// The error that a service without room for the connection has sent instead of an answer.
     var complaint: Failure? { unheard.first { $0["error"] != nil }.map { Failure($0["error"]) } }
 
-    /// Sends nothing more, and returns when the service has closed the connection, or after the timeout or a signal.
+    /// Stops sending, and returns when the service has closed the connection, or after the timeout or a signal.
     func close(within timeout: Duration) {
         let deadline = ContinuousClock.now + timeout
         socket.endWriting()
@@ -188,8 +188,8 @@ package struct Client {
     }
 
     /// - Parameters:
-    ///   - what: is waited for.
-    ///   - checkTime: throws where the wait has taken too long; called each second.
+    ///   - what: names what the client waits for.
+    ///   - checkTime: called each second; throws after too long a wait.
     private mutating func answer(
         _ what: String, checkTime: () throws -> Void = {}, isExpected: (_ id: Int64) -> Bool
     ) throws -> JSON {
@@ -212,7 +212,7 @@ package struct Client {
         }
     }
 
-    /// Returns when stdin has bytes or has ended; throws after a signal.
+    /// Waits until stdin has bytes or has ended; throws after a signal.
     mutating func waitForInput(tells: Bool = true) throws {
         let isTyped = Descriptor.standardInput.isTerminal
         if tells, !isQuiet, !hasAskedForInput, isTyped || Descriptor.standardError.isTerminal,
@@ -226,10 +226,10 @@ package struct Client {
         if let interruption = Interruption(signals) { throw interruption }
     }
 
-    /// Throws if a signal comes meanwhile.
+    /// Pauses; throws if a signal arrives meanwhile.
     func pause(_ duration: Duration) throws { try Self.pause(duration, signals) }
 
-    /// Waits for a signal that asks the process to end. Nil where there is no descriptor of signals.
+    /// Waits for a signal that asks the process to end. Nil without a descriptor of signals.
     package static func interruption(_ signals: Descriptor?) -> Interruption? {
         guard signals != nil else { return nil }
         while true {
@@ -237,13 +237,13 @@ package struct Client {
         }
     }
 
-    /// Throws if a signal comes meanwhile.
+    /// Pauses; throws if a signal arrives meanwhile.
     package static func pause(_ duration: Duration, _ signals: Descriptor?) throws {
         guard Descriptor.waitUntilReadable(nil, signals, timeout: duration).second else { return }
         if let interruption = Interruption(signals) { throw interruption }
     }
 
-    /// The result of an answer, or its error. Where a service of another version refuses a method or its params, the error
+    /// The result in an answer, or its error. If a service of another version refuses a method or its params, the error
     /// says so.
     func result(_ message: JSON) -> Result<JSON, Failure> {
         if let result = message["result"] { return .success(result) }
@@ -256,13 +256,13 @@ package struct Client {
         return .failure(failure)
     }
 
-    /// Prints a message as the service traces it.
+    /// Prints a message in the form of the service's trace.
     private func show(_ mark: String, _ message: JSON, from isClient: Bool) {
         guard trace else { return }
         Console.writeError("\(mark) \(Redaction.redacted(message, from: isClient).text.safeJSON)\n")
     }
 
-    /// The socket is readable.
+    /// Reads from the socket, which must be readable.
     private mutating func read() throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
         defer { buffer.deallocate() }
@@ -274,7 +274,7 @@ package struct Client {
 }
 
 extension Client.Interruption {
-    /// Nil where no signal has arrived.
+    /// Nil if no signal has arrived.
     init?(_ signals: Descriptor?) {
         guard let signal = signals.flatMap(CurrentProcess.receiveSignal(from:)) else { return nil }
         self.signal = signal
@@ -282,13 +282,13 @@ extension Client.Interruption {
 }
 
 extension Client.Failure {
-    /// An error object of the service.
+    /// The failure of an error object of the service.
     init(_ error: JSON?) {
         let data = error?["data"]
         sentence = error?["message"]?.string ?? "the service failed without saying why"
         isAnswer = true
         code = error?["code"]?.number?.int64
-        // "unknown" has no information.
+        // The name "unknown" has no information.
         name = data?["name"]?.string.flatMap { $0 == "unknown" ? nil : $0 }
         if let bucket = data?["bucket"], let object = data?["object"] {
             reference = ["bucket": bucket, "object": object]
@@ -297,7 +297,7 @@ extension Client.Failure {
 }
 
 extension Client.Failure {
-    /// The same, which says first what it is about.
+    /// The failure with a message that begins with its subject.
     func about(_ subject: String) -> Self {
         var failure = Self(message: "\(subject): \(sentence)", isAnswer: isAnswer)
         (failure.code, failure.name, failure.reference) = (code, name, reference)

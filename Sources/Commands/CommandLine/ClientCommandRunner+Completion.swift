@@ -2,13 +2,13 @@ import JSONText
 import Platform
 import Storage
 
-// What a service knows of the words that a person types.
+// The candidates for words of a command line that a service provides.
 
 extension ClientCommandRunner {
     func candidates(of completion: Completion) -> [Completion.Candidate] {
         var found: [Completion.Candidate] = []
         for asked in completion.asked {
-            // What cannot be found is no candidate.
+            // Names that do not exist give no candidates.
             switch asked {
             case .objects: try? addObjects(completion.word, &found)
             case .buckets: try? addBuckets("", &found)
@@ -18,7 +18,7 @@ extension ClientCommandRunner {
         return found
     }
 
-    /// What is directly below the folder that the word leads to.
+    /// Adds the direct children of the folder in the word.
     private func addObjects(_ word: String, _ found: inout [Completion.Candidate]) throws {
         let scheme = "gs://"
         if !word.isEmpty, word != scheme, scheme.hasPrefix(word) { found.append(.init(text: scheme)) }
@@ -61,6 +61,6 @@ extension TaskVerb? {
 }
 
 extension String {
-    /// On one line, without tabs.
+    /// The text on one line, without tabs.
     fileprivate var safeLine: String { String(map { $0.isNewline || $0 == "\t" ? " " : $0 }) }
 }

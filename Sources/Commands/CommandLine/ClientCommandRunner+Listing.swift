@@ -6,14 +6,14 @@ import Storage
 // `storage-rpc ls` and `du`.
 
 extension ClientCommandRunner {
-    /// One name a line as the pages come. An object is shown itself.
+    /// Lists one name per line as pages arrive. A reference to an object lists the object itself.
     func list(_ texts: [String]) throws {
         var shown = Shown()
         guard !texts.isEmpty else {
             try list(reference(String?.none), isFolder: true, isExact: options.isExact, &shown)
             return try showTotal(shown)
         }
-        // They have no sizes to sum up.
+        // Buckets have no sizes to sum up.
         if texts == ["gs://"] { return try listBuckets() }
         for text in texts {
             shown.heading = nil
@@ -32,17 +32,17 @@ extension ClientCommandRunner {
         try showTotal(shown)
     }
 
-    /// What was listed so far.
+    /// The totals of the list so far.
     private struct Shown {
         var (objects, folders, bytes): (Int, Int, Int64) = (0, 0, 0)
-        /// Of the word that is listed.
+        /// The present word has matched something.
         var isAnyOfWord = false
-        /// What stands above the next folder: the word that names it, where there are several.
+        /// The heading above the next folder: the word that names it, if there are several.
         var heading: String?
     }
 
     private typealias ListedObject = (object: JSON, name: String)
-    /// A list in one piece: folders and objects with the names that are shown.
+    /// A part of a list: folders and objects with the names to show.
     private typealias ListedPage = (folders: [ListedObject], objects: [ListedObject])
 
     private func listBuckets() throws {
@@ -56,7 +56,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// - Parameter isFolder: an object of this name is not listed.
+    /// - Parameter isFolder: lists no object of this name.
     private func list(_ reference: Reference, isFolder: Bool, isExact: Bool, _ shown: inout Shown) throws {
         listsMetadata = options.isLong || options.json
         if options.isRecursive {
@@ -91,7 +91,8 @@ extension ClientCommandRunner {
     }
 
     private func list(_ pattern: NamePattern, _ text: String, _ shown: inout Shown) throws {
-        // A list has what does not match, too, and a server may be asked for the metadata of each.
+        // The list also contains names that do not match, and a server may need a request for the metadata of each
+        // object.
         listsMetadata = false
         let (glob, isRecursive) = (try pattern.glob(), options.isRecursive)
         let matcher = glob.matcher
@@ -119,7 +120,7 @@ extension ClientCommandRunner {
         guard matches else { throw Client.Failure(message: "nothing matches \(text)", isAnswer: true) }
     }
 
-    /// Shows what `walk` passes on, some hundred objects at once.
+    /// Shows the names that `walk` passes on, some hundred at a time.
     private func listAll(
         _ shown: inout Shown,
         _ walk: (_ tell: (_ object: JSON, _ name: String, _ isFolder: Bool) throws -> Void) throws -> Void
@@ -158,7 +159,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// The word above what is in its folder, as `ls` of coreutils has it.
+    /// The word above the content of its folder, as in `ls` of coreutils.
     private func showHeading(_ shown: inout Shown) throws {
         guard let heading = shown.heading, !options.json else { return }
         if shown.objects + shown.folders > 0 { try Console.print("") }
@@ -178,7 +179,7 @@ extension ClientCommandRunner {
         options.isHuman ? ProgressReport.size(bytes) : bytes == 1 ? "1 byte" : "\(bytes) bytes"
     }
 
-    /// Their metadata; null for one that is gone meanwhile.
+    /// The metadata of objects; null for an object that no longer exists.
     private func details(_ objects: [JSON]) throws -> [JSON] {
         let listed = objects.compactMap { $0["metadata"] }
         if listed.count == objects.count { return listed }
@@ -190,7 +191,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// A reference, and what lists contain of an object.
+    /// A reference with the metadata that lists contain.
     private static func line(_ kind: String, _ reference: JSON, _ metadata: JSON = .null) -> JSON {
         let names = ["size", "updated", "contentType", "generation"]
         return .object(
@@ -198,14 +199,14 @@ extension ClientCommandRunner {
                 + (metadata.object ?? []).filter { names.contains($0.key) })
     }
 
-    /// Size, and time of the last change; of a folder neither.
+    /// The size and the time of the last change; empty for a folder.
     private func columns(_ metadata: JSON?) -> String {
         let size = metadata?["size"]?.number?.int64.map { options.isHuman ? ProgressReport.size($0) : "\($0)" } ?? "-"
         let time = metadata?["updated"]?.string.map { $0.prefix(19).replacing("T", with: " ") } ?? "-"
         return Self.padded(size, 14) + "  " + String(time).padded(to: 19) + "  "
     }
 
-    /// With spaces before it.
+    /// The text with leading spaces.
     private static func padded(_ text: String, _ width: Int) -> String {
         String(repeating: " ", count: max(0, width - text.count)) + text
     }
@@ -214,16 +215,16 @@ extension ClientCommandRunner {
 // MARK: - du
 
 extension ClientCommandRunner {
-    /// What is below a folder.
+    /// The totals of a folder.
     private struct Usage {
-        /// The rest of the folder's name, with a slash at its end; empty for the first one.
+        /// The folder's name below the start of the walk, with a slash at its end; empty for the start itself.
         let name: String
         var (objects, bytes): (Int, Int64) = (0, 0)
 
         init(_ name: String) { self.name = name }
     }
 
-    /// A line for each folder, after those of the folders in it.
+    /// Prints a line for each folder, after its subfolders.
     func showUsage(_ texts: [String]) throws {
         listsMetadata = true
         guard !texts.isEmpty else { return try showUsage(below: reference(String?.none)) }
@@ -237,7 +238,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// A bucket may be named in any way: nothing of it goes.
+    /// The bucket may be given in any form, since nothing of it is removed.
     private func usageSources(_ text: String) throws -> [CopySource<Reference>] {
         if try pattern(text) == nil, case let bucket = try reference(text), bucket.isRoot {
             var source = CopySource<Reference>(name: "")
@@ -254,7 +255,7 @@ extension ClientCommandRunner {
         try show(usage, of: object.result, "object", object.url)
     }
 
-    /// Sums up while the names come: all of a folder come one after the other.
+    /// Sums up while names arrive: those of a folder are consecutive.
     private func showUsage(below folder: Reference) throws {
         var open = [Usage("")]
         func close() throws {
@@ -282,7 +283,7 @@ extension ClientCommandRunner {
         while !open.isEmpty { try close() }
     }
 
-    /// As lists name it: with its slash only if that is part of an exact name.
+    /// The reference in the form of lists: with its slash only if that is part of an exact name.
     private static func folder(_ prefix: String, in bucket: String) throws -> Reference {
         let name = String(prefix.utf8.dropLast()) ?? ""
         if !name.isEmpty, case let folder = try Reference(bucket: bucket, object: name), !folder.isExact {

@@ -1,10 +1,10 @@
 import Platform
 
-// Where `storage-rpc get` writes what is no file: standard output, other descriptors, pipes, terminals, /dev/null.
+// Targets of `storage-rpc get` that are no files: standard output, other descriptors, pipes, terminals, /dev/null.
 
 extension ClientCommandRunner {
-    /// What the target leads to, open for writing. Nil where it names a file, a directory or nothing yet: those are the
-    /// service's to write.
+    /// The target, open for writing. Nil for a file, a directory, or a path that does not exist: those are written by
+    /// the service.
     func output(_ target: String) throws -> Output? {
         if target == "-" { return .standard }
         if let number = Descriptor.number(at: target) {
@@ -28,7 +28,7 @@ extension ClientCommandRunner {
             "\(target) is neither a file nor a pipe nor a terminal; an object is written to no other thing")
     }
 
-    /// Waits until somebody reads from the pipe.
+    /// Waits until a process reads from the pipe.
     private func openPipe(_ path: String) throws -> Descriptor {
         while true {
             if let descriptor = try open(path) { return descriptor }
@@ -36,7 +36,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Nil where nobody reads from a pipe.
+    /// Nil if no process reads from the pipe.
     private func open(_ path: String) throws(Client.Failure) -> Descriptor? {
         do throws(SystemError) { return try OpenFile(path, [.writing, .noWaiting]).duplicate() } catch {
             if error == .noReader { return nil }
@@ -45,10 +45,10 @@ extension ClientCommandRunner {
     }
 }
 
-/// What objects are written to while they come.
+/// A descriptor to which objects are written as they arrive.
 struct Output {
     let descriptor: Descriptor
-    /// For messages.
+    /// The name for messages.
     let name: String
 
     static var standard: Output { Output(descriptor: .standardOutput, name: "stdout") }

@@ -5,17 +5,17 @@ import Methods
 import Platform
 import Storage
 
-// What `storage-rpc put -`, `cat` and `get REFERENCE -` move: bytes that pass through this process, piece by piece, in the
-// streams of the protocol. A few pieces are on their way at the same time, and there is memory for no more of them.
+// The transfers of `storage-rpc put -`, `cat` and `get REFERENCE -`: bytes pass through this process in pieces, in
+// streams of the protocol. A few pieces are in flight at a time, which limits the memory.
 
 extension ClientCommandRunner {
     private static let requestsAtOnce = 4
-    /// Of a piece.
+    /// The maximum size of a piece.
     private static let mostBytes = 768 << 10
-    /// How long a piece waits for more bytes while others are on their way.
+    /// The maximum time that a piece waits for more bytes while others are in flight.
     private static let longestGathering = Duration.milliseconds(5)
 
-    /// Uploads standard input, which has no name of its own. Nothing of it stays when the command is interrupted.
+    /// Uploads standard input, which has no name of its own. An interrupted upload is removed.
     func putInput(_ files: [String], to target: String) throws {
         guard files.count == 1 else {
             throw UsageError(message: "standard input (-) needs a REFERENCE of its own")
@@ -35,7 +35,7 @@ extension ClientCommandRunner {
         try endTransfers()
     }
 
-    /// Returns when all pieces are taken.
+    /// Sends all of standard input, and returns when the service has received it.
     private func send(to stream: JSON) throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceBytes, alignment: 1)
         defer { buffer.deallocate() }
@@ -52,13 +52,13 @@ extension ClientCommandRunner {
         while !sent.isEmpty { try answer(to: sent.removeFirst(), before: sent) }
     }
 
-    /// A service that this command starts may take short messages only.
+    /// The size of a piece, since a service that this command starts may accept only short messages.
     private var pieceBytes: Int {
         let message = options.service.limits.connection.messageBytes
         return min(Self.mostBytes, max(1, (message - 512) / 4 * 3))
     }
 
-    /// Reads standard input until the buffer is full, no more bytes come at once, or it ends.
+    /// Reads standard input until the buffer is full, the input ends, or no more bytes arrive at once.
     private func read(
         into buffer: UnsafeMutableRawBufferPointer, isFirst: Bool = false
     ) throws -> (count: Int, isAtEnd: Bool) {
@@ -80,7 +80,7 @@ extension ClientCommandRunner {
         return (count, false)
     }
 
-    /// All of standard input, as a text in memory.
+    /// All of standard input as a text.
     func readInput(atMost limit: Int) throws -> String {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)
         defer { buffer.deallocate() }
@@ -96,10 +96,10 @@ extension ClientCommandRunner {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Writes objects to stdout, or to another output, while they come.
+    /// Writes objects to stdout, or to another output, as they arrive.
     func cat(_ texts: [String], to output: Output = .standard) throws {
         guard !options.isRecursive else { throw UsageError(message: "-r needs a directory, not \(output.name)") }
-        // Progress is for those who ask: the bytes are what is seen.
+        // Progress is shown only on request, since the bytes themselves are visible.
         transfers.display = ProgressDisplay(options.progress ?? ProgressMode.none, isQuiet: options.isQuiet)
         for object in try allSources(texts).flatMap(\.items) {
             try attempt(orFail: texts.count == 1) {
@@ -109,14 +109,14 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Returns when all of it is written, and is known to be the object.
+    /// Writes an object, and returns when all of it is written and verified.
     private func write(_ object: Reference, to output: Output) throws {
         let transfer = RunningTransfers.Transfer(name: object.url, kind: .downloadTask) { _ in }
         let stream = try begin("reference/getStream", object, [], transfer)
         var (asked, written, isAtEnd): ([JSON], Int64, Bool) = ([], 0, false)
         do {
             while !isAtEnd {
-                // Most objects are one piece.
+                // Most objects consist of one piece.
                 while asked.count < (written == 0 ? 1 : Self.requestsAtOnce) {
                     let params: JSON = ["task": stream, "length": JSON(Int64(Self.mostBytes))]
                     asked.append(try client.say("downloadTask/read", params))
@@ -137,12 +137,13 @@ extension ClientCommandRunner {
         while !transfers.running.isEmpty { try hearTransfers() }
     }
 
-    /// Waits for the answers to reads behind the end.
+    /// Waits for the answers to reads beyond the end.
     private func passOver(_ requests: [JSON]) throws {
         for id in requests { _ = try message(answering: id, before: requests) }
     }
 
-    /// Begins a stream, which ends with this command. The requests for its pieces are answered with what it fails of.
+    /// Begins a stream, which ends with this command. Its failure is reported by the answers to the requests for its
+    /// pieces.
     ///
     /// - Returns: the id of its task.
     private func begin(
@@ -161,13 +162,14 @@ extension ClientCommandRunner {
         return task
     }
 
-    /// Follows the transfer until the answer to a request is there.
+    /// Follows the transfer until the answer to a request arrives.
     @discardableResult
     private func answer(to id: JSON, before others: [JSON] = []) throws -> JSON {
         try client.result(message(answering: id, before: others)).get()
     }
 
-    /// Answers to others may come first: the service encodes several at the same time.
+    /// Returns the answer to a request. Answers to later ones may arrive first, since the service encodes several
+    /// concurrently.
     private func message(answering id: JSON, before others: [JSON]) throws -> JSON {
         while true {
             if let place = early.firstIndex(where: { $0["id"] == id }) { return early.remove(at: place) }

@@ -41,10 +41,10 @@ extension ClientCommandRunner {
         return tasks
     }
 
-    /// Those that have not ended; with `--all` the ended ones below them.
+    /// Lists the unfinished tasks; with `--all` the ended ones below them.
     private func list(_ all: [ListedTask]) throws {
         let shown = all.filter { !$0.hasEnded } + (options.showsAll ? all.filter(\.hasEnded) : [])
-        // As short as the ids are still told apart.
+        // The shortest prefix that distinguishes all ids.
         let width = (8...36).first { width in Set(all.map { $0.id.prefix(width) }).count == all.count } ?? 36
         for task in shown {
             if options.json { try Console.print(task.snapshot) } else { try Console.print(Self.line(task, width)) }
@@ -53,7 +53,7 @@ extension ClientCommandRunner {
         Console.writeError("\(all.count - shown.count) have ended: \(shellLine("tasks", "--all")) shows them\n")
     }
 
-    /// In 80 columns.
+    /// A line of at most 80 columns.
     private static func line(_ task: ListedTask, _ width: Int) -> String {
         let progress = task.snapshot["progress"]
         let total = progress?["totalUnitCount"]?.number?.int64 ?? 0
@@ -73,13 +73,13 @@ extension ClientCommandRunner {
     private func carryOut(_ verb: TaskVerb, _ task: ListedTask) throws {
         let params: JSON = ["task": .string(task.id)]
         let answer = try client.call("\(task.kind.rawValue)/\(verb.rawValue)", params)
-        // One that cannot be resumed runs, or has ended: both are followed.
+        // A task that cannot be resumed runs or has ended: the command follows it in either case.
         if verb != .resume, answer["accepted"] == false {
             let state = answer["snapshot"]?["state"]?.string ?? "gone"
             return fail("task \(task.id) is \(state)\(verb.hint)")
         }
         guard verb.continuesTasks else { return }
-        // Not before: an observer gets the present state first, which was paused. It gets an end, too.
+        // Observes only now: an observer first gets the present state, which was paused before. It also gets an end.
         for status in ["progress", "pause", "success", "failure"] {
             _ = try client.call("\(task.kind.rawValue)/observe", ["task": .string(task.id), "status": .string(status)])
         }
@@ -91,7 +91,7 @@ extension ClientCommandRunner {
         follow(task.id, transfer, answer["snapshot"] ?? .null)
     }
 
-    /// Any method of the service.
+    /// Calls any method of the service.
     func call(_ method: String, _ text: String) throws {
         let text = text == "-" ? try readInput(atMost: 64 << 20) : text
         let params: JSON
@@ -126,10 +126,10 @@ extension ClientCommandRunner {
 }
 
 extension TaskVerb {
-    /// The command follows the tasks to their ends.
+    /// The command follows the tasks until they end.
     fileprivate var continuesTasks: Bool { self == .resume || self == .retry }
 
-    /// What to do where it was not accepted.
+    /// Advice for a control that was not accepted.
     fileprivate var hint: String {
         switch self {
         case .forget: "; cancel it first"

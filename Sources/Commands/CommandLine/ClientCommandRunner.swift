@@ -5,21 +5,21 @@ import Storage
 /// Runs one command as a client of the service.
 package final class ClientCommandRunner {
     let options: CommandOptions
-    /// Of `--include` and `--exclude`.
+    /// The filter of `--include` and `--exclude`.
     let filter: FolderFilter
     /// The service ends with this process.
     let isPrivate: Bool
     var client: Client
     var transfers: RunningTransfers
-    /// Failures that were printed, of commands that continue after one.
+    /// The number of failures that were printed by commands that continue after one.
     var failures = 0
-    /// Lists have the metadata of their objects.
+    /// Lists request the metadata of their objects.
     var listsMetadata = false
-    /// Those that lists with metadata have shown to need one step.
+    /// The objects that lists with metadata have shown to need only one step.
     var smallObjects: Set<Reference> = []
-    /// Answers to requests of a stream that came before those to earlier ones.
+    /// Answers to requests of a stream that arrived before answers to earlier ones.
     var early: [JSON] = []
-    /// The command has `-r`.
+    /// The command accepts `-r`.
     let takesTrees: Bool
 
     private init(
@@ -34,11 +34,11 @@ package final class ClientCommandRunner {
         (self.client, self.transfers) = (client, transfers)
     }
 
-    /// Returns after the result is printed.
+    /// Runs a command, and returns after its result is printed.
     package static func run(_ kind: ClientCommand, _ options: CommandOptions, isPrivate: Bool, _ client: Client) throws
     {
         var options = options
-        // What is below a folder is what it is about.
+        // `du` always reads everything below a folder.
         if case .du = kind { options.isRecursive = true }
         let runner = try ClientCommandRunner(
             options: options, isPrivate: isPrivate, takesTrees: kind.takesTrees, client: client,
@@ -73,10 +73,10 @@ package final class ClientCommandRunner {
         }
     }
 
-    /// The params of a write.
+    /// The params of a write with its preconditions.
     func bound(_ params: [JSON.Member]) -> JSON { .object(params + writeParams) }
 
-    /// What the flags say of metadata; null where they say nothing.
+    /// The metadata of the flags; null if they set none.
     var metadata: JSON? {
         var members = options.metadata.map { JSON.Member(key: $0.key, value: $0.value) }
         if !options.customMetadata.isEmpty {
@@ -86,26 +86,27 @@ package final class ClientCommandRunner {
         return members.isEmpty ? nil : .object(members)
     }
 
-    /// A line of the shell that reaches the same service.
+    /// A command line for the shell that uses the same service.
     func shellLine(_ command: String, _ rest: String...) -> String {
         let flags = options.service.words + (options.service.socket.map { ["--socket", $0] } ?? [])
         return (["storage-rpc", command] + flags.map(\.quotedForShell) + rest).joined(separator: " ")
     }
 
-    /// The engine is known to be the one of this machine.
+    /// The engine is known to be the embedded one.
     var isEmbedded: Bool { options.service.engine == .embedded && options.service.socket == nil }
 
-    /// Short requests that are under way. The engine embedded syncs all once that have come meanwhile.
+    /// The maximum number of concurrent short requests. The embedded engine syncs all that arrive during a sync
+    /// together.
     var atOnce: Int { options.atOnce ?? (isEmbedded ? 256 : 32) }
 
-    /// Goes on after an answer of the service that is an error, where there is more to do.
+    /// Runs a step of several. Continues after an error of the service, unless it is the last step.
     func attempt(orFail isLast: Bool, _ body: () throws -> Void) throws {
         do { try body() } catch let failure as Client.Failure where failure.isAnswer && !isLast { fail(failure) }
     }
 
     func fail(_ message: String, counts: Bool = true) { fail(Client.Failure(message), counts: counts) }
 
-    /// - Parameter counts: it is none of those that were reported before.
+    /// - Parameter counts: the failure has not been reported before.
     func fail(_ failure: Client.Failure, counts: Bool = true) {
         transfers.display.clear()
         Console.report(failure, asJSON: options.json)

@@ -4,7 +4,7 @@ import Methods
 import Storage
 import Tracing
 
-/// What the command line asks for.
+/// A parsed command line.
 package enum Command {
     /// A page of help.
     case help(String)
@@ -65,7 +65,7 @@ package enum Command {
 }
 
 extension Command {
-    /// Errors of this command line are JSON, also those of a line that is no command.
+    /// Errors of this command line are printed as JSON, even if it is invalid.
     package static func printsJSON(_ words: [String?]) -> Bool {
         guard let name = words.first ?? nil, !name.hasPrefix("-"),
             words.prefix(while: { $0 != "--" }).contains("--json")
@@ -75,12 +75,12 @@ extension Command {
 }
 
 extension CommandPage {
-    /// `-h` is help: no flag of the command has this name, or it stands alone where it would have no meaning.
+    /// Whether `-h` means help: no flag of the command has this name, or it stands alone and would have no meaning.
     fileprivate func takesHelp(_ words: [String]) -> Bool {
         flag("-h") == nil || name == "ls" && words.count == 2
     }
 
-    /// A flag, or those of `-lr`.
+    /// One flag, or several for a word like `-lr`.
     fileprivate func flags(for word: String) throws(UsageError) -> [(Flag, FlagGroup?)] {
         if let flag = flag(word) { return [flag] }
         let letters = word.hasPrefix("--") ? [] : word.dropFirst().map { flag("-\($0)") }
@@ -91,13 +91,13 @@ extension CommandPage {
     }
 }
 
-/// What a person can have done by one command.
+/// The commands for people.
 package enum ClientCommand {
     case put(files: [String], to: String)
     case get([String])
     case sync(String, to: String)
     case cat([String])
-    /// Of nothing: the default bucket.
+    /// Without a reference: the default bucket.
     case ls([String])
     case du([String])
     case hash([String])
@@ -108,10 +108,10 @@ package enum ClientCommand {
     case url(String)
     case tasks(TaskVerb?, [String])
     case call(method: String, params: String)
-    /// For a shell.
+    /// Called by the completions of a shell.
     case complete(CompletionRequest)
 
-    /// What it takes; nil where that is no object.
+    /// The references of the command; nil if it takes none.
     var objects: [String]? {
         switch self {
         case .get(let words): words.count == 1 ? words : Array(words.dropLast())
@@ -121,7 +121,7 @@ package enum ClientCommand {
         }
     }
 
-    /// Has `-r`.
+    /// The command accepts `-r`.
     var takesTrees: Bool {
         switch self {
         case .put, .get, .rm, .copy, .ls, .du: true
@@ -129,7 +129,7 @@ package enum ClientCommand {
         }
     }
 
-    /// It needs the tasks that earlier processes have left.
+    /// The command needs the tasks that earlier processes have left.
     package var keepsTasks: Bool {
         switch self {
         case .put, .get, .sync, .tasks, .call: true
@@ -147,68 +147,68 @@ package struct CommandOptions {
     package var trace = false
     package var isQuiet = false
     var json = false
-    /// A REFERENCE names an object byte for byte.
+    /// A REFERENCE is the exact name of an object.
     var isExact = false
     var isRecursive = false
     var isLong = false
-    /// Sizes are in KiB, MiB and so on.
+    /// Shows sizes in KiB, MiB and so on.
     var isHuman = false
-    /// `du` shows no folders below.
+    /// `du` omits subfolders.
     var isSummary = false
-    /// `hash` takes files.
+    /// The arguments of `hash` are files.
     var isLocal = false
     var isSure = false
-    /// Results have all of their metadata.
+    /// Shows all metadata of results.
     var isVerbose = false
-    /// Nothing is changed.
+    /// Changes nothing.
     var isDryRun = false
-    /// What is there stays.
+    /// Skips targets that exist.
     var noClobber = false
-    /// What `sync` does not find at its source goes.
+    /// `sync` deletes at the target what the source does not have.
     var deletes = false
-    /// `sync` reads files again whose times are those of before.
+    /// `sync` reads all files again, even those with unchanged times.
     var readsAll = false
     var showsAll = false
     /// Patterns of a `FolderFilter`.
     var (include, exclude): ([String], [String]) = ([], [])
-    /// How many transfers run at the same time.
+    /// The maximum number of concurrent transfers.
     var atOnce: Int?
     var progress: ProgressMode?
     var serves = false
     var printsEvents = false
-    /// What has to be there, by the names of the params: 0 stands for no object.
+    /// The preconditions by the names of their params: 0 stands for a missing object.
     var preconditions: [String: Int] = [:]
-    /// What is set, or with null removed.
+    /// The metadata to set, or to remove for null.
     var metadata: [String: JSON] = [:]
     var customMetadata = ByteKeyedDictionary<JSON>()
-    /// In seconds: how long a URL is good.
+    /// The lifetime of a URL in seconds.
     var expiresIn: Int?
     var html: String?
-    /// Shows a trace while it is written.
+    /// Shows a trace while it is recorded.
     var isFollowing = false
     var timeline = Timeline.Options()
-    /// The flags of services that were given.
+    /// The given flags that configure a service.
     var given: [String] = []
-    /// The first of them that is about credentials.
+    /// The first given flag for credentials.
     private var credentialFlag: String?
-    /// The first of them that a service which runs already does not heed.
+    /// The first given flag that a running service would ignore.
     private(set) var flagOfNewService: String?
-    /// What must not be said twice.
+    /// Refuses repeated and contradicting flags.
     var once = GivenFlags()
-    /// The permissions that the user takes from new files.
+    /// The umask for new files.
     package var newFilesMask: UInt32 = 0o077
 
-    /// Throws where a service that runs would have to be another one.
+    /// Throws if a flag requires another service than the running one.
     package func checkFlags(ofServiceAt path: String) throws(UsageError) {
         guard let flag = flagOfNewService else { return }
         throw UsageError(message: "\(flag) is for a new service, but one runs already at \(path)")
     }
 
-    /// Remembers a flag that services have, for the one that is started. Who starts it waits for the root.
+    /// Records a flag for the service to be started. `--wait-for-root` is left out, since the command itself waits.
     ///
     /// - Parameters:
-    ///   - group: of a flag that all services have.
-    ///   - isOfService: all flags of the command are.
+    ///   - group: the group of a flag that all services have.
+    ///   - isOfService: all flags of the command configure a service.
     mutating func record(
         _ flag: Flag, _ word: String, _ line: ArgumentReader, of group: FlagGroup?, ofService isOfService: Bool = false
     ) {
@@ -221,7 +221,7 @@ package struct CommandOptions {
         service.words += flag.value == nil ? [word] : [word, line.lastValue]
     }
 
-    /// Throws where flags say what is to be stored, and nothing is.
+    /// Throws if flags set metadata although nothing is stored.
     func checkNoMetadata(_ reason: String) throws(UsageError) {
         let preconditions = preconditions.keys.filter { $0 != "ifGenerationMatch" }
         guard let flag = (metadata.keys + preconditions).min()?.asFlag ?? (customMetadata.isEmpty ? nil : "--custom")
@@ -229,13 +229,13 @@ package struct CommandOptions {
         throw UsageError(message: "\(flag) is for uploads, and \(reason)")
     }
 
-    /// Throws where both flags say what has to be there.
+    /// Throws if both `--no-clobber` and a precondition are given.
     func checkNoClobber() throws(UsageError) {
         guard noClobber, let flag = preconditions.keys.min()?.asFlag else { return }
         throw UsageError(message: "--no-clobber and \(flag) contradict each other: give one of them")
     }
 
-    /// Throws where a filter would have nothing to leave out.
+    /// Throws for a filter without `-r`.
     func checkFilter() throws(UsageError) {
         guard !isRecursive, let flag = !include.isEmpty ? "--include" : !exclude.isEmpty ? "--exclude" : nil else {
             return
@@ -250,7 +250,7 @@ package struct CommandOptions {
         try checkService()
     }
 
-    /// Throws where flags are of no use together.
+    /// Throws for flags that do not apply together.
     func checkService() throws(UsageError) {
         if service.engine == .embedded, let flag = credentialFlag {
             throw UsageError(message: "\(flag) is for --engine firebase and --engine gcs; try --help")
@@ -268,6 +268,6 @@ package struct CommandOptions {
         try service.check()
     }
 
-    /// Bounds of what the gateway keeps, in the service or in a space of its harness.
+    /// The limits of uploads through the gateway, in the service or in a space of its harness.
     private static let ofGateway = ["--max-upload-sessions", "--max-upload-session-seconds"]
 }

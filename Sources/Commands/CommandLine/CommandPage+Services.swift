@@ -4,7 +4,7 @@ import Storage
 import Tracing
 import Transfers
 
-// The commands that serve, and those about what a service leaves: no clients of the protocol.
+// Commands that serve, and those for a service's files: they are no clients of the protocol.
 
 extension CommandPage {
     private static let service = [
@@ -24,7 +24,7 @@ extension CommandPage {
     private static let record = Flag("--trace", "FILE", "write every message and its time to FILE", \.service.trace)
     private static let socket = Flag("--socket", "PATH", "serve many clients on a Unix socket", \.service.socket)
 
-    /// Of a double for tests.
+    /// The flags of a double for tests.
     private static let double = [
         Flag("--allow-host", "NAME", "of requests to the gateway; repeatable", \.service.hosts),
         Flag(

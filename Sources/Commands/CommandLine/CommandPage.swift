@@ -2,24 +2,24 @@ import JSONText
 import Methods
 import Storage
 
-/// A command of the shell: how it is written, what it takes, and what is made of it.
+/// A command of the shell: its syntax, its flags, and the `Command` that it makes.
 struct CommandPage: Sendable {
     let name: String
-    /// What follows the name.
+    /// The arguments after the command's name.
     let synopsis: String
-    /// A few words for the first page.
+    /// A short description for the first page of help.
     let summary: String
     /// Lines of at most 80 characters.
     let text: [String]
     var flags: [Flag] = []
-    /// The flags of `help metadata` apply, too.
+    /// Accepts the flags of `help metadata`, too.
     var takesMetadata = false
-    /// The flags of services apply, too.
+    /// Accepts the flags of services, too.
     var takesServiceFlags = true
-    /// All of its flags are those of a service.
+    /// All flags of the command configure a service.
     var isOfService = false
     var examples: [String] = []
-    /// Nil where the words are too few or too many.
+    /// Nil for too few or too many words.
     let make: @Sendable (CommandOptions, [String]) throws -> Command?
 
     var allFlags: [Flag] {
@@ -27,7 +27,7 @@ struct CommandPage: Sendable {
             + (takesServiceFlags ? FlagGroup.shared.flatMap(\.flags) : [])
     }
 
-    /// With the group of a flag that all services have. Groups are made only when they are searched.
+    /// A flag with its group, if all services have it. Groups are created only when they are searched.
     func flag(_ name: String) -> (Flag, FlagGroup?)? {
         if let flag = flags.named(name) ?? (takesMetadata ? FlagGroup.metadata.flags.named(name) : nil) {
             return (flag, nil)
@@ -105,7 +105,7 @@ extension CommandPage {
 
     static let all = clients + services
 
-    /// Made apart from the others: a service starts without those.
+    /// A separate list, so that a service starts without creating the other pages.
     private static let services = [serve, connect, gateway, backup, trace]
 
     /// Without a name the command is `serve`.

@@ -4,19 +4,19 @@ import Methods
 import Platform
 import Storage
 
-/// The service that a command is a client of.
+/// The service whose client a command is.
 package struct CommandService {
     package let client: Client
     private let started: BackgroundService?
-    /// It ends with this command, unless others use it then.
+    /// The service ends with this command, unless it then has other clients.
     package var isPrivate: Bool { started != nil }
 
     /// In seconds.
     private static let timeout = 600
-    /// How long the end of a service is waited for.
+    /// The maximum time that the command waits for the end of its service.
     private static let longestEnd = Duration.seconds(2)
 
-    /// Finds the service of a root, or starts one that ends as soon as nobody uses it.
+    /// Finds the service of a root, or starts one that ends with its last client.
     package static func find(
         _ kind: ClientCommand, _ options: CommandOptions, at path: String, root: String, _ signals: Descriptor?
     ) throws -> CommandService {
@@ -38,7 +38,7 @@ package struct CommandService {
         return command
     }
 
-    /// Uses the service at the other end.
+    /// Uses the service at the other end of a socket.
     package init(
         _ kind: ClientCommand, _ options: CommandOptions, _ socket: Descriptor, at path: String, isPrivate: Bool,
         _ signals: Descriptor?
@@ -55,8 +55,8 @@ package struct CommandService {
 
     private init(client: Client, started: BackgroundService?) { (self.client, self.started) = (client, started) }
 
-    /// The service that listens there, for objects elsewhere. Nil where none does, or it ends. It gets the tokens of this
-    /// process, since its environment may be another's.
+    /// The service of a remote engine that listens at a path. Nil if none does, or if it is ending. It gets the tokens
+    /// of this process, since its environment may belong to another one.
     package static func running(
         _ kind: ClientCommand, _ options: CommandOptions, at path: String, _ signals: Descriptor?,
         within limit: Duration = Client.longestConnect
@@ -75,7 +75,7 @@ package struct CommandService {
         }
     }
 
-    /// A service that runs may be of before an upgrade, or of another installation.
+    /// Warns about a running service of another version, from before an upgrade or from another installation.
     private static func tellOtherVersion(_ answer: JSON, at path: String, _ options: CommandOptions) {
         guard !options.isQuiet, case let version? = answer["server"]?["version"]?.string,
             version != ServiceContext.version
@@ -85,7 +85,8 @@ package struct CommandService {
                 + "storage-rpc call service/stop ends that service, and the next command starts its own")
     }
 
-    /// Returns when the service has ended, or goes on for others. A signal ends the wait.
+    /// Waits until the service has ended, or has closed this connection because of other clients. A signal ends the
+    /// wait.
     package func end() {
         client.close(within: Self.longestEnd)
         started?.leave()
@@ -93,7 +94,8 @@ package struct CommandService {
 }
 
 extension ClientCommand {
-    /// What a command leaves is paused, but for a task that is begun by hand in a service of others.
+    /// The params of `initialize`. Unfinished tasks pause when the command ends, except those of `call` in a service of
+    /// others.
     fileprivate func introduction(isPrivate: Bool) -> JSON {
         if case .call = self, !isPrivate { return [:] }
         return ["pausesTasks": true, "tellsRetries": true]

@@ -3,20 +3,20 @@ import Methods
 import Platform
 import Tracing
 
-/// What may stand in the place of the last word of a command line.
+/// Candidates for the last word of a command line.
 ///
-/// Shells ask for it by the hidden command `complete`. What an error would be elsewhere is no candidate here.
+/// Shells request them by the hidden command `complete`. Errors give no candidates here.
 package struct Completion {
     struct Candidate: Equatable, Sendable {
         let text: String
-        /// For people; empty where the text says it all.
+        /// A note for people; empty if the text suffices.
         var note = ""
     }
 
-    /// What only the service knows.
+    /// Candidates that only the service knows.
     enum Asked: Sendable { case objects, buckets, tasks(TaskVerb?) }
 
-    /// The last word, without what stands before a value: `--engine=`.
+    /// The last word, without a prefix such as `--engine=`.
     let word: String
     private let before: String
     let asked: [Asked]
@@ -25,7 +25,7 @@ package struct Completion {
 
     var asksForTasks: Bool { asked.contains { if case .tasks = $0 { true } else { false } } }
 
-    /// - Parameter words: those behind the name of the program, up to the cursor.
+    /// - Parameter words: the words after the program's name, up to the cursor.
     package init(_ words: [String]) {
         let line = Line(words)
         (word, before, options) = (line.word, line.before, line.options)
@@ -44,9 +44,9 @@ package struct Completion {
         self.asked = asked
     }
 
-    /// Those that begin with the word, in the order of their bytes, each once.
+    /// The candidates that begin with the word, without repetitions.
     ///
-    /// - Parameter answered: what the service knows.
+    /// - Parameter answered: the candidates of the service.
     func candidates(_ answered: [Candidate] = []) -> [Candidate] {
         var seen = Set<[UInt8]>()
         return (known + answered).filter {
@@ -54,7 +54,7 @@ package struct Completion {
         }.map { Candidate(text: before + $0.text, note: $0.note) }
     }
 
-    /// The entries of the directory that a word leads to. Names that begin with a dot are for those who ask for them.
+    /// The entries of the directory in the word. Names that begin with a dot are included only if the word does.
     private static func files(_ word: String) -> [Candidate] {
         let slash = word.utf8.lastIndex(of: UInt8(ascii: "/"))
         let start = slash.flatMap { String(word.utf8[...$0]) } ?? ""
@@ -74,18 +74,18 @@ package struct Completion {
 }
 
 extension String {
-    /// A shell can show and read it.
+    /// Whether a shell can show and read the text.
     fileprivate var isPrintable: Bool { !utf8.contains { $0 < 0x20 || $0 == 0x7F } }
 }
 
 extension Completion {
-    /// What a word may be.
+    /// The kinds of candidates.
     enum Kind: Sendable {
         case fixed([Candidate])
         case file, object, bucket, task, method
     }
 
-    /// The words that were read, and what may follow.
+    /// The words before the last one, and the candidates that may follow.
     private struct Line {
         var word: String
         var before = ""
@@ -132,7 +132,7 @@ extension Completion {
             }
         }
 
-        /// Takes the flags that stand before the last word, and finds what that may be.
+        /// Reads the flags before the last word, and determines the kinds of its candidates.
         private mutating func read(_ words: [String], of page: CommandPage) {
             var line = ArgumentReader(words)
             var plain: [String] = []
@@ -153,7 +153,7 @@ extension Completion {
                 flagsAreOver = true
             }
             let isValue = !kinds.isEmpty || !before.isEmpty || flagsAreOver
-            // What is wrong before is told when the command runs.
+            // Errors in earlier words are reported when the command runs.
             while let next = try? line.next() {
                 switch next {
                 case .word(let text): plain.append(text)
@@ -169,7 +169,7 @@ extension Completion {
             if page.name == "hash", options.isLocal { kinds = [.file] }
         }
 
-        /// Of the value of a flag.
+        /// The kinds of a flag's values.
         private static func kinds(of flag: Flag) -> [Kind] {
             if flag.names.contains("--bucket") { return [.bucket] }
             switch flag.value {
@@ -182,7 +182,7 @@ extension Completion {
 }
 
 extension Flag {
-    /// The values that it takes, where those are a few.
+    /// The values that the flag accepts, if they are only a few.
     fileprivate var choices: [String] {
         var (options, reader) = (CommandOptions(), ArgumentReader([]))
         try? take(&options, &reader)
@@ -191,7 +191,7 @@ extension Flag {
 }
 
 extension CommandPage {
-    /// What a word may be, by the synopsis: a word with dots may be followed by more of its kind.
+    /// The kinds of the argument at a position of the synopsis: after one with dots more of its kind may follow.
     func kinds(at position: Int) -> [Completion.Kind] {
         let parts = synopsis.split { " []".contains($0) }.filter { $0 != "..." }
         let first = parts.prefix(position + 1).firstIndex { $0.hasSuffix("...") } ?? position

@@ -3,17 +3,17 @@ import Roots
 import Storage
 import Synchronization
 
-/// The hidden command `complete`, which the completions of shells call: it prints one candidate a line.
+/// The hidden command `complete`, which the completions of shells call. It prints one candidate per line.
 ///
 ///     complete bash PROGRAM LINE BREAKS    the line up to the cursor, as it is typed, and COMP_WORDBREAKS
-///     complete zsh|fish -- WORD...         its words without the program, the last one up to the cursor
+///     complete zsh|fish -- WORD...         the words after the program's name, the last one up to the cursor
 ///
-/// A tab and a note follow a candidate in zsh and fish.
+/// In zsh and fish a tab and a note follow a candidate.
 package struct CompletionRequest {
     private let text: ShellText?
     let completion: Completion
 
-    /// A person waits for no longer.
+    /// In milliseconds: the time limit of the answer.
     private static let limit: UInt32 = 1000
     private static let hasPrinted = Atomic(false)
 
@@ -28,7 +28,7 @@ package struct CompletionRequest {
         }
     }
 
-    /// What a service is to be asked for; nil where it has nothing to say. No root is made for it.
+    /// The command whose candidates need a service; nil if none does. It creates no root.
     package var question: (ClientCommand, CommandOptions)? {
         guard !completion.asked.isEmpty else { return nil }
         var options = completion.options
@@ -52,7 +52,7 @@ package struct CompletionRequest {
         }
     }
 
-    /// Prints the candidates, once. What cannot be written has no reader.
+    /// Prints the candidates, once. Errors of writing are ignored.
     package func print() { print([]) }
 
     func print(_ answered: [Completion.Candidate]) { Self.print(lines(answered)) }
@@ -62,7 +62,7 @@ package struct CompletionRequest {
         try? Console.printUnescaped(lines.joined(separator: "\n"))
     }
 
-    /// The candidates that need no service, as they are printed.
+    /// The lines of the candidates that need no service.
     package var lines: [String] { lines([]) }
 
     private func lines(_ answered: [Completion.Candidate]) -> [String] {

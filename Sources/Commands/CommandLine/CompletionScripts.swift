@@ -1,9 +1,9 @@
-// The completions of shells: each asks the program, which knows the commands, the flags, and what is stored.
+// The completions of shells: each calls the program, which knows the commands, the flags and the stored names.
 
 extension Help {
     static let shells = ["bash", "zsh", "fish"]
 
-    /// Nil for a shell that has none.
+    /// Nil for an unsupported shell.
     static func completions(_ shell: String) -> String? {
         switch shell {
         case "bash": bash
@@ -13,7 +13,7 @@ extension Help {
         }
     }
 
-    /// The program writes candidates as they stand in the line. No space follows what goes on.
+    /// The program quotes candidates for the line. A candidate that can be extended is followed by no space.
     private static let bash = #"""
         _storage_rpc() {
             mapfile -t COMPREPLY < <("${1/#\~/$HOME}" complete bash "$1" "${COMP_LINE:0:COMP_POINT}" \

@@ -2,7 +2,8 @@ import JSONText
 import Platform
 import Storage
 
-/// `storage-rpc connect`: a client on stdin and stdout, and the service of the root, which is started if none runs.
+/// `storage-rpc connect`: connects a client on stdin and stdout to the service of the root, which is started if none
+/// runs.
 ///
 ///     connect                                   service of the root
 ///       finds it (RootService) ---------------> answer
@@ -11,7 +12,8 @@ package enum ConnectCommand {
     /// In seconds.
     private static let timeout = 5
 
-    /// Starts a service with the flags of `options` if none runs; its stderr goes to the file that `prepareLog` returns.
+    /// Starts a service with the flags of `options` if none runs. Its stderr is appended to the file that `prepareLog`
+    /// returns.
     package static func run(
         socket path: String, root: String, _ options: ServiceOptions, prepareLog: @escaping () throws -> String
     ) throws -> Never {
@@ -28,7 +30,7 @@ package enum ConnectCommand {
         }
         let socket: Descriptor
         do { socket = try connect(service.find(), path, options) } catch is RootService.Refusal {
-            // The client gets the reason as the service sends it.
+            // The service itself tells the client the reason.
             socket = try Client.connect(to: path)
         }
         if Descriptor.standardInput.isTerminal {
@@ -37,8 +39,7 @@ package enum ConnectCommand {
         try StreamProxy.run(through: socket)
     }
 
-    /// Connects through a service that listens there already. Nil where none does. Throws `Client.Unanswered`, and
-    /// `OtherDurabilityError`.
+    /// Connects to a running service. Nil if none listens. Throws `Client.Unanswered`, and `OtherDurabilityError`.
     package static func connect(
         toRunning path: String, _ options: ServiceOptions, within limit: Duration = Client.longestConnect
     ) throws -> Descriptor? {
@@ -52,7 +53,7 @@ package enum ConnectCommand {
         }
     }
 
-    /// The service keeps a place for the connection of `found` until it has the next one.
+    /// Connects a second time. The connection of `found` stays open until then, so that the service does not end.
     private static func connect(
         _ found: RootService.Found, _ path: String, _ options: ServiceOptions,
         within limit: Duration = Client.longestConnect

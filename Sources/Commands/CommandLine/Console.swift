@@ -3,12 +3,12 @@ import Platform
 import Secrets
 import Tracing
 
-/// Stdout for results, stderr for messages to the user.
+/// Output for people: results on stdout, messages on stderr.
 package enum Console {
     /// Prints a line to stdout. On a terminal its control characters are escaped.
     package static func print(_ line: String) throws(OutputError) { try printUnescaped(isTerminal ? line.safe : line) }
 
-    /// Prints JSON, which stays JSON on a terminal, too.
+    /// Prints JSON, which stays valid JSON on a terminal, too.
     static func print(_ json: JSON) throws(OutputError) {
         try printUnescaped(isTerminal ? json.text.safeJSON : json.text)
     }
@@ -24,15 +24,16 @@ package enum Console {
 
     private static var isTerminal: Bool { Descriptor.standardOutput.isTerminal }
 
-    /// Prints a message to stderr, or drops it if stderr stays full for a second. Control characters are escaped even in
-    /// a file: its reader may show it on a terminal.
+    /// Prints a message to stderr, or drops it if stderr stays full for a second. Control characters are escaped even
+    /// in a file, since that may be shown on a terminal.
     package static func printError(_ message: String) {
         writeError("\(errorPrefix)\(message.hidingSecrets().safe)\n")
     }
 
-    /// Prints an error to stderr, or with `--json` as a line of stdout.
+    /// Prints an error to stderr, or with `--json` as a line on stdout.
     ///
-    /// - Parameter status: that of the process: the code of an error that is none of the service.
+    /// - Parameter status: the exit status of the process, which is also the code of errors that the service has not
+    ///   given.
     package static func report(_ error: any Error, status: Int64 = 1, asJSON: Bool) {
         let message = (error as? any UserFacingError)?.message ?? "\(error)"
         guard asJSON, (try? print(errorLine(error, message, status))) != nil else { return printError(message) }
@@ -50,7 +51,7 @@ package enum Console {
         ]
     }
 
-    /// The message of a line that `printError` has written. Nil for any other line.
+    /// The message in a line that `printError` has written. Nil for any other line.
     static func error(in line: String) -> String? {
         line.hasPrefix(errorPrefix) ? String(line.dropFirst(errorPrefix.count)) : nil
     }
@@ -62,10 +63,10 @@ package enum Console {
         if Descriptor.standardError.isTerminal { printError(message) }
     }
 
-    /// Writes to stderr until it stays full for a second.
+    /// Writes to stderr, until it stays full for a second.
     static func writeError(_ text: String) { writeError(Array(text.utf8)) }
 
-    /// The same for lines of another process.
+    /// Writes lines of another process to stderr, until it stays full for a second.
     static func writeError(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty, Descriptor.standardError.hasRoom(milliseconds: 1000),
@@ -74,7 +75,7 @@ package enum Console {
     }
 }
 
-/// An error that is shown to the user as one line.
+/// An error that the user sees as one line.
 package protocol UserFacingError: Error {
     var message: String { get }
 }
@@ -89,9 +90,9 @@ package struct UsageError: UserFacingError {
 package struct OutputError: UserFacingError {
     let error: SystemError
     var name = Output.standard.name
-    /// Nobody reads the output any more.
+    /// The reader has closed the output.
     package var isClosed: Bool { error.isBrokenPipe }
-    /// The process was started without the output.
+    /// The process was started without this output.
     package var isMissing: Bool { error == .notOpen }
     package var message: String { "nothing can be written to \(name): \(error.reason)" }
 }

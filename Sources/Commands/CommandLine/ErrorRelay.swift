@@ -2,18 +2,18 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// Shows on the stderr of this process what a service writes to its own, as it comes. Until the service is found, keeps
-/// back its errors: they are those of the command, unless another service was faster.
+/// Copies the stderr of a service to the stderr of this process. Until the service is found, keeps back its errors:
+/// they become errors of the command, unless another service was faster.
 final class ErrorRelay: ServiceErrors, Sendable {
     fileprivate struct State {
-        /// The last line, while it has no end.
+        /// The last line, which has no line end yet.
         var partial: [UInt8] = []
         var lastError: String?
         var isFound = false
     }
 
     private let reader: Descriptor
-    /// The thread ends once this has no writer, and has read what is there.
+    /// The thread ends once this pipe has no writer and all errors are read.
     private let stop: Descriptor
     private let stopper: Mutex<Descriptor?>
     private let state = Mutex(State())
@@ -21,7 +21,7 @@ final class ErrorRelay: ServiceErrors, Sendable {
 
     private static let longestLine = 64 << 10
 
-    /// The second value is the stderr of the service.
+    /// Returns the relay, and the stderr for the service.
     static func make() throws(BackgroundService.Failure) -> (ErrorRelay, Descriptor) {
         let (relay, writer): (ErrorRelay, Descriptor)
         do throws(SystemError) {

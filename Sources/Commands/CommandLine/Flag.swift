@@ -1,19 +1,19 @@
 import Storage
 
-/// A flag of the command line. Parsing, help, the man page and completions are made from it.
+/// A flag of the command line. Parsing, help, the man page and completions use it.
 struct Flag: Sendable {
-    /// What a flag does to the options; it takes its value from the reader.
+    /// Changes the options; takes the flag's value from the reader.
     typealias Take = @Sendable (inout CommandOptions, inout ArgumentReader) throws -> Void
 
-    /// `--recursive`, say, and `-r`.
+    /// For example `--recursive` and `-r`.
     let names: [String]
-    /// What stands for the value; nil where it has none.
+    /// The placeholder of the value; nil for a flag without one.
     let value: String?
     let text: String
-    /// It may be given several times, and each value counts.
+    /// The flag may be repeated, and each value counts.
     let isRepeatable: Bool
-    /// Whether a service that runs does what the flag asks for, whatever its own flags are, or is refused by a comparison.
-    /// All other flags ask for a new service.
+    /// Whether a running service satisfies the flag, whatever its own flags are, or refuses it by comparison. Any other
+    /// flag needs a new service.
     private(set) var suitsRunningService: @Sendable (_ value: String) -> Bool = { _ in false }
     let take: Take
 
@@ -36,7 +36,7 @@ struct Flag: Sendable {
         self.init(name, nil, text, member)
     }
 
-    /// A flag whose value is kept as it is.
+    /// A flag whose value is stored unchanged.
     init(
         _ name: String, _ value: String, _ text: String,
         _ member: any WritableKeyPath<CommandOptions, String?> & Sendable
@@ -46,14 +46,14 @@ struct Flag: Sendable {
         }
     }
 
-    /// The flag, which a service that runs heeds.
+    /// The flag, marked as one that running services satisfy.
     func suitsRunning(_ condition: @escaping @Sendable (_ value: String) -> Bool = { _ in true }) -> Flag {
         var flag = self
         flag.suitsRunningService = condition
         return flag
     }
 
-    /// A flag that may be given several times.
+    /// A flag that may be repeated.
     init(
         _ name: String, _ value: String, _ text: String,
         _ member: any WritableKeyPath<CommandOptions, [String]> & Sendable
@@ -68,12 +68,12 @@ extension String {
     fileprivate var article: String { utf8.first.map("AEIOU".utf8.contains) == true ? "an" : "a" }
 }
 
-/// Flags that belong together: a page of their own.
+/// Related flags, with a page of help of their own.
 struct FlagGroup: Sendable {
     let name: String
     let title: String
     let flags: [Flag]
-    /// Below the flags.
+    /// The text below the flags.
     var notes: [String] = []
 
     func has(_ name: String) -> Bool { flags.named(name) != nil }
@@ -83,11 +83,12 @@ extension [Flag] {
     func named(_ name: String) -> Flag? { first { $0.names.contains(name) } }
 }
 
-/// What the flags of a command line are about, each with the words that said so: nothing is said twice.
+/// The subjects of the flags of a command line, each with the words that set it, so that none is set twice.
 struct GivenFlags {
     private var words = ByteKeyedDictionary<String>()
 
-    /// - Parameter subject: what only one flag may say: the flag itself, or an entry of the metadata.
+    /// - Parameter subject: the part of the options that only one flag may set: the flag itself, or an entry of the
+    ///   metadata.
     mutating func add(_ subject: String, _ line: ArgumentReader) throws(UsageError) {
         let given = "\(line.last) \(line.lastValue)"
         if let other = words[subject] {

@@ -4,10 +4,10 @@ import Methods
 import Storage
 import Transfers
 
-// The flags of every command that reaches a storage.
+// The flags of every command that uses a service.
 
 extension FlagGroup {
-    /// Of the service that a command uses.
+    /// The flags of the service that a command uses.
     static let shared = makers.map { $0() }
     static let makers: [@Sendable () -> FlagGroup] = [{ storage }, { credentials }, { bounds }]
 

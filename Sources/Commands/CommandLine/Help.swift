@@ -5,9 +5,9 @@ import Methods
 package enum Help {
     package static let version = ServiceContext.version
 
-    /// What `storage-rpc --help` prints.
+    /// The output of `storage-rpc --help`.
     static var firstPage: String {
-        // Two of a kind share a line.
+        // Two related commands share a line.
         let pairs = [
             "ls": ("du", "list names (-l: sizes and times; -r: all below), sum up sizes"),
             "stat": ("set", "show or change metadata"), "cp": ("mv", "copy or move objects; -r: folders"),
@@ -28,7 +28,7 @@ package enum Help {
             """
     }
 
-    /// Of commands and groups of flags.
+    /// The pages of commands and of groups of flags.
     static func page(of words: [String]) throws(UsageError) -> String {
         guard let name = words.first else { return firstPage }
         if name == "--man" { return manPage }
@@ -43,10 +43,10 @@ package enum Help {
 
     private static let texts = ["copying": copying, "patterns": patterns]
     private static var groups: [FlagGroup] { [FlagGroup.metadata] + FlagGroup.shared }
-    /// Besides the commands.
+    /// The topics besides the commands.
     static var topics: [String] { texts.keys.sorted() + groups.map(\.name) }
 
-    /// What `put`, `get`, `cp` and `mv` have in common.
+    /// The common rules of `put`, `get`, `cp` and `mv`.
     package static let copying = """
         What put, get, cp and mv make. The same command given twice does the same:
 
@@ -101,7 +101,7 @@ package enum Help {
         return lines.joined(separator: "\n")
     }
 
-    /// An example as it is typed.
+    /// A line of an example in the form in which it is typed.
     static func command(_ example: String) -> String {
         example.has("storage-rpc") ? example : "storage-rpc " + example
     }
@@ -118,7 +118,7 @@ package enum Help {
         }
     }
 
-    /// Two columns, the second one as far to the left as it fits.
+    /// A table of two columns, the second one as far to the left as possible.
     private static func table(_ rows: [(String, String)]) -> String {
         let width = rows.map(\.0.count).max() ?? 0
         return rows.map { $0.0 + String(repeating: " ", count: width - $0.0.count + 2) + $0.1 }.joined(separator: "\n")

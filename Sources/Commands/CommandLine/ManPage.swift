@@ -1,11 +1,11 @@
 import Platform
 
-// The man page: the same commands and flags as in the pages of help, and what is around them.
+// The man page: the commands and flags of the pages of help, and the text around them.
 
 extension Help {
     static var manPage: String {
         func line(_ text: String) -> String {
-            // As they are typed: without this, a page may show other hyphens, quotes and accents.
+            // Escapes of characters that are typed: without them a page may show other hyphens, quotes and accents.
             let escapes: [Character: String] = [
                 "\\": "\\(rs", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti",
             ]
@@ -56,14 +56,14 @@ extension Help {
         return lines.joined(separator: "\n")
     }
 
-    /// Lines that can be pasted as they are.
+    /// Lines that can be pasted unchanged.
     private static let firstSession = [
         "echo 'Hello, world!' > hello.txt", "storage-rpc put hello.txt docs/", "storage-rpc ls -l docs",
         "storage-rpc cat docs/hello.txt", "storage-rpc mv docs/hello.txt docs/greeting.txt",
         "storage-rpc get docs/greeting.txt copy.txt", "storage-rpc rm -r docs",
     ]
 
-    /// The variables that the program reads.
+    /// The environment variables that the program reads.
     package static let environment = [
         ("XDG_DATA_HOME", "Where the root is: storage-rpc below it, without --root. By default ~/.local/share."),
         ("HOME", "The home directory; by default that of the user database."),

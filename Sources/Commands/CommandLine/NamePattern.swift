@@ -1,20 +1,20 @@
 import Storage
 
-/// A name of objects with the characters of a `Glob`, as a command gets it.
+/// A pattern of object names, as given to a command.
 struct NamePattern {
-    /// The folder before the first of these characters, as it was written; nil for the root of the default bucket.
+    /// The folder before the first special character, as it was written; nil for the root of the default bucket.
     let folder: String?
-    /// The first segment with these characters and all before it, as they were written: where a folder has this name, they
-    /// are no pattern. Nil where it is the last segment.
+    /// The text up to the end of the first segment with special characters: if a folder has this name, they are no
+    /// pattern. Nil if this is the last segment.
     let possibleFolder: String?
-    /// It ends with a slash: objects do not match.
+    /// The pattern ends with a slash, so it does not match objects.
     let isOfFolders: Bool
-    /// What the names below the folder are compared with.
+    /// The pattern for names below the folder.
     private let rest: String
 
-    /// Nil for a text without them.
+    /// Nil for a text without special characters.
     ///
-    /// - Parameter literal: the beginning of the text that is a name, whatever its characters are.
+    /// - Parameter literal: the beginning of the text that is a name, even if it contains special characters.
     init?(_ text: String, after literal: String = "") {
         let isSpecial: (Unicode.Scalar) -> Bool = { $0 == "*" || $0 == "?" || $0 == "[" }
         let scalars = text.unicodeScalars
@@ -32,7 +32,7 @@ struct NamePattern {
         rest = String(String.UnicodeScalarView(below.split(separator: "/").joined(separator: ["/"])))
     }
 
-    /// Throws for brackets that stand for no character.
+    /// Throws for brackets that match no character.
     func glob() throws(UsageError) -> Glob {
         do throws(Glob.Invalid) { return try Glob(rest) } catch {
             throw UsageError(message: "\"\(rest)\" is no pattern: it \(error.reason)")

@@ -5,25 +5,25 @@ import Tracing
 /// How the progress of transfers is shown on stderr.
 package enum ProgressMode: String, CaseIterable {
     case none
-    /// Moving lines: the default on a terminal.
+    /// Updated lines: the default on a terminal.
     case bar
-    /// A line each ten seconds: the default elsewhere.
+    /// A line every ten seconds: the default elsewhere.
     case lines
 }
 
 struct ProgressDisplay {
     private let mode: ProgressMode
-    /// At the bottom of a terminal.
+    /// The number of lines drawn at the bottom of a terminal.
     private var drawnLines = 0
     private var last = ContinuousClock.now
 
-    /// - Parameter mode: the one that was named.
+    /// - Parameter mode: the mode of the flag; nil for the default.
     init(_ mode: ProgressMode?, isQuiet: Bool) {
         let isDumb = CurrentProcess.environment("TERM") == "dumb"
         self.mode = mode ?? (isQuiet ? .none : Descriptor.standardError.isTerminal && !isDumb ? .bar : .lines)
     }
 
-    /// It is time to show a report.
+    /// The next report is due.
     var isDue: Bool { mode != .none && last.duration(to: .now) >= (mode == .bar ? .milliseconds(100) : .seconds(10)) }
 
     mutating func show(_ report: ProgressReport) {
@@ -40,13 +40,13 @@ struct ProgressDisplay {
         drawnLines = lines.count
     }
 
-    /// A message above the moving lines.
+    /// Prints a message above the updated lines.
     mutating func note(_ message: String) {
         clear()
         Console.printError(message)
     }
 
-    /// Removes the moving lines until they are drawn again.
+    /// Removes the updated lines until they are drawn again.
     mutating func clear() {
         guard drawnLines > 0 else { return }
         Console.writeError(String(repeating: "\r\u{1B}[K\u{1B}[A", count: drawnLines - 1) + "\r\u{1B}[K")

@@ -1,6 +1,6 @@
 import Platform
 
-/// What is known of all transfers of a command at one moment, as people read it.
+/// The progress of all transfers of a command at one moment, in the form for people.
 package struct ProgressReport {
     package struct Running {
         let name: String
@@ -13,21 +13,21 @@ package struct ProgressReport {
     }
 
     package var files = 0
-    /// Nil until all are found.
+    /// Nil until all files are known.
     package var allFiles: Int?
     package var bytes: Int64 = 0
     /// Nil until all sizes are known.
     package var allBytes: Int64?
-    /// Bytes a second. Nil until there is one.
+    /// In bytes per second. Nil until it is known.
     package var rate: Double?
-    /// Some of those that run, if there are several.
+    /// Some of the running transfers, if there are several.
     package var running: [Running] = []
 
     package init() {}
 
     private var percent: Int? { allBytes.map { Self.percent(bytes, of: $0) } }
 
-    /// How long it takes at this rate.
+    /// The remaining time at this rate.
     private var timeLeft: String? {
         guard let rate, let allBytes, rate >= 1 else { return nil }
         return Self.clock(Int(saturating: max(0, Double(allBytes) - Double(bytes)) / rate))
@@ -43,7 +43,7 @@ package struct ProgressReport {
 
     private var speed: [String] { rate.map { ["\(Self.size(Int64(saturating: $0)))/s"] } ?? [] }
 
-    /// One line for all, and one below it for each that runs.
+    /// One line for all transfers, followed by one for each of `running`.
     package func lines(width: Int) -> [String] {
         [totalLine(width)]
             + running.map { file in
@@ -52,7 +52,7 @@ package struct ProgressReport {
             }.map { $0.columns > width ? $0.elided(to: width) : $0 }
     }
 
-    /// As much of it as fits: the time is left out first, then the sizes, then the rate, then the bar.
+    /// The line for all transfers; if it is too wide, the time is left out first, then the sizes, the rate and the bar.
     private func totalLine(_ width: Int) -> String {
         let percent = percent.map { ["\($0)%"] } ?? []
         let time = timeLeft.map { [$0] } ?? []
@@ -72,14 +72,14 @@ package struct ProgressReport {
         return (percent.first ?? sizes).elided(to: max(4, width))
     }
 
-    /// For a log.
+    /// The progress as a sentence for a log.
     package var sentence: String {
         let percent = percent.map { " (\($0)%)" } ?? ""
         let time = timeLeft.map { ["\($0) left"] } ?? []
         return (counts + [sizes + percent] + speed + time).joined(separator: ", ")
     }
 
-    /// From 0 to 100; 100 of nothing.
+    /// From 0 to 100; 100 for a total of 0.
     package static func percent(_ completed: Int64, of total: Int64) -> Int {
         total == 0 ? 100 : min(max(Int(saturating: Double(completed) / Double(total) * 100), 0), 100)
     }
@@ -106,13 +106,13 @@ package struct ProgressReport {
     }
 }
 
-/// Bytes a second over the last ten seconds.
+/// Measures bytes per second over the last ten seconds.
 package struct RateMeter {
     private var samples: [(time: ContinuousClock.Instant, bytes: Int64)] = []
 
     package init() {}
 
-    /// - Parameter bytes: all that were moved so far.
+    /// - Parameter bytes: the total so far.
     package mutating func add(_ bytes: Int64, at time: ContinuousClock.Instant = .now) {
         if let last = samples.last, last.time.duration(to: time) < .milliseconds(250) { return }
         samples.append((time, bytes))

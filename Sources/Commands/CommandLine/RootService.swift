@@ -3,18 +3,18 @@ import Platform
 import Roots
 import Storage
 
-/// Finds the service of a root at its socket, and starts one where none listens.
+/// Finds the service of a root at its socket, and starts one if none listens.
 ///
 ///     client                              service of the root
-///       looks for ROOT/socket ---- none ------> started, in a session of its own
+///       looks for ROOT/socket ---- none ------> started, in a new session
 ///       initialize, to see who answers -------> answer
 struct RootService {
-    /// What a client has found.
+    /// The service that a client has found.
     struct Found {
         var client: Client
-        /// That of `initialize`.
+        /// The answer to `initialize`.
         let answer: JSON
-        /// Nil where another process has started it.
+        /// Nil if another process has started the service.
         let started: BackgroundService?
     }
 
@@ -24,20 +24,20 @@ struct RootService {
     let path: String
     /// The directory that the service locks.
     let root: String
-    /// In seconds: how long to wait for a process that has the root, and listens nowhere.
+    /// In seconds: how long to wait for a process that holds the root without listening.
     let timeout: Int
     let isQuiet: Bool
     let signals: Descriptor?
     let client: (Descriptor) -> Client
-    /// The params of `initialize`.
+    /// Makes the params of `initialize`.
     let introduction: (_ isStarted: Bool) -> JSON
     let start: () throws -> BackgroundService
     var longestConnect = Client.longestConnect
     private var started: BackgroundService?
 
-    /// How long a service that ends, or has no room, is waited for.
+    /// The maximum wait for a service that is ending or has no room.
     private static let patience = Duration.seconds(5)
-    /// The longest time between two attempts to start a service.
+    /// The maximum time between two attempts to start a service.
     private static let longestPause = Duration.milliseconds(500)
 
     init(
@@ -49,16 +49,16 @@ struct RootService {
         (self.client, self.introduction, self.start) = (client, introduction, start)
     }
 
-    /// Throws the reason why no service can be started, `Client.Unanswered` where one listens and does not answer, and
+    /// Throws why no service can be started, `Client.Unanswered` if one listens but does not answer, and
     /// `Client.Interruption` after a signal.
     mutating func find() throws -> Found {
         defer { started?.abandon() }
         let began = ContinuousClock.now
         var (due, pause, patience) = (began, Duration.milliseconds(10), Patience())
-        /// Since when a service listens and does not answer.
+        /// When a service was first found to listen without answering.
         var unanswered: ContinuousClock.Instant?
         while true {
-            // Read first: if another service was faster, it listens by now.
+            // Read before the next attempt to connect: if another service was faster, it listens by now.
             let end = started?.end
             if end != nil { started = nil }
             do {
@@ -86,7 +86,7 @@ struct RootService {
 
     private var holder: String { StorageRoot.holder(of: root).map { ", which \($0) uses" } ?? "" }
 
-    /// Returns nil if the service ends before it answers.
+    /// Nil if the service ends before it answers.
     private mutating func reach(mayWait: Bool) throws -> Found? {
         let socket = try connectUnixSocket(path, within: longestConnect)
         let own = started.flatMap { $0.isPeer(of: socket) ? $0 : nil }

@@ -8,69 +8,71 @@ import Transfers
 /// How the service is set up.
 package struct ServiceOptions {
     package var stdio = false
-    /// The flags of the service, as they were given, but for `--wait-for-root`.
+    /// The flags of the service as they were given, without `--wait-for-root`.
     package var words: [String] = []
     package var socket: String?
-    /// It listens on the root's own socket, as it does wherever it listens on another one.
+    /// The service listens on the root's own socket, in addition to any other.
     package var isShared = false
-    /// In seconds: for how long nobody may be connected and nothing run before the service ends.
+    /// In seconds: how long the service may be without clients and running tasks before it ends.
     package var idleTimeout: Int?
-    /// In seconds: how long another process that has the root is waited for. Nil: 0 for services, 600 for commands.
+    /// In seconds: how long to wait for another process that holds the root. Nil: 0 for services, 600 for commands.
     package var rootTimeout: Int?
     package var root: String?
-    /// Clients may arrange faults, and move the clock.
+    /// Clients may inject faults and move the clock.
     package var harness = false
-    /// The root, where it goes with the process.
+    /// The root, if it is removed with the process.
     package var temporaryRoot: String?
     /// The value of `--durability`; nil without the flag.
     package var namedDurability: Durability?
-    /// Without the flag, services for tests sync nothing.
+    /// The default is `full`, except for services for tests, which sync nothing.
     package var durability: Durability { namedDurability ?? (harness || announcement != nil ? .none : .full) }
-    /// Where download URLs are served, as `ADDRESS:PORT`.
+    /// The address of download URLs, as `ADDRESS:PORT`.
     package var http: String?
-    /// Where the SDKs of Firebase and Google are answered, as `ADDRESS:PORT`.
+    /// The address for the SDKs of Firebase and Google, as `ADDRESS:PORT`.
     package var gateway: String?
-    /// How its address is printed to stdout: for the command `gateway`, whose root goes with the process unless one is
-    /// named. Nil: to stderr.
+    /// The form in which the gateway's address is printed to stdout, for the command `gateway`, whose root is temporary
+    /// unless it is named. Nil prints to stderr.
     package var announcement: Announcement?
-    /// The buckets that are there from the beginning; others have to be made. Nil where a bucket comes into being by being named.
+    /// The buckets that exist from the beginning; others must be created. Nil if every name is that of an existing
+    /// bucket.
     package var buckets: Set<String>?
-    /// Names that requests to it may have, besides those of the loopback.
+    /// The host names in requests to the gateway, besides those of the loopback interface.
     package var hosts: [String] = []
-    /// Origins of web pages that may use it, besides those of the loopback.
+    /// The origins of web pages that may use the gateway, besides those of the loopback interface.
     package var origins: [String] = []
-    /// Peers that download URLs are served to at the same time.
+    /// The maximum number of peers to which download URLs are served.
     package var servedConnections = Int.max
-    /// The one that was named.
+    /// The default bucket, if a flag names one.
     package var bucket: String?
-    /// What becomes of those that an earlier process had not ended.
+    /// The treatment of tasks that an earlier process has not finished.
     package var tasks = UnfinishedTasks.pause
-    /// The file in which every message is written down.
+    /// The file to which all messages are traced.
     package var trace: String?
     package var engine = EngineKind.embedded
     package var endpoint: String?
-    /// Plain http to other machines.
+    /// Plain http to other machines is allowed.
     package var allowInsecure = false
-    /// Directories that files of clients must be in; anywhere where there are none.
+    /// The directories that files of clients must be in; empty for any directory.
     package var readable: [String] = []
     package var writable: [String] = []
     package var credentials = CredentialOptions()
     package var limits = Limits()
-    /// What clients find, and may change.
+    /// The default settings of clients, which they may change.
     package var settings = Settings()
     package var atOnce = TasksAtOnce()
     package var logLevel = LogLevel.warning
     package var logFormat = LogFormat.text
-    /// The root's tasks are read, and kept.
+    /// The tasks of the root are read and kept.
     package var keepsTasks = false
 
     /// A service manager has opened the socket.
     package var takesSocket = false
     package var listens: Bool { socket != nil || isShared || takesSocket }
-    /// Its client may be served by the service that has the root, whose flags are others.
+    /// The client may be served by another service that holds the root and has other flags.
     package var mayBeAnother = false
 
-    /// With the trace that the environment names, where no flag does. What another service serves has none.
+    /// The options with the trace file of the environment, unless a flag names one. A client that is traced may not be
+    /// served by another service.
     package var traced: ServiceOptions {
         guard trace == nil, let file = CurrentProcess.environment("STORAGE_RPC_TRACE") else { return self }
         var options = self
@@ -78,10 +80,11 @@ package struct ServiceOptions {
         return options
     }
 
-    /// It serves one client on stdio, and listens on the socket of its root, so that nobody has to wait for the root.
+    /// The service serves one client on stdio, and listens on the socket of its root, so that other clients need not
+    /// wait for it.
     package var listensBesides: Bool { !listens && !harness && engine == .embedded }
 
-    /// Takes `gs://NAME`, too.
+    /// Accepts `gs://NAME`, too.
     static func bucket(_ text: String) throws(UsageError) -> String {
         let isURL = text.utf8.starts(with: "gs://".utf8)
         do throws(StorageError) {
@@ -102,7 +105,7 @@ package struct ServiceOptions {
         }
     }
 
-    /// Throws where flags are of no use together.
+    /// Throws for flags that do not apply together.
     func check() throws(UsageError) {
         for (flag, isGiven) in [("--endpoint", endpoint != nil), ("--user-project", settings.userProject != nil)]
         where isGiven && engine == .embedded {
@@ -133,13 +136,13 @@ package struct ServiceOptions {
     }
 }
 
-/// Lines `NAME=VALUE`, or a JSON object.
+/// As lines `NAME=VALUE`, or as a JSON object.
 package enum Announcement { case lines, json }
 
-/// How lines of the log are written: for people, or as JSON objects.
+/// The form of log lines: for people, or JSON objects.
 package enum LogFormat: String, CaseIterable { case text, json }
 
-/// How much is written to stderr.
+/// The lines that are written to stderr.
 package enum LogLevel: String, CaseIterable, Comparable {
     case debug, info, warning, error, off
 

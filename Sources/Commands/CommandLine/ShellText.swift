@@ -1,17 +1,17 @@
 import Platform
 
-/// The words of a line as bash reads them, up to the cursor, and how a candidate is written in the place of the last one.
+/// The words of a line up to the cursor, as bash reads them, and the form of a candidate that replaces the last one.
 struct ShellText: Sendable {
     private enum Quote: Sendable { case none, single, double }
 
     private(set) var words: [String] = []
     private var quote = Quote.none
-    /// How many bytes of the last word stand before the part that bash replaces.
+    /// The number of bytes of the last word before the part that bash replaces.
     private var kept = 0
 
     /// - Parameters:
-    ///   - name: the program, as it is in the line.
-    ///   - breaks: `COMP_WORDBREAKS`: characters that begin another word for completion only.
+    ///   - name: the program, as it stands in the line.
+    ///   - breaks: `COMP_WORDBREAKS`, the characters that begin another word only for completion.
     init(_ line: String, name: String, breaks: String) {
         var (word, isEscaped, isOpen) = ("", false, false)
         func end() {
@@ -20,7 +20,7 @@ struct ShellText: Sendable {
         }
         for character in line.unicodeScalars {
             if isEscaped {
-                // Between double quotes a backslash stands for itself before most characters.
+                // Between double quotes a backslash is literal before most characters.
                 if quote == .double, !"\"\\$`".unicodeScalars.contains(character) { word.unicodeScalars.append("\\") }
                 word.unicodeScalars.append(character)
                 isEscaped = false
@@ -42,11 +42,11 @@ struct ShellText: Sendable {
             }
         }
         words.append(word)
-        // Variables and other programs may stand before it.
+        // Variables and other programs may precede the program.
         words.removeFirst(words.firstIndex(of: name).map { $0 + 1 } ?? 1)
     }
 
-    /// What bash puts in the place of the last word. Nil where the quotes that are open cannot hold it.
+    /// The text that replaces the last word in bash. Nil if the open quotes cannot contain it.
     func replacement(_ text: String) -> String? {
         let rest = String(decoding: text.utf8.dropFirst(kept), as: UTF8.self)
         switch quote {
@@ -67,7 +67,7 @@ struct ShellText: Sendable {
 }
 
 extension String {
-    /// As a word of a shell's line that stands for this text.
+    /// The text quoted as one word of a shell.
     var quotedForShell: String {
         let isPlain = utf8.allSatisfy { byte in
             switch byte {

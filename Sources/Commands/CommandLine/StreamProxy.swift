@@ -7,13 +7,14 @@ package enum StreamProxy {
         try run(through: socket, .standardInput, .standardOutput)
     }
 
-    /// The same for streams that were taken.
+    /// Copies bytes between the given streams and a service's socket.
     package static func run(through socket: Descriptor, _ streams: StandardStreams) throws -> Never {
         try run(through: socket, streams.input, streams.output)
     }
 
-    /// Ends the process when the service ends the connection, or nothing reads the output any more. At the end of the input
-    /// the service still answers pending requests. Throws where the input cannot be read, or the output not be written.
+    /// Ends the process when the service ends the connection, or when the reader of the output has closed it. At the
+    /// end of the input the service still answers pending requests. Throws if the input cannot be read or the output
+    /// not be written.
     private static func run(through socket: Descriptor, _ input: Descriptor, _ output: Descriptor) throws -> Never {
         CurrentProcess.ignoreChildren()
         let unread = Mutex<SystemError?>(nil)
@@ -35,7 +36,7 @@ package enum StreamProxy {
     }
 
     private enum Outcome {
-        /// The source has no more bytes, or cannot be read.
+        /// The source has ended, or cannot be read.
         case ended(SystemError?)
         case unwritable(SystemError)
     }

@@ -1,7 +1,7 @@
-// What is suggested for a word that is no command or no flag here, but is one of gsutil, gcloud storage, rclone or coreutils.
+// Suggestions for unknown commands and flags, some of which belong to gsutil, gcloud storage, rclone or coreutils.
 
 extension UsageError {
-    /// Suggests what does the same here, or the nearest of the names that are known.
+    /// Suggests the equivalent of a foreign name, or the nearest known name.
     init(unknown kind: String, _ word: String, among names: [String], of command: String? = nil) {
         let shown = kind == "flag" ? word : "\"\(word)\""
         let foreign = kind == "flag" ? Self.foreignFlag(word, among: names) : Self.foreignCommands[word.lowercased()]
@@ -48,7 +48,7 @@ extension UsageError {
 }
 
 extension String {
-    /// How many characters must be inserted, removed or replaced (Levenshtein). Looks at the first 64 only.
+    /// The number of characters to insert, remove or replace (Levenshtein), for the first 64 characters.
     fileprivate func distance(to other: String) -> Int {
         let (a, b) = (Array(prefix(64)), Array(other.prefix(64)))
         var row = Array(0...b.count)

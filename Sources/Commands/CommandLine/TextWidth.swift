@@ -1,11 +1,11 @@
 extension String {
-    /// In columns of a terminal: combining marks have none, East Asian wide characters and emoji two.
+    /// The width in columns of a terminal: combining marks have none, East Asian wide characters and emoji two.
     package var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// With spaces behind it.
+    /// The text with trailing spaces.
     func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 
-    /// Its beginning and its end, where it is wider than `width` columns.
+    /// The beginning and the end of a text that is wider than `width` columns, else the whole text.
     package func elided(to width: Int) -> String {
         guard columns > width else { return self }
         var (start, end): ([Character], [Character]) = ([], [])

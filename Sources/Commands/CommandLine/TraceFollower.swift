@@ -5,18 +5,18 @@ import Tracing
 /// `storage-rpc trace --follow`: shows a trace while it is recorded, until no service writes it any more.
 final class TraceFollower {
     private let file: Descriptor
-    /// Nil for a pipe, which ends by itself.
+    /// Nil for a pipe, which ends with its writer.
     private let lock: OpenFile?
     private let path: String
     private let wanted: String
     private var timeline: LiveTimeline
     private var problems = 0
-    /// The rest is not reported.
+    /// The maximum number of reported problems.
     private static let mostProblems = 20
     private var text = ""
-    /// No service writes the file; what was written before that was seen is read.
+    /// No service writes the file; what was written until then is still read.
     private var isLastRead = false
-    /// The waits of a tenth of a second.
+    /// The number of waits, of a tenth of a second each.
     private var waits = 0
 
     init(_ file: Descriptor, _ lock: OpenFile?, _ path: String, _ options: CommandOptions) {
@@ -43,7 +43,7 @@ final class TraceFollower {
 
     private var noTrace: TraceCommand.Failure { TraceCommand.Failure(message: "\(path) is no trace") }
 
-    /// Gives up where nothing but such lines came.
+    /// Reports an unreadable line. Throws if all lines were unreadable.
     private func report(_ problem: String) throws {
         try flush()
         problems += 1
@@ -51,7 +51,7 @@ final class TraceFollower {
         if problems > Self.mostProblems, timeline.isEmpty { throw noTrace }
     }
 
-    /// A service holds a shared lock while it writes.
+    /// Whether more may be written: a service holds a shared lock while it writes.
     private func waitForMore() throws -> Bool {
         try flush()
         guard let lock, !isLastRead else { return false }

@@ -1,11 +1,11 @@
 import Dispatch
 import Platform
 
-/// Tells people what the program waits for, once that has taken a second.
+/// Tells people what the program waits for, once it has waited for a second.
 package final class WaitNotice: Sendable {
     private let isOver = DispatchSemaphore(value: 0)
 
-    /// Says it at a terminal, unless `end` comes first.
+    /// Prints the message at a terminal, unless `end` is called before.
     package init(_ message: String) {
         guard Descriptor.standardError.isTerminal else { return }
         try? startThread("notice") { [isOver] in
@@ -16,15 +16,15 @@ package final class WaitNotice: Sendable {
     package func end() { isOver.signal() }
 }
 
-/// Says what is waited for when that has taken a second, or ten after news, and every half a minute from then on.
+/// Decides when to say what a command waits for: after a second, or ten seconds after news, and then every half minute.
 struct Patience {
     private let began = ContinuousClock.now
     private var next: Duration
 
-    /// - Parameter hasNews: people have just been told, or bytes have moved.
+    /// - Parameter hasNews: a message has just been printed, or bytes have moved.
     init(hasNews: Bool = false) { next = hasNews ? .seconds(10) : .seconds(1) }
 
-    /// Nil as long as there is nothing to say.
+    /// Nil while nothing is to be said.
     mutating func line(_ what: String) -> String? {
         let waited = began.duration(to: .now)
         guard waited >= next else { return nil }
