@@ -1,11 +1,11 @@
 import JSONText
 import Storage
 
-// What people name: references, patterns, and folders with all that is below them.
+// The names on a command line: references, patterns, and folders with everything below them.
 
 extension ClientCommandRunner {
-    /// What a person names by a URL, or by a path in the default bucket; nil names the default bucket. Throws for what is
-    /// neither, though the service would take it as a path.
+    /// The reference of a URL, or of a path in the default bucket; nil names that bucket. Throws for a text that is
+    /// probably neither, even if the service would accept it as a path.
     func reference(_ text: String?) throws -> Reference {
         guard let text else { return try reference(inBucket("path", "")) }
         try Self.check(text, isExact: options.isExact)
@@ -16,8 +16,8 @@ extension ClientCommandRunner {
         return reference
     }
 
-    /// `a//b` is another way to write `a/b`, unless there is an object, or a folder, of just that name: then a person may
-    /// mean either.
+    /// `a//b` means `a/b`. Throws if an object or a folder with exactly the name `a//b` exists, since the text is then
+    /// ambiguous.
     private func checkEmptyNames(_ text: String, _ reference: Reference) throws {
         let end = text.utf8.reversed().prefix { $0 == UInt8(ascii: "/") }.count
         let exact = try exactReference(String(decoding: text.utf8.dropLast(end), as: UTF8.self))
@@ -56,7 +56,7 @@ extension ClientCommandRunner {
         let isURL = isURL(text), isGSURL = text.utf8.starts(with: "gs://".utf8)
         let path = isGSURL ? text.utf8.dropFirst(5).drop { $0 != UInt8(ascii: "/") } : text.utf8[...]
         let segments = path.split(separator: UInt8(ascii: "/"))
-        // A URL of http names its object exactly.
+        // An http URL names its object exactly.
         if isGSURL || !isURL,
             segments.contains(where: { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) })
         {
@@ -77,10 +77,10 @@ extension ClientCommandRunner {
         }
     }
 
-    /// It ends with a slash, and so is a folder: never the object without the slash. Exact names are what they are.
+    /// The text ends with a slash and so names a folder, never an object. Exact names are taken literally.
     func namesFolder(_ text: String) -> Bool { !options.isExact && text.utf8.last == UInt8(ascii: "/") }
 
-    /// The one object that a text names.
+    /// The object that a text names.
     func object(_ text: String) throws -> Reference { try checkedAsObject(reference(text), text) }
 
     private func checkedAsObject(_ object: Reference, _ text: String) throws -> Reference {
@@ -112,15 +112,16 @@ extension ClientCommandRunner {
         return [source]
     }
 
-    /// Nothing but `gs://BUCKET` stands for all of its objects: what is left of `$UNSET/` or `gs://BUCKET/$UNSET` does not.
+    /// Only `gs://BUCKET` means all objects of a bucket: `$UNSET/` or `gs://BUCKET/$UNSET` with an unset variable must
+    /// not.
     func checkWholeBucket(_ reference: Reference, _ text: String) throws(UsageError) {
         guard reference.isRoot, !text.hasSameBytes(as: "gs://\(reference.bucket)") else { return }
         throw UsageError(
             message: "\"\(text)\" names no object; the whole bucket is gs://\(reference.bucket), without a slash")
     }
 
-    /// The folder that a text with an empty name at its end stands for: what is left of `docs/$UNSET/` is not `docs/`.
-    /// Nil for any other text; throws if no object begins with just this name.
+    /// The folder of a text that ends with an empty name: `docs/$UNSET/` with an unset variable must not mean `docs/`.
+    /// Nil for any other text; throws if no object begins with exactly this name.
     func folder(_ text: String) throws -> Reference? {
         guard text.hasEmptyEnd, !options.isExact, !Self.isURL(text) || text.utf8.starts(with: "gs://".utf8) else {
             return nil
@@ -149,8 +150,8 @@ extension ClientCommandRunner {
         return source
     }
 
-    /// Nil for a text without special characters, and for one that is the name of an object or a folder. A segment that
-    /// is the name of a folder stands for it alone, if all before it are names, too.
+    /// Nil for a text without special characters, and for the name of an object or a folder. A segment that is the name
+    /// of a folder means only that folder, if all segments before it are names, too.
     func pattern(_ text: String) throws -> NamePattern? {
         guard !options.isExact, var pattern = NamePattern(text) else { return nil }
         if let literal = try literal(text), try !namesFolder(text) && isThere(literal) || isFolder(literal) {
@@ -166,7 +167,7 @@ extension ClientCommandRunner {
         return pattern
     }
 
-    /// Nil for a pattern that no object can be named like.
+    /// Nil for a pattern that is no valid name of an object.
     private func literal(_ text: String) throws -> Reference? {
         do { return try reference(text) } catch let failure as Client.Failure where failure.isAnswer { return nil }
     }
@@ -213,7 +214,7 @@ extension ClientCommandRunner {
         return sources
     }
 
-    /// There is an object of just this name.
+    /// Whether an object with exactly this name exists.
     func isThere(_ object: Reference) throws -> Bool {
         if object.isRoot { return false }
         do { _ = try client.call("reference/getMetadata", ["reference": object.json]) } catch let failure
@@ -224,14 +225,14 @@ extension ClientCommandRunner {
         return true
     }
 
-    /// Throws the error of the service where there is no object of just this name.
+    /// Throws the error of the service if no object with exactly this name exists.
     func checkThere(_ object: Reference) throws {
         _ = try client.call("reference/getMetadata", ["reference": object.json])
     }
 
-    /// There is an object below it.
+    /// Whether objects exist below the reference.
     ///
-    /// - Parameter needsBucket: throws where the bucket never had an object.
+    /// - Parameter needsBucket: throws if the bucket does not exist.
     func isFolder(_ reference: Reference, needsBucket: Bool = false) throws -> Bool {
         let params: JSON = ["reference": reference.json, "exact": true, "maxResults": 1]
         let page = try client.call("reference/list", params)
@@ -243,7 +244,7 @@ extension ClientCommandRunner {
         Client.Failure(message: "there is nothing at \(reference.url)", isAnswer: true)
     }
 
-    /// The error of a command that takes objects, if a person has named a folder.
+    /// The error of a command for objects, if the name is that of a folder.
     func explained(_ error: any Error, of command: ClientCommand) -> any Error {
         guard error is CopyRefusal || (error as? Client.Failure)?.isNotFound == true, !options.isRecursive,
             !options.isExact, let texts = command.objects, texts.count == 1, let folder = try? reference(texts[0]),
@@ -299,7 +300,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// The default bucket needs no object to be there.
+    /// Throws for a missing bucket. The default bucket exists even without objects.
     private func checkBucket(of folder: Reference, _ page: JSON) throws {
         guard page["bucketExists"] == false, try !reference(String?.none).bucket.hasSameBytes(as: folder.bucket) else {
             return
@@ -307,7 +308,7 @@ extension ClientCommandRunner {
         throw Client.Failure(message: "there is no bucket gs://\(folder.bucket)", isAnswer: true)
     }
 
-    /// Passes the direct children of a folder, or all that is below it, page by page.
+    /// Passes the direct children of a folder, or everything below it, page by page.
     func pages(
         _ folder: Reference, exact: Bool, isRecursive: Bool = false,
         _ body: (_ prefixes: [JSON], _ items: [JSON]) throws -> Void
@@ -332,18 +333,18 @@ extension ClientCommandRunner {
 }
 
 extension String {
-    /// It ends with more than one slash.
+    /// The text ends with more than one slash.
     fileprivate var hasEmptyEnd: Bool { utf8.suffix(2).elementsEqual("//".utf8) && utf8.count > 2 }
 }
 
 extension JSON {
-    /// Of a reference.
+    /// The exact name in a reference.
     var exactName: String { self["object"]?.string ?? self["fullPath"]?.string ?? "" }
     var lastName: String { self["name"]?.string ?? "" }
     /// `gs://BUCKET/NAME`, for people.
     var title: String { "gs://\(self["bucket"]?.string ?? "")/\(exactName)" }
 
-    /// With what the names of its children begin.
+    /// The prefix of the names of the folder's children.
     var folderPrefix: String {
         let name = exactName
         return name.isEmpty || name.utf8.last == UInt8(ascii: "/") ? name : name + "/"
@@ -351,7 +352,7 @@ extension JSON {
 }
 
 extension Reference {
-    /// Reads what the service says.
+    /// Decodes a reference of the service.
     init(_ json: JSON) throws {
         do throws(StorageError) {
             let (bucket, name) = (json["bucket"]?.string ?? "", json.exactName)
@@ -366,7 +367,7 @@ extension Reference {
             ? ["bucket": .string(bucket), "fullPath": ""] : ["bucket": .string(bucket), "object": .string(object)]
     }
 
-    /// What follows the last slash, with the slashes at the end of the name.
+    /// The text after the last slash, including slashes at the end of the name.
     var lastName: String {
         let slash = UInt8(ascii: "/")
         guard let last = object.utf8.lastIndex(where: { $0 != slash }),
@@ -375,10 +376,10 @@ extension Reference {
         return String(object.utf8[before...].dropFirst()) ?? ""
     }
 
-    /// Of the folder, with a slash at its end.
+    /// The URL of the folder, with a slash at its end.
     var folderURL: String { "gs://\(bucket)/\(prefix)" }
 
-    /// Its name as a folder; empty for a bucket.
+    /// The name as a folder; empty for a bucket.
     var folderName: String {
         let name = lastName
         return name.utf8.last == UInt8(ascii: "/") ? String(name.utf8.dropLast()) ?? "" : name
@@ -393,6 +394,6 @@ extension Client.Failure {
         reference?["bucket"]?.string?.hasSameBytes(as: object.bucket) == true
             && reference?["object"]?.string?.hasSameBytes(as: object.object) == true
     }
-    /// Whoever may write an object need not be allowed to look at others.
+    /// The caller may write objects without being allowed to read others.
     var isDenied: Bool { code == -13020 || code == -13021 }
 }

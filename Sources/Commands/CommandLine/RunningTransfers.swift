@@ -6,58 +6,59 @@ import Tracing
 /// The tasks that a command follows.
 struct RunningTransfers {
     struct Transfer {
-        /// For people.
+        /// The name for people.
         let name: String
         let kind: Kind
-        /// It stays in the root, paused, when the command is interrupted, and the same command goes on with it.
+        /// After an interruption the task stays in the root, paused, and the same command resumes it.
         var goesOn = false
-        /// What follows success. It gets the metadata of the object, or the snapshot of a folder.
+        /// Called after success with the metadata of the object, or the snapshot of a folder.
         var completion: (_ result: JSON) throws -> Void
-        /// What follows a failure, instead of the message. Returns false where it leaves that to the command.
+        /// Called after a failure instead of printing the message. Returns false if the command shall handle the
+        /// failure.
         var failed: ((_ error: Client.Failure, _ snapshot: JSON) throws -> Bool)?
         fileprivate(set) var state = State()
-        /// Since when it waits for another attempt.
+        /// When the transfer began to wait for its next attempt.
         fileprivate(set) var waitsSince: ContinuousClock.Instant?
     }
 
     enum Kind: String { case uploadTask, downloadTask, folderTask }
 
-    /// What was reported last.
+    /// The last reported progress.
     struct State {
         var completed: Int64 = 0
         var total: Int64 = 0
-        /// Of a folder.
+        /// The finished files of a folder, and all of them.
         var (files, allFiles) = (0, 1)
-        /// Its totals are final.
+        /// The totals are final.
         var isPlanned = true
-        /// False while a stream has no size: its total is what has come so far.
+        /// False while the size of a stream is unknown: its total is then the bytes so far.
         var hasTotal = true
         var isRunning = false
     }
 
-    /// The tasks that run at the same time.
+    /// The maximum number of concurrent tasks.
     var limit = 4
     var display: ProgressDisplay
     private(set) var running: [String: Transfer] = [:]
-    /// Those of `running`, in the order of their start.
+    /// The keys of `running`, in the order of their start.
     private var order: [String] = []
-    /// What is to be started when all that runs has ended.
+    /// Work to start when all running transfers have ended.
     var next: [() throws -> Void] = []
-    /// Several are expected: a failure does not end the command.
+    /// Several transfers are expected, so a failure does not end the command.
     var areMany = false
-    /// Results are followed by their total.
+    /// The results are followed by their total.
     var areSeveral = false
-    /// What has ended.
+    /// The number of finished transfers, and their bytes.
     var (count, bytes): (Int, Int64) = (0, 0)
-    /// Transfers that have not begun; their bytes are nil where they are unknown.
+    /// The transfers that have not begun; their bytes are nil if unknown.
     var waiting: (files: Int, bytes: Int64?) = (0, 0)
-    /// Bytes that this command has moved.
+    /// The number of bytes that this command has moved.
     private var moved: Int64 = 0
     private var meter = RateMeter()
-    /// Those that were paused because the command ends.
+    /// The tasks that were paused because the command ends.
     private(set) var paused: [(id: String, done: String?)] = []
     var isEnding = false { didSet { patience = Patience() } }
-    /// The command was interrupted before it heard whether a task that goes on has been started.
+    /// The command was interrupted before it knew whether a task that can be resumed was started.
     var mayHaveStarted = false
     /// The tasks that an earlier command has begun.
     var continued: Set<String> = []
@@ -90,7 +91,7 @@ struct RunningTransfers {
         if let place = order.firstIndex(of: task) { order.remove(at: place) }
     }
 
-    /// Without those that take one step.
+    /// The number of running tasks, without transfers in one step.
     var tasksRunning: Int { running.keys.count { !$0.hasPrefix("request ") } }
 
     mutating func pause(_ task: String) {
@@ -122,13 +123,13 @@ struct RunningTransfers {
         return report
     }
 
-    /// A request waits before it is tried again.
+    /// A request waits before a retry.
     mutating func noteRetry(_ retry: JSON) {
         display.note(ClientCommandRunner.line(about: retry))
         patience = Patience(hasNews: true)
     }
 
-    /// Nil as long as there is nothing to say about the silence of the service.
+    /// A line about the service's silence; nil if none is due.
     mutating func lineAboutWaiting() -> String? {
         let names = order.compactMap { running[$0]?.name }
         let shown = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and \(names.count - 3) more" : "")
@@ -138,7 +139,7 @@ struct RunningTransfers {
 }
 
 extension RunningTransfers.State {
-    /// For people; nil as long as the whole is not known. A folder does not count the bytes of a file that is incomplete.
+    /// The progress for people; nil while the total is unknown. Bytes of a folder's incomplete file are not counted.
     fileprivate func done(_ kind: RunningTransfers.Kind) -> String? {
         if kind == .folderTask {
             return allFiles == 0 ? nil : "\(files) of \(ProgressReport.files(allFiles)) are done"
@@ -162,7 +163,7 @@ extension RunningTransfers.State {
 }
 
 extension ClientCommandRunner {
-    /// Starts a task as soon as there is room for it.
+    /// Starts a task as soon as the limit permits.
     func start(_ method: String, _ params: JSON, _ transfer: RunningTransfers.Transfer) throws {
         while transfers.tasksRunning >= transfers.limit { try hearTransfers() }
         try attempt(orFail: !transfers.areMany) {
@@ -180,7 +181,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Starts what takes one step, and needs neither reports nor a record: its end is the answer.
+    /// Starts a transfer in one step, without reports and a record: the answer is its end.
     func startWhole(_ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer) throws {
         while transfers.running.count >= max(transfers.limit, options.atOnce == nil ? atOnce : 0) {
             try hearTransfers()
@@ -189,14 +190,14 @@ extension ClientCommandRunner {
         transfers.begin(Self.request(id), transfer, .null)
     }
 
-    /// Stands for the task, whose id comes with its end.
+    /// A key in place of the id of a task, which is known only at its end.
     private static func request(_ id: JSON) -> String { "request \(id.text)" }
 
     func follow(_ task: String, _ transfer: RunningTransfers.Transfer, _ snapshot: JSON) {
         transfers.begin(task, transfer, snapshot)
     }
 
-    /// Returns when all have ended. Throws the failure of the only one.
+    /// Returns when all transfers have ended. Throws the failure of a single one.
     func endTransfers() throws {
         while !transfers.running.isEmpty || !transfers.next.isEmpty {
             if transfers.running.isEmpty {
@@ -208,7 +209,8 @@ extension ClientCommandRunner {
         transfers.display.clear()
     }
 
-    /// Says what it waits for, where nothing is reported for a second. Returns a message that answers one of these requests.
+    /// Follows the transfers. Says what the command waits for after a second without news. Returns a message that
+    /// answers one of these requests.
     @discardableResult
     func hearTransfers(orAnswerTo requests: [JSON] = []) throws -> JSON? {
         switch try client.hear(within: .seconds(1)) {
@@ -234,8 +236,8 @@ extension ClientCommandRunner {
         return nil
     }
 
-    /// Ends what still runs before the command ends by an error or a signal, unless another signal comes. What the same
-    /// command can go on with is paused.
+    /// Ends all running transfers before the command ends by an error or a signal, unless another signal arrives. Those
+    /// that the same command can resume are paused.
     func stopTransfers() {
         transfers.display.clear()
         transfers.isEnding = true
