@@ -91,7 +91,7 @@ extension ClientCommandRunner {
 
     /// What a text names: one object, all that match a pattern, and with `-r` folders with all below them.
     ///
-    /// - Parameter walks: false where folders are taken as a whole, without a list of what is in them.
+    /// - Parameter walks: false if folders are taken as a whole, without a list of what is in them.
     func sources(_ text: String, walks: Bool) throws -> [CopySource<Reference>] {
         if let pattern = try pattern(text) { return try matches(pattern, text, walks: walks) }
         var reference = try reference(text)

@@ -35,8 +35,8 @@ public protocol Backend: Sendable {
 
     /// Throws `objectNotFound`, or why the engine could not look.
     func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
-    /// The metadata of an object whose bytes the service fetches next. Rules of a harness about reads of metadata do not
-    /// strike it. Throws the errors of `metadata(of:for:)`.
+    /// The metadata of an object whose bytes the service fetches next. A harness does not apply its rules about reads of
+    /// metadata to it. Throws the errors of `metadata(of:for:)`.
     func metadataForBytes(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
     /// The answer of `metadata(of:for:)` if the engine has it without waiting, else nil.
     func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>?
@@ -51,7 +51,7 @@ public protocol Backend: Sendable {
     func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
     /// The answer of `list(_:for:)` if the engine has it without waiting, else nil.
     func knownList(_ query: ListQuery) -> Listing?
-    /// The names of all buckets, in order. Throws `invalidArgument` where the engine cannot list them.
+    /// The names of all buckets, in order. Throws `invalidArgument` if the engine cannot list them.
     ///
     /// - Parameters:
     ///   - project: the project of Google Cloud whose buckets are listed; nil if the client names none.
@@ -128,7 +128,7 @@ public protocol TransferSession<Strategy>: Sendable {
     /// the object is unchanged, else from the first.
     ///
     /// - Parameters:
-    ///   - replacesNewer: false where only an earlier process was asked for the transfer: an object, or a local file, that
+    ///   - replacesNewer: false if only an earlier process was asked for the transfer: an object, or a local file, that
     ///     was written since the task began then stays, and the answer is `superseded`.
     ///   - report: takes the progress of a download, on any thread.
     func perform(_ step: Strategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void) async

@@ -20,7 +20,7 @@ public struct ListQuery: Hashable, Sendable {
         (self.wantsMetadata, self.isRecursive) = (wantsMetadata, isRecursive)
     }
 
-    /// The reference to an object of that name; nil where the listing leaves it out.
+    /// The reference to an object of that name; nil if the listing leaves it out.
     public func item(_ name: String) -> Reference? {
         guard name.utf8.starts(with: reference.prefix.utf8) else { return nil }
         do throws(StorageError) {
@@ -31,7 +31,7 @@ public struct ListQuery: Hashable, Sendable {
         }
     }
 
-    /// The reference to a prefix, with or without its slash; nil where the listing leaves it out.
+    /// The reference to a prefix, with or without its slash; nil if the listing leaves it out.
     public func prefix(_ prefix: String) -> Reference? {
         let slash = UInt8(ascii: "/")
         let name = prefix.utf8.last == slash ? String(decoding: prefix.utf8.dropLast(), as: UTF8.self) : prefix

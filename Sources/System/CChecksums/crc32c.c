@@ -1,7 +1,7 @@
 #include "checksums.h"
 #include "load.h"
 
-// Polynomials are kept as the CRC keeps them: bit 31 is x^0, bit 0 is x^31.
+// Polynomials have the bit order of the CRC: bit 31 is x^0, bit 0 is x^31.
 #define POLYNOMIAL 0x82f63b78u
 
 // slices[k][b]: byte b followed by k zero bytes. shifts[k][b]: byte k of a CRC, moved over STRIDE bytes.
@@ -17,7 +17,7 @@ static uint32_t product(uint32_t p, uint32_t q) {
     return sum;
 }
 
-// Before anything can ask for a CRC: some microseconds at the start, and no lock later.
+// Runs before any CRC is computed: it takes some microseconds at the start, and needs no lock later.
 __attribute__((constructor)) static void fill_tables(void) {
     for (uint32_t b = 0; b < 256; b++) {
         uint32_t crc = b;
@@ -71,7 +71,7 @@ static uint32_t move(uint32_t crc) {
     return shifts[0][crc & 255] ^ shifts[1][crc >> 8 & 255] ^ shifts[2][crc >> 16 & 255] ^ shifts[3][crc >> 24];
 }
 
-// The instruction answers after three cycles but starts one a cycle, so three stretches run side by side.
+// The instruction has a latency of three cycles and a throughput of one, so three stretches are computed in parallel.
 INSTRUCTION static uint32_t accelerated(uint32_t a, const uint8_t *p, size_t count) {
     for (; count >= 3 * STRIDE; count -= 3 * STRIDE, p += 3 * STRIDE) {
         uint32_t b = 0, c = 0;

@@ -1,7 +1,7 @@
 #include "checksums.h"
 #include "load.h"
 
-// One step waits for the one before, so what counts is the length of that chain. The barrier
+// Each step waits for the previous one, so the length of that chain determines the speed. The barrier
 // keeps the compiler from regrouping the sums so that the newest word enters too early.
 #define STEP(a, b, mix, word, constant, turn)     \
     a += (constant) + load32(block + 4 * (word)); \
@@ -42,7 +42,7 @@ struct lane {
     size_t rest;
 };
 
-// Hashes what completes the block that waits. The whole blocks behind it are left to the caller.
+// Hashes the bytes that complete the waiting block. Whole blocks after it are left to the caller.
 static struct lane begin(checksums_md5 *md5, const void *bytes, size_t count) {
     const uint8_t *p = bytes;
     const size_t waiting = md5->length % 64;
@@ -58,7 +58,7 @@ static struct lane begin(checksums_md5 *md5, const void *bytes, size_t count) {
     return (struct lane){md5, p, count / 64, count % 64};
 }
 
-// Keeps what is less than a block.
+// Keeps the bytes after the last whole block.
 static void end(const struct lane *lane) {
     if (lane->rest > 0) memcpy(lane->md5->block, lane->bytes, lane->rest);
 }
@@ -96,13 +96,13 @@ void checksums_md5_digest(const checksums_md5 *md5, uint8_t out[16]) {
 #define TARGET __attribute__((target("avx2")))
 #include "md5_lanes.h"
 
-// Sixteen lanes of AVX-512 are slower: blocks at the same place of their pages compete for eight ways of the cache.
+// Sixteen lanes of AVX-512 are slower: blocks at the same offset of their pages compete for eight ways of the cache.
 static int widest(void) { return __builtin_cpu_supports("avx2") ? 8 : 4; }
 #else
 static int widest(void) { return 4; }
 #endif
 
-// Advances the streams by the blocks that all of them have. The lanes without a stream hash the bytes of the first one.
+// Advances the streams by the number of blocks that all of them have. Lanes without a stream hash the first one's bytes.
 static void absorb_together(struct lane *lanes[], int count) {
     size_t blocks = lanes[0]->blocks;
     for (int i = 1; i < count; i++) blocks = lanes[i]->blocks < blocks ? lanes[i]->blocks : blocks;
@@ -130,7 +130,7 @@ void checksums_md5_update_many(checksums_md5 md5[], const void *const bytes[], c
             absorb_together(busy, found);
             continue;
         }
-        // Two lanes of four are no faster than one after the other.
+        // Two of four lanes are no faster than hashing one stream after the other.
         absorb(busy[0]->md5->state, busy[0]->bytes, busy[0]->blocks);
         advance(busy[0], busy[0]->blocks);
     }

@@ -1,4 +1,4 @@
-// The 64 steps of one block (RFC 1321, 3.4). Who includes them defines F, G, H and I.
+// The 64 steps of one block (RFC 1321, 3.4). The including file defines F, G, H and I.
 F(a, b, c, d, 0, 7, 0xd76aa478) F(d, a, b, c, 1, 12, 0xe8c7b756)
 F(c, d, a, b, 2, 17, 0x242070db) F(b, c, d, a, 3, 22, 0xc1bdceee)
 F(a, b, c, d, 4, 7, 0xf57c0faf) F(d, a, b, c, 5, 12, 0x4787c62a)

@@ -11,7 +11,7 @@ typedef struct digest digest;
 typedef ccrypto_key key;
 typedef int password_callback(char *, int, int, void *);
 
-// Result, name, parameters; the interface has kept them since OpenSSL 1.1.1.
+// Result, name and parameters of each function; the interface has been stable since OpenSSL 1.1.1.
 #define FUNCTIONS(_)                                                              \
     _(void, ERR_clear_error, (void))                                              \
     _(source *, BIO_new_mem_buf, (const void *, int))                             \
@@ -30,7 +30,7 @@ typedef int password_callback(char *, int, int, void *);
 #define POINTER(result, name, parameters) result(*name) parameters;
 struct ccrypto_library {
     FUNCTIONS(POINTER)
-    // Under another name since OpenSSL 3.
+    // Renamed in OpenSSL 3.
     int (*EVP_PKEY_base_id)(const key *);
 };
 

@@ -17,7 +17,7 @@ typedef struct {
     } data;
 } message;
 
-// Result, name, parameters; the interface has kept them since libcurl 7.68 and earlier.
+// Result, name and parameters of each function; the interface has been stable since before libcurl 7.68.
 #define FUNCTIONS(_)                                          \
     _(int, global_init, (long))                               \
     _(easy *, easy_init, (void))                              \

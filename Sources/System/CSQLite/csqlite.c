@@ -8,7 +8,7 @@
 typedef csqlite_connection connection;
 typedef csqlite_statement statement;
 
-// Result, name, parameters; the interface has kept them since SQLite 3.20 and earlier.
+// Result, name and parameters of each function; the interface has been stable since before SQLite 3.20.
 #define FUNCTIONS(_)                                                                      \
     _(int, open_v2, (const char *, connection **, int, const char *))                     \
     _(int, close_v2, (connection *))                                                      \
@@ -68,7 +68,7 @@ const char *csqlite_load(void) {
 enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, OPEN_NOFOLLOW = 0x01000000, PREPARE_PERSISTENT = 1, UTF8 = 1, STATUS_REPREPARE = 5 };
 #define STATIC ((void (*)(void *))0)
 
-// SQLite itself forgets why a commit failed.
+// SQLite itself does not keep the errno of a failed commit.
 static _Thread_local int system_errno;
 static int noting(int code) {
     system_errno = errno;
@@ -101,7 +101,7 @@ int csqlite_prepare(connection *c, const char *sql, int count, statement **out, 
 
 int csqlite_step(statement *s) { return NOTING(sqlite.step(s)); }
 int csqlite_reset(statement *s) {
-    // Repeats the failure of the last step, unless it has one of its own.
+    // Repeats the failure of the last step, unless it has another one.
     const int earlier = system_errno, code = NOTING(sqlite.reset(s));
     if (system_errno == 0) system_errno = earlier;
     return code;

@@ -6,20 +6,20 @@
 
 static const uint8_t alphabet[65] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// What each character stands for, and one more; 0 for one that stands for nothing.
+/// The value of each character, plus one; 0 for a character outside the alphabet.
 static const uint8_t values[256] = {
     ['A'] = 1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,
     ['a'] = 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52,
     ['0'] = 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, ['+'] = 63, ['/'] = 64,
 };
 
-/// More than 63 for a character that stands for nothing.
+/// More than 63 for a character outside the alphabet.
 static inline uint32_t sextet(uint8_t character) { return values[character] - 1u; }
 
 #if defined(__x86_64__)
 // The vectors are those of Wojciech Muła and Daniel Lemire, "Faster Base64 Encoding and Decoding using AVX2 Instructions".
 
-/// Decodes pieces of 32 characters, but not the last four, and returns how many. Stops before one that is not of the alphabet.
+/// Decodes pieces of 32 characters, but not the last four, and returns how many. Stops before one outside the alphabet.
 __attribute__((target("avx2"))) static size_t decode_32(const uint8_t *text, size_t count, uint8_t *bytes) {
     const __m256i low_kinds = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0x15, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x13, 0x1A, 0x1B, 0x1B, 0x1B, 0x1A));
@@ -100,7 +100,7 @@ ptrdiff_t cscan_base64_decode(const void *characters, size_t count, uint8_t *byt
         group = first << 18 | second << 12 | third << 6 | fourth;
         *next++ = (uint8_t)(group >> 16), *next++ = (uint8_t)(group >> 8), *next++ = (uint8_t)group;
     }
-    // No bits after the last byte.
+    // The bits after the last byte must be 0.
     if (all > 63 || group & ((1u << 8 * padding) - 1)) return -1;
     return next - bytes - (ptrdiff_t)padding;
 }

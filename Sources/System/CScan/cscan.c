@@ -1,4 +1,4 @@
-// No function reads beyond its bytes: what is left at the end is read as a word that overlaps the one before it.
+// No function reads beyond its bytes: the rest at the end is read as a word that overlaps the previous one.
 
 #include "cscan.h"
 
@@ -12,7 +12,7 @@
 static const uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
 
 static inline uint64_t stops(uint64_t word) {
-    // Flipping one bit puts the quote beside the controls: both are below 0x21 then, and nothing else is.
+    // Flipping one bit moves the quote next to the controls: both are then below 0x21, and no other byte is.
     uint64_t low = word ^ (ones * 0x02), backslash = word ^ (ones * '\\');
     return (((low - ones * 0x21) & ~low) | ((backslash - ones) & ~backslash)) & highs;
 }
@@ -68,7 +68,7 @@ static inline unsigned stops_16(__m128i bytes) {
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quotes, backslashes), controls));
 }
 
-/// Passes whole pieces of 32 bytes that need no escape.
+/// Skips whole pieces of 32 bytes that need no escape.
 __attribute__((target("avx2"))) static size_t plain_32(const uint8_t *bytes, size_t count, unsigned *seen) {
     const __m256i quote = _mm256_set1_epi8('"'), backslash = _mm256_set1_epi8('\\'), control = _mm256_set1_epi8(0x1F);
     __m256i all = _mm256_setzero_si256();
@@ -91,7 +91,7 @@ cscan_run cscan_plain_run(const void *text, size_t count) {
     unsigned seen = 0;
     size_t index = 0;
     while (index < count) {
-        // The last piece overlaps the one before it, in which nothing was found.
+        // The last piece overlaps the previous one, which contains no match.
         size_t start = count - index >= 16 ? index : count - 16;
         __m128i piece = _mm_loadu_si128((const __m128i *)(bytes + start));
         unsigned found = stops_16(piece), high = (unsigned)_mm_movemask_epi8(piece);
@@ -111,12 +111,12 @@ cscan_run cscan_plain_run(const void *text, size_t count) {
 cscan_run cscan_plain_run(const void *text, size_t count) { return plain_words(text, count); }
 #endif
 
-/// Says whether U+0085, U+2028 or U+2029 begins at the first of three bytes.
+/// Whether U+0085, U+2028 or U+2029 begins at the first of three bytes.
 static inline bool separates_lines(uint8_t first, uint8_t second, uint8_t third) {
     return ((first == 0xC2) & (second == 0x85)) | ((first == 0xE2) & (second == 0x80) & ((third & 0xFE) == 0xA8));
 }
 
-/// Says whether one of them begins in 32 bytes, which two more follow. Without branches, so that compilers use vectors.
+/// Whether one of these characters begins in 32 bytes, which two more follow. Has no branches, so compilers use vectors.
 static inline bool separates_lines_32(const uint8_t *bytes) {
     uint8_t found = 0;
     for (size_t index = 0; index < 32; index++) {

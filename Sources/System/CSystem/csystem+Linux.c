@@ -154,7 +154,7 @@ int csystem_sync(int fd) { return fdatasync(fd); }
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
     (void)status, (void)kind, (void)place;
-    remove(path); // Others may be removable.
+    remove(path); // After a failure other files may still be removable.
     return 0;
 }
 
@@ -248,8 +248,8 @@ ptrdiff_t csystem_find(const void *bytes, size_t count, const void *part, size_t
 void csystem_share_heaps(void) {
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 2);
-    // Buffers of some megabytes are used again: the kernel would clear each page of a new one, which costs a stream more
-    // than all that is done with its bytes.
+    // Buffers of some megabytes are reused: the kernel would clear each page of a new one, which costs a stream more
+    // than all other work on its bytes.
     mallopt(M_MMAP_THRESHOLD, 4 << 20);
     mallopt(M_TRIM_THRESHOLD, 16 << 20);
 #endif

@@ -34,7 +34,7 @@ static const char *const names[] = {"libz.so.1", NULL};
 #endif
 
 static _Bool load(void) {
-    static atomic_int state;  // 1: it is there; 2: it is not.
+    static atomic_int state;  // 1: zlib is loaded; 2: it cannot be.
     if (atomic_load(&state) == 0) {
         char reason[CLIBRARY_REASON_SIZE];
         const struct clibrary_function functions[] = {

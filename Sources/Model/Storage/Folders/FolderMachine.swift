@@ -20,7 +20,7 @@ public struct FolderMachine: Equatable, Sendable {
 
     public enum Event: Equatable, Sendable {
         case requested(Control)
-        /// Its work has stopped before its end.
+        /// The work has stopped before its end.
         case stopped
         case finished(FolderOutcome)
     }

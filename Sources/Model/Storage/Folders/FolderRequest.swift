@@ -3,9 +3,9 @@ public struct FolderRequest: Codable, Equatable, Sendable {
     public enum Kind: String, Codable, CaseIterable, Sendable {
         /// Uploads a directory below a reference.
         case put
-        /// Downloads what is below a reference to a directory.
+        /// Downloads everything below a reference to a directory.
         case write
-        /// Deletes what is below a reference.
+        /// Deletes everything below a reference.
         case delete
     }
 

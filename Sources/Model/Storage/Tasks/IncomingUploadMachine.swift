@@ -81,7 +81,7 @@ public struct IncomingUploadMachine: Equatable, Sendable {
     public private(set) var refusal: StorageError?
     /// The number of bytes that the engine has; nil after a failure.
     public private(set) var offset: Int64?
-    /// The size of the object; nil where the client has not announced it.
+    /// The size of the object; nil if the client has not announced it.
     private let announcedSize: Int64?
     /// The task handles failures of the engine instead of the client.
     private let isStream: Bool

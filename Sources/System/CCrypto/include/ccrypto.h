@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// OpenSSL's libcrypto, as much of it as SHA-256 and signing with RSA need. The library is looked for when it is
+// The part of OpenSSL's libcrypto that SHA-256 and signing with RSA need. The library is loaded when it is
 // first needed, so no headers of it are needed to build.
 
 typedef struct ccrypto_library ccrypto_library;
@@ -13,11 +13,11 @@ typedef struct ccrypto_digest ccrypto_digest;
 
 enum { CCRYPTO_REASON_SIZE = 160, CCRYPTO_LARGEST_SIGNATURE = 2048, CCRYPTO_SHA256_SIZE = 32 };
 
-/// Loads the library of this name, or of NULL the first one that there is of the usual names, for good. NULL if it
-/// cannot be had; `reason`, of `CCRYPTO_REASON_SIZE` bytes, says why.
+/// Loads the library of this name, or for NULL the first one with a usual name, and never unloads it. NULL if it
+/// cannot be loaded; `reason`, of `CCRYPTO_REASON_SIZE` bytes, says why.
 ccrypto_library *ccrypto_load(const char *name, char *reason);
 
-/// The private RSA key in a PEM text. NULL if there is none; a key that asks for a password is none.
+/// The private RSA key in a PEM text. NULL if there is none, or if it needs a password.
 ccrypto_key *ccrypto_read_rsa(const ccrypto_library *, const void *pem, size_t count);
 void ccrypto_free(const ccrypto_library *, ccrypto_key *);
 

@@ -3,11 +3,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// libcurl, as much of it as is used here. The library is looked for when it is first needed, so no
+// The part of libcurl that is used here. The library is loaded when it is first needed, so no
 // headers of it are needed to build. Every function is the curl_ function of the same name; numbers
 // are libcurl's own, which it never changes.
 
-/// Loads the library, once for the process. NULL, or why it cannot be had; nothing else may be called then.
+/// Loads the library, once for the process. NULL, or why it cannot be loaded; no other function may then be called.
 const char *ccurl_load(void);
 
 typedef struct ccurl_easy ccurl_easy;
@@ -47,7 +47,7 @@ enum ccurl_info {
     CCURL_OS_ERRNO = 0x200019,
     /// Bytes of the body.
     CCURL_SIZE_UPLOAD_T = 0x600007,
-    /// Not 0 once a connection was there to send the request on.
+    /// Not 0 once the request has had a connection.
     CCURL_PRETRANSFER_TIME_T = 0x600035,
 };
 
@@ -95,11 +95,11 @@ enum ccurl_code {
     CCURL_TOO_LARGE = 100,
 };
 
-/// What a body callback answers instead of a number of bytes.
+/// The results of a body callback besides a number of bytes.
 enum ccurl_bytes_answer { CCURL_ABORT = 0x10000000, CCURL_PAUSE = 0x10000001 };
 enum ccurl_pause { CCURL_PAUSE_RECEIVING = 1, CCURL_PAUSE_SENDING = 4 };
 
-/// The functions that libcurl calls while it works, and what it hands to each of them.
+/// The functions that libcurl calls during a transfer, and the context that it passes to each of them.
 typedef struct {
     void *context;
     size_t (*header)(char *bytes, size_t size, size_t count, void *context);
@@ -119,24 +119,24 @@ ccurl_easy *ccurl_easy_init(void);
 void ccurl_easy_cleanup(ccurl_easy *);
 int ccurl_easy_pause(ccurl_easy *, int directions);
 const char *ccurl_easy_strerror(int code);
-// Setting an option returns libcurl's code, which is not 0 where this library does not take it.
+// Setting an option returns libcurl's code, which is not 0 if this library does not support the option.
 int ccurl_set_long(ccurl_easy *, int option, long value);
 int ccurl_set_offset(ccurl_easy *, int option, int64_t value);
-/// Copies the string; `COPYPOSTFIELDS` copies as many bytes as were announced before.
+/// Copies the string; `COPYPOSTFIELDS` copies the number of bytes that was announced before.
 int ccurl_set_bytes(ccurl_easy *, int option, const void *bytes);
 int ccurl_set_headers(ccurl_easy *, ccurl_list *);
 /// `buffer` has `CCURL_ERROR_SIZE` bytes and stays until the handle is cleaned up.
 int ccurl_set_error_buffer(ccurl_easy *, char *buffer);
-/// Sets all callbacks but `sending`. Stops at the first option that is refused, which `option` then names.
+/// Sets all callbacks except `sending`. Stops at the first refused option, which `option` then names.
 int ccurl_set_callbacks(ccurl_easy *, const ccurl_callbacks *, int *option);
 int ccurl_set_sending(ccurl_easy *, const ccurl_callbacks *);
 /// `CURLOPT_…`.
 const char *ccurl_option_name(int option);
-/// 0 where there is none.
+/// 0 if there is none.
 long ccurl_get_long(ccurl_easy *, int info);
 int64_t ccurl_get_offset(ccurl_easy *, int info);
 
-/// NULL when out of memory; the list stays as it was then. Copies the string.
+/// Copies the string. NULL if memory is short; the list is then unchanged.
 ccurl_list *ccurl_list_append(ccurl_list *, const char *string);
 void ccurl_list_free(ccurl_list *);
 
@@ -148,8 +148,8 @@ int ccurl_multi_remove(ccurl_multi *, ccurl_easy *);
 int ccurl_multi_perform(ccurl_multi *);
 /// Waits for sockets, for libcurl's timers, for `wakeup`, at most `timeout` milliseconds.
 int ccurl_multi_poll(ccurl_multi *, int timeout);
-/// The one function that other threads may call.
+/// The only function that other threads may call.
 int ccurl_multi_wakeup(ccurl_multi *);
 const char *ccurl_multi_strerror(int code);
-/// The next transfer that has ended, and how; NULL if there is none.
+/// The next transfer that has ended, with its outcome; NULL if there is none.
 ccurl_easy *ccurl_multi_next_ended(ccurl_multi *, int *code);

@@ -1,10 +1,10 @@
 #pragma once
 #include <stdint.h>
 
-// SQLite, as much of it as is used here. The library is looked for when it is first needed, so no
+// The part of SQLite that is used here. The library is loaded when it is first needed, so no
 // headers of it are needed to build. Functions are the sqlite3_ functions of the same name.
 
-/// Loads the library, once for the process. NULL, or why it cannot be had; nothing else may be called then.
+/// Loads the library, once for the process. NULL, or why it cannot be loaded; no other function may then be called.
 const char *csqlite_load(void);
 
 typedef struct csqlite_connection csqlite_connection;
@@ -38,8 +38,8 @@ enum csqlite_type {
     CSQLITE_NULL = 5,
 };
 
-/// Opens for reading and writing by one thread at a time, makes the file if there is none, and
-/// asks for extended result codes. `*out` is to be closed after an error as well.
+/// Opens for reading and writing by one thread at a time, creates a missing file, and
+/// enables extended result codes. `*out` must be closed even after an error.
 int csqlite_open(const char *path, csqlite_connection **out);
 /// Closes once the last statement is finalized.
 int csqlite_close(csqlite_connection *);
@@ -52,7 +52,7 @@ int64_t csqlite_last_insert_rowid(csqlite_connection *);
 
 int csqlite_extended_errcode(csqlite_connection *);
 /// The errno that the last open, exec, prepare, step or reset of this thread has left; 0 if none of its system calls
-/// failed. Some may fail though all went well.
+/// failed. It may be set even after a success.
 int csqlite_system_errno(void);
 const char *csqlite_errmsg(csqlite_connection *);
 const char *csqlite_errstr(int code);
@@ -65,17 +65,17 @@ int csqlite_clear_bindings(csqlite_statement *);
 int csqlite_finalize(csqlite_statement *);
 
 int csqlite_bind_parameter_count(csqlite_statement *);
-/// With its colon; NULL where it has no name.
+/// The parameter's name with its colon; NULL if it has none.
 const char *csqlite_bind_parameter_name(csqlite_statement *, int index);
 int csqlite_bind_int64(csqlite_statement *, int index, int64_t value);
 int csqlite_bind_text(csqlite_statement *, int index, const char *utf8, uint64_t count);
-/// Does not copy: the bytes have to stay until the binding is cleared. No bytes are an empty blob, not NULL.
+/// Does not copy: the bytes must stay until the binding is cleared. Zero bytes are an empty blob, not NULL.
 int csqlite_bind_blob(csqlite_statement *, int index, const void *bytes, uint64_t count);
 
 int csqlite_column_count(csqlite_statement *);
-/// Good until the statement is finalized or compiled anew. NULL where there is no memory for it.
+/// Valid until the statement is finalized or recompiled. NULL if memory is short.
 const char *csqlite_column_name(csqlite_statement *, int index);
-/// How often the statement was compiled anew because the schema had changed: its columns may be others then.
+/// How often the statement was recompiled because the schema had changed, which may change its columns.
 int csqlite_recompiled(csqlite_statement *);
 int csqlite_column_type(csqlite_statement *, int index);
 int64_t csqlite_column_int64(csqlite_statement *, int index);

@@ -19,15 +19,15 @@ typedef struct {
     bool is_ascii;
 } cscan_run;
 
-/// The bytes from the start that need no escape in a JSON string: up to `"`, `\`, a control byte or the end.
+/// The number of bytes from the start that need no escape in a JSON string: up to `"`, `\`, a control byte or the end.
 cscan_run cscan_plain_run(const void *text, size_t count);
 
 /// The offset of the first U+0085, U+2028 or U+2029 in UTF-8; `count` without one.
 size_t cscan_line_separator(const void *text, size_t count);
 
-/// Decodes the Base64 of RFC 4648, section 4, into `count / 4 * 3` bytes, and returns how many there are. -1 unless the text
-/// is the one way to write these bytes.
+/// Decodes the Base64 of RFC 4648, section 4, into `count / 4 * 3` bytes, and returns their number. -1 unless the text
+/// is the canonical encoding of these bytes.
 ptrdiff_t cscan_base64_decode(const void *characters, size_t count, uint8_t *bytes);
 
-/// Writes the `(count + 2) / 3 * 4` characters of some data.
+/// Encodes `count` bytes as `(count + 2) / 3 * 4` characters.
 void cscan_base64_encode(const void *data, size_t count, uint8_t *text);

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 // System calls that Swift cannot import, or that differ between systems; each system implements them in a file of its own.
-// Unless it says otherwise, a function returns -1 and sets errno if it fails. Descriptors are closed in other programs.
+// Unless stated otherwise, a function returns -1 and sets errno if it fails. Descriptors are closed in child programs.
 
 enum {
     CSYSTEM_READABLE = 1,
@@ -38,13 +38,13 @@ void csystem_event_clear(int event);
 /// descriptor that becomes readable with such a signal.
 int csystem_termination_signals(void);
 
-/// A stream socket.
+/// Creates a stream socket.
 int csystem_socket(int family, bool blocks);
-/// Two connected Unix stream sockets.
+/// Creates two connected Unix stream sockets.
 int csystem_socket_pair(int ends[2]);
 int csystem_accept(int listener);
 bool csystem_peer_is_same_user(int socket);
-/// The process that has connected, or made the pair; 0 if this process cannot see it.
+/// The process that has connected, or created the pair; 0 if this process cannot see it.
 pid_t csystem_peer_process(int socket);
 /// Sends without waiting and without SIGPIPE. With `more` the system may delay a segment that is not full.
 ssize_t csystem_send(int socket, const void *bytes, size_t count, bool more);
@@ -58,11 +58,11 @@ int csystem_unacknowledged(int socket);
 int csystem_open_path(int directory, const char *path, int flags, bool no_magic_links);
 /// Opens a name in a directory for inspection only; does not follow a link.
 int csystem_open_name(int directory, const char *name);
-/// Creates a file without a name in a directory; fails where its file system has none.
+/// Creates an unnamed file in a directory; fails if the file system does not support that.
 int csystem_open_unnamed(int directory);
 /// Writes a file's bytes and size to the disk.
 int csystem_sync(int fd);
-/// Writes all of the file system that the file is on.
+/// Syncs the file system of the file.
 int csystem_sync_file_system(int fd);
 /// Tells the system that a file will be read in order.
 void csystem_expect_reading(int fd, int64_t offset);
@@ -74,7 +74,7 @@ int csystem_drop_written(int fd, int64_t offset, int64_t length);
 int csystem_allocate(int fd, int64_t length);
 /// Reads cached bytes; fails with EAGAIN if the disk must be read.
 ssize_t csystem_read_cached(int fd, void *bytes, size_t count, int64_t offset);
-/// Removes a file, or a directory with all that is in it; follows no link. Returns -1 if some of it is left.
+/// Removes a file, or a directory with everything in it; follows no link. Returns -1 if something is left.
 int csystem_remove_tree(const char *path);
 /// Returns false if the file system has no generations of inodes.
 bool csystem_inode_generation(int fd, uint32_t *generation);
@@ -84,7 +84,7 @@ int csystem_pipe(int ends[2]);
 /// Starts a program with an empty stdin; -1 stands for /dev/null. It inherits no other descriptor. It has a session of
 /// its own, or else a process group of its own and the default signals. Returns an error code.
 int csystem_spawn(pid_t *process, const char *path, char *const arguments[], int output, int error, bool new_session);
-/// Closes this descriptor and all above it in the program that is started.
+/// Closes this descriptor and all higher ones in the started program.
 int csystem_close_from(posix_spawn_file_actions_t *, int first);
 
 typedef enum { CSYSTEM_OPEN_FILES, CSYSTEM_FILE_SIZE } csystem_resource;
@@ -102,7 +102,7 @@ ssize_t csystem_getrandom(void *bytes, size_t count);
 /// The offset of the first occurrence of `part`; -1 without one.
 ptrdiff_t csystem_find(const void *bytes, size_t count, const void *part, size_t length);
 
-/// Lets all threads share two heaps, and returns large blocks to the system when they are freed.
+/// Limits the heaps of all threads together to two, and returns large blocks to the system when they are freed.
 void csystem_share_heaps(void);
 /// Returns free memory to the system.
 void csystem_give_back_memory(void);

@@ -2,17 +2,17 @@
 
 #include <stddef.h>
 
-// zlib, as much of it as unpacking gzip needs. The library is looked for when it is first needed, so no headers of it are
+// The part of zlib that unpacking gzip needs. The library is loaded when it is first needed, so no headers of it are
 // needed to build.
 
 typedef struct czlib_inflater czlib_inflater;
 
 enum czlib_outcome { CZLIB_MORE, CZLIB_END, CZLIB_MALFORMED };
 
-/// Begins to unpack gzip. NULL where there is no zlib, or no memory. The first call has to return before others begin.
+/// Begins to unpack gzip. NULL without zlib or memory. The first call must return before others begin.
 czlib_inflater *czlib_open(void);
 
-/// Unpacks from `input` to `output`, and sets both counts to what was used. `CZLIB_END`: a gzip member is complete; another
+/// Unpacks `input` to `output`, and sets both counts to the bytes used. `CZLIB_END`: a gzip member is complete; another
 /// one may follow.
 enum czlib_outcome czlib_inflate(
     czlib_inflater *, const void *input, size_t *input_count, void *output, size_t *output_count);

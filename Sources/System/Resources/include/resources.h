@@ -9,11 +9,11 @@ struct resource {
 
 /// The contract that this build speaks: `protocol/openrpc.json`.
 struct resource resource_contract(void);
-/// What `--harness` adds to it: `protocol/harness.json`.
+/// The additions of `--harness` to the contract: `protocol/harness.json`.
 struct resource resource_harness(void);
-/// A media type a line, then its file name extensions, all in lower case.
+/// On each line a media type and its file name extensions, all in lower case.
 struct resource resource_media_types(void);
-/// The page on which a trace is looked at: it says where its style, its script and the trace go.
+/// The page that shows a trace, with placeholders for its style, its script and the trace.
 struct resource resource_page(void);
 struct resource resource_page_style(void);
 struct resource resource_page_script(void);
