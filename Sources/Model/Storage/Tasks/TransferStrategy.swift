@@ -11,7 +11,7 @@ public protocol TransferStrategy: Equatable, Sendable {
     static func isOpening(_ step: Step) -> Bool
 
     var nextStep: Step { get }
-    /// Never decreases, unless the total falls below it.
+    /// `completedUnitCount` never decreases, unless the total falls below it.
     var progress: Progress { get }
 
     func stage(of step: Step) -> Retry.Stage
