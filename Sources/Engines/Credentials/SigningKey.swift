@@ -8,7 +8,7 @@ final class SigningKey: Sendable {
     private let pointer: Pointer
     private var raw: OpaquePointer { pointer.raw }
 
-    /// `@unchecked` is sound: the key is only read, which libcrypto allows on every thread.
+    /// Sound: the key is only read, which libcrypto allows on every thread.
     private struct Pointer: @unchecked Sendable {
         let raw: OpaquePointer
     }

@@ -177,8 +177,8 @@ extension MD5Threads.State {
 
 /// Computes the MD5 of the buffers of one upload, in order, on another thread.
 ///
-/// `@unchecked` is sound: the lock of `threads` guards all variables except `checksum`, which only the thread that has
-/// taken the stream uses, or a thread that finds that no one has taken it.
+/// Sound: the lock of `threads` guards all variables except `checksum`, which only the thread that has taken the stream
+/// uses, or a thread that finds that no one has taken it.
 final class BackgroundMD5: @unchecked Sendable {
     private let threads: MD5Threads
     fileprivate var checksum: Checksum

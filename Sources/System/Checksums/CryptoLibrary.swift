@@ -5,7 +5,7 @@ package struct CryptoLibrary: Sendable {
     private let pointer: Pointer
     package var raw: OpaquePointer { pointer.raw }
 
-    /// `@unchecked` is sound: the library is never unloaded, and libcrypto may be used from every thread.
+    /// Sound: the library is never unloaded, and libcrypto may be used from every thread.
     private struct Pointer: @unchecked Sendable {
         let raw: OpaquePointer
     }

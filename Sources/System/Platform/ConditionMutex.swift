@@ -4,7 +4,7 @@ import Glibc
 ///
 /// Unlike `Mutex` it stays fast when many threads want it at once.
 final class ConditionMutex<State>: @unchecked Sendable {
-    // `@unchecked` is sound: the state and the count are used only under the lock.
+    // Sound: the state and the count are used only under the lock.
     private var state: State
     /// The number of threads that wait for a change of the state.
     private var waiting = 0

@@ -1,7 +1,7 @@
 /// Memory that threads pass to one another.
 ///
-/// `@unchecked` is sound: a block has one user at a time. A user stops using the block before passing it on, through a
-/// lock or a queue that orders the two threads.
+/// Sound: a block has one user at a time. A user stops using the block before passing it on, through a lock or a queue
+/// that orders the two threads.
 public final class MemoryBlock: @unchecked Sendable {
     public let bytes: UnsafeMutableRawBufferPointer
 

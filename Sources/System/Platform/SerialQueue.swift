@@ -12,8 +12,7 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
 
     private let threads: WorkerThreads
     private let inbox = Mutex(Inbox())
-    /// `nonisolated(unsafe)` is sound: only `run` uses the state, `isRunning` admits one run at a time, and `inbox`
-    /// orders successive runs.
+    /// Sound: only `run` uses the state, `isRunning` admits one run at a time, and `inbox` orders successive runs.
     private nonisolated(unsafe) var state: State
 
     public init(on threads: WorkerThreads, _ state: consuming sending State) {

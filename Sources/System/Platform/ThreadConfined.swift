@@ -4,7 +4,7 @@ import Synchronization
 /// Owns state that only the thread that has called `bind` may access. An access by another thread traps.
 final class ThreadConfined<State: ~Copyable>: Sendable {
     private let owner = Atomic<UInt64>(0)
-    /// `nonisolated(unsafe)` is sound: only `withState` accesses the state, on one thread.
+    /// Sound: only `withState` accesses the state, on one thread.
     private nonisolated(unsafe) var state: State
 
     init(_ state: consuming sending State) { self.state = state }

@@ -1,8 +1,8 @@
 import CCurl
 
 extension ccurl_callbacks {
-    /// The context of libcurl's callbacks, which run on the transfer thread. The unretained pointer is sound:
-    /// `TransferLoop` retains the transfer while it runs.
+    /// The context of libcurl's callbacks, which run on the transfer thread. Sound: `TransferLoop` retains the transfer
+    /// while it runs.
     init(for transfer: Transfer) {
         self.init(
             context: Unmanaged.passUnretained(transfer).toOpaque(),

@@ -133,7 +133,7 @@ final class TransferLoop {
 
 /// Wakes the sleeping loop.
 ///
-/// `@unchecked` is sound: libcurl allows this call on any thread.
+/// Sound: libcurl allows this call on any thread.
 struct Bell: @unchecked Sendable {
     private let multi: OpaquePointer
 
