@@ -18,7 +18,8 @@ extension Server {
         let log = Log(wanted)
         log.takeOverStderr()
         ThreadShortage.report = { log.write(.warning, $0) }
-        var options = try wanted.withItsRoot(log).within(freeDescriptors)
+        DescriptorLimit.keepSpare()
+        var options = try wanted.within(freeDescriptors).withItsRoot(log)
         options.credentials.waits = { log.write(.info, $0) }
         if case let most = options.limits.connections, most < wanted.limits.connections {
             log.write(.warning, "the limit of open files (ulimit -n) leaves room for no more than \(most) connections")

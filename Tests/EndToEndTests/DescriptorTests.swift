@@ -80,6 +80,61 @@ import Testing
         }
     }
 
+    @Test func `With any limit of open files a service works, or names the limit that it needs`() async throws {
+        try await onThread {
+            var works: [Int] = []
+            for limit in Array(stride(from: 8, to: 72, by: 3)) {
+                let (service, client) = try place.service(setUp: "ulimit -n \(limit)")
+                do {
+                    let text = String(repeating: "x", count: 200 << 10)
+                    try client.call("reference/putData", #"{"reference":"gs://b/a","text":"\#(text)","wait":true}"#)
+                    let object = try client.call("reference/getData", #"{"reference":"gs://b/a","maxSize":1000000}"#)
+                    try #require(object["data"]?.string?.isEmpty == false)
+                    works.append(limit)
+                    service.signal(SIGTERM)
+                    try #require(try service.waitForExit() == 0)
+                } catch is Caller.HungUp {
+                    try #require(try service.waitForExit() == 1, "\(limit): \(service.logged)")
+                    try #require(service.logged.contains("(ulimit -n) is \(limit): a service needs at least 5"))
+                }
+            }
+            try #require(works == works.first.map { Array(stride(from: $0, to: 72, by: 3)) })
+        }
+    }
+
+    @Test func `Tasks of all connections wait for descriptors instead of failing`() async throws {
+        try await onThread {
+            let service = try place.listeningService(setUp: "ulimit -n 64")
+            let files = place.directory + "/files"
+            try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
+            for number in 0..<30 {
+                try Data(count: [100, 150_000, 2_000_000][number % 3]).write(to: URL(filePath: "\(files)/\(number)"))
+            }
+            let first = try place.connect()
+            let most = try #require(try first.call("initialize")["limits"]?["maxConnections"]?.number?.int64)
+            let clients = try [first] + (1..<most).map { _ in try place.connect() }
+            let all = #""reference":"gs://b/all","wait":true"#
+            try first.call("reference/putDirectory", "{\(all),\"directory\":\"\(files)\"}")
+            for (number, client) in clients.enumerated() {
+                for copy in 0..<4 {
+                    client.say("reference/writeToDirectory", "{\(all),\"directory\":\"\(files)-\(number)-\(copy)\"}")
+                    let folder = #""reference":"gs://b/\#(number)/\#(copy)","wait":true"#
+                    client.say("reference/putDirectory", "{\(folder),\"directory\":\"\(files)\"}")
+                }
+                for file in 0..<30 {
+                    let object = #""reference":"gs://b/all/\#(file)","wait":true"#
+                    client.say("reference/writeToFile", "{\(object),\"file\":\"\(place.directory)/\(number)-\(file)\"}")
+                    client.say("reference/getData", #"{"reference":"gs://b/all/\#(file)","maxSize":2000000}"#)
+                    let upload = #""reference":"gs://b/\#(number)/\#(file)","wait":true"#
+                    client.say("reference/putFile", "{\(upload),\"file\":\"\(files)/\(file)\"}")
+                }
+            }
+            for client in clients { try client.expectSuccess(answers: 98) }
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
     /// The download URL of a new object that was uploaded from a file in more than one step.
     private func url(ofNew name: String, _ client: Caller) throws -> String {
         let file = "\(place.directory)/\(name)"
@@ -88,6 +143,19 @@ import Testing
         let task = try client.call("reference/putFile", "{\(reference),\"file\":\"\(file)\",\"wait\":true}")
         try #require(task["state"] == "success", "\(task.text)")
         return try #require(try client.call("reference/downloadURL", "{\(reference)}")["url"]?.string)
+    }
+}
+
+extension Caller {
+    /// Reads so many answers. None is an error.
+    fileprivate func expectSuccess(answers: Int) throws {
+        var rest = answers
+        while rest > 0 {
+            let message = try #require(try wire.next())
+            guard let id = message["id"], id != .null else { continue }
+            try #require(message["error"] == nil, "\(message.text)")
+            rest -= 1
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import Platform
 import Storage
 
 /// The settings of a client. They apply to tasks and calls that begin later.
@@ -102,6 +103,10 @@ public struct TransferLimits: Equatable, Sendable {
     public var observers = 100_000
     /// The largest result of `listAll`.
     public var listResults = 100_000
+    /// Tasks over folders for whose directories and plans the process has descriptors.
+    public var tasksWithFiles = Int.max
+    /// Uploads and, as many again, downloads that run at the same time besides them.
+    var transfersWithFiles: Int { tasksWithFiles.addingSaturated(tasksWithFiles) }
 
     public init() {}
 }

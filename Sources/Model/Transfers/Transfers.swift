@@ -11,10 +11,12 @@ import Storage
     public var settings = Settings()
     public var atOnce = TasksAtOnce() {
         didSet {
-            large.limit = atOnce.uploads ?? backend.uploadsAtOnce
-            arriving.limit = atOnce.downloads ?? backend.downloadsAtOnce
+            large.limit = uploadsAtOnce
+            arriving.limit = downloadsAtOnce
         }
     }
+    private var uploadsAtOnce: Int { min(atOnce.uploads ?? backend.uploadsAtOnce, limits.transfersWithFiles) }
+    private var downloadsAtOnce: Int { min(atOnce.downloads ?? backend.downloadsAtOnce, limits.transfersWithFiles) }
     public private(set) lazy var uploads: TaskList<UploadStrategy> = newList()
     public private(set) lazy var downloads: TaskList<DownloadStrategy> = newList()
     public private(set) lazy var folders = FolderList(time, log, finishedKept: limits.finishedTasks)
@@ -43,12 +45,14 @@ import Storage
     var isReadingEnded = false
     let endedAreRead = Waiters()
     lazy var small = ConcurrencyLimiter(limit: backend.smallUploadsAtOnce) { [weak self] in self?.released() }
-    lazy var large = ConcurrencyLimiter(limit: backend.uploadsAtOnce) { [weak self] in self?.released() }
-    lazy var arriving = ConcurrencyLimiter(limit: backend.downloadsAtOnce) { [weak self] in self?.released() }
+    lazy var large = ConcurrencyLimiter(limit: uploadsAtOnce) { [weak self] in self?.released() }
+    lazy var arriving = ConcurrencyLimiter(limit: downloadsAtOnce) { [weak self] in self?.released() }
     /// Uploads that wait for their clients delay no other task.
     lazy var fromClients = ConcurrencyLimiter(limit: .max) { [weak self] in self?.released() }
     /// Each running task over a folder has directories and a plan open.
-    lazy var foldersRunning = ConcurrencyLimiter(limit: 16) { [weak self] in self?.released() }
+    lazy var foldersRunning = ConcurrencyLimiter(limit: min(16, limits.tasksWithFiles)) { [weak self] in
+        self?.released()
+    }
     /// The unfinished uploads whose clients send the bytes in several requests, by the ids of their tasks. They count
     /// against `--max-upload-sessions` alone.
     var uploadSessions: [String: UploadTask] = [:]

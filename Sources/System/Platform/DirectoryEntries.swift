@@ -14,8 +14,7 @@ package final class DirectoryEntries {
     private let entries: OpaquePointer
 
     package init(of directory: OpenFile) throws(SystemError) {
-        let opened = openat(directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard opened >= 0 else { throw .last }
+        let opened = try DescriptorLimit.opened { openat(directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard let entries = fdopendir(opened) else {
             let error = SystemError.last
             close(opened)

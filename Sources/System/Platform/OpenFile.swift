@@ -27,15 +27,11 @@ package final class OpenFile: Sendable {
     /// A new file can be read and written only by its owner.
     package init(_ path: String, _ flags: Flags, in directory: OpenFile? = nil) throws(SystemError) {
         let (start, flags) = (directory?.raw ?? AT_FDCWD, flags.rawValue | O_CLOEXEC)
-        var opened = openat(start, path, flags, 0o600)
-        while opened < 0, errno == EINTR { opened = openat(start, path, flags, 0o600) }
-        guard opened >= 0 else { throw .last }
-        raw = opened
+        raw = try DescriptorLimit.opened(mustKeep: flags & O_EXCL != 0) { openat(start, path, flags, 0o600) }
     }
 
-    init(owning raw: Int32) throws(SystemError) {
-        guard raw >= 0 else { throw .last }
-        self.raw = raw
+    init(owning opened: @autoclosure () -> Int32) throws(SystemError) {
+        raw = try DescriptorLimit.opened(opened)
     }
 
     deinit { close(raw) }
@@ -232,8 +228,10 @@ extension OpenFile {
     /// Passes the names in a subdirectory, except hidden ones, to `body` until it returns false. Passes none if the
     /// subdirectory does not exist.
     package func scan(_ child: String, while body: (String) throws -> Bool) rethrows {
-        let opened = openat(raw, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard opened >= 0 else { return }
+        let opened = try? DescriptorLimit.opened {
+            openat(raw, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        }
+        guard let opened else { return }
         guard let entries = fdopendir(opened) else {
             close(opened)
             return

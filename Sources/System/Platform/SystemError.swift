@@ -16,6 +16,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
 
     /// The process or the system is out of descriptors or memory; the error says nothing about the opened file.
     package var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
+    var isLackOfDescriptors: Bool { [EMFILE, ENFILE].contains(code) }
 
     /// The reader of a pipe has closed it.
     package static let brokenPipe = SystemError(code: EPIPE)
