@@ -120,7 +120,7 @@ extension UploadTask {
     fileprivate var lastUse: Int { incoming?.lastUse ?? 0 }
 
     /// Why the task has failed.
-    fileprivate func failure() async throws -> StorageError {
+    func failure() async throws -> StorageError {
         do { _ = try await result() } catch let error as StorageError { return error }
         return StorageError(.unknown, "The upload has ended.")
     }

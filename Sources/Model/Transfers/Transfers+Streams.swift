@@ -15,7 +15,7 @@ import Storage
 
 extension Transfers {
     /// Creates an upload whose client appends the bytes; it waits for `start`. `size` is nil where only the client's last
-    /// request decides it.
+    /// request decides it. Throws where the task cannot be recorded.
     public func uploadStream(
         size: Int64?, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions = Preconditions(),
         for client: TransferClient? = nil
@@ -25,9 +25,15 @@ extension Transfers {
         var client = orDefault(client)
         client.origin = .stream
         try await ready()
-        return try await create(
+        let task = try await create(
             .incoming(IncomingBytes(size: size)), reference, change, conditions, client,
             contentTypeFrom: [reference.name], isAwaited: false)
+        guard task.incoming == nil else { return task }
+        // It has no record: the client would not find it after a restart.
+        task.start()
+        let error = try await task.failure()
+        _ = await uploads.forget(task)
+        throw error
     }
 
     /// Creates a download whose client reads the bytes from an offset on; it waits for `start`, and ends with the process.

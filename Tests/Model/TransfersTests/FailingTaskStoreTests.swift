@@ -29,6 +29,16 @@ import Transfers
         #expect(error?.code == .quotaExceeded && stage.backend.uploadsBegun.isEmpty)
     }
 
+    @Test func `A stream that cannot be recorded is refused, and is no task`() async throws {
+        try await stage.transfers.ready()
+        store.failure = full
+        let error = await #expect(throws: StorageError.self) {
+            _ = try await stage.transfers.uploadStream(size: nil, to: TransfersFixture.reference(), .init())
+        }
+        #expect(error == full.about(try TransfersFixture.reference()))
+        #expect(stage.transfers.uploads.all.isEmpty && stage.backend.uploadsBegun.isEmpty)
+    }
+
     @Test func `A task continues and the service reports it when its record cannot be written`() async throws {
         let (task, session) = try await stage.sending()
         store.failure = full

@@ -473,7 +473,8 @@ class ReferenceMethods(Asking, Referring):
         The size need not be known. `append` brings the next bytes, and `finish` stores the object; until then nothing
         is stored. The task is one like any other: it can be paused and observed, it outlives the connection and the
         process (`--tasks`), and it waits for its client without a limit of time. Its snapshots have `origin:
-        "stream"` and `offset`. It takes no place among the uploads that run at the same time.
+        "stream"` and `offset`. It takes no place among the uploads that run at the same time. A stream that cannot be
+        recorded, as on a full disk, is refused.
 
         `source`: Where the bytes come from: an iterable of bytes-like objects, or a file that is open for reading
         bytes; with asyncio also an asynchronous iterable, or a reader whose `read` is awaited. It is read as fast as
@@ -1437,7 +1438,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         The size need not be known. `append` brings the next bytes, and `finish` stores the object; until then nothing
         is stored. The task is one like any other: it can be paused and observed, it outlives the connection and the
         process (`--tasks`), and it waits for its client without a limit of time. Its snapshots have `origin:
-        "stream"` and `offset`. It takes no place among the uploads that run at the same time.
+        "stream"` and `offset`. It takes no place among the uploads that run at the same time. A stream that cannot be
+        recorded, as on a full disk, is refused.
 
         `source`: Where the bytes come from: an iterable of bytes-like objects, or a file that is open for reading
         bytes; with asyncio also an asynchronous iterable, or a reader whose `read` is awaited. It is read as fast as

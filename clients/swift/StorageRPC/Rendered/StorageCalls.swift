@@ -519,7 +519,8 @@ public enum StorageCalls {
     /// `uploadTask/append` brings the next bytes, and `uploadTask/finish` stores the object; until then nothing is
     /// stored. The task is one like any other: it can be paused and observed, it outlives the connection and the
     /// process (`--tasks`), and it waits for its client without a limit of time. Its snapshots have `origin: "stream"`
-    /// and `offset`. It takes no place among the uploads that run at the same time.
+    /// and `offset`. It takes no place among the uploads that run at the same time. A stream that cannot be recorded,
+    /// as on a full disk, is refused.
     public struct ReferencePutStream: StorageCall {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
