@@ -288,6 +288,27 @@ import Testing
         #expect(dry.state == .failed && dry.error?.code == .quotaExceeded && objects["m/x"] == 3)
     }
 
+    @Test func `All objects of a folder are deleted where the plan has no room for what was deleted`() async throws {
+        let (objects, folders) = (Objects(), InMemoryFolderStore())
+        for number in 0..<50 { objects["m/\(number)"] = 3 }
+        let backend = ScriptedBackend(
+            page: { _, _, _, _ throws(StorageError) in
+                folders.failure = nil
+                return try objects.listing
+            },
+            remove: { reference, _ in
+                if objects.names.count == 50 {
+                    folders.failure = StorageError(.quotaExceeded, "There is no room left.")
+                }
+                objects[reference.object] = nil
+            })
+        let stage = TransfersFixture(backend, folders: folders)
+        let task = try await stage.transfers.folder(FolderRequest(.delete, Reference(bucket: "b", path: "m")))
+        task.start()
+        let end = await ended(task)
+        #expect(end.state == .success && objects.names.isEmpty, "\(end)")
+    }
+
     @Test func `A list that ends early deletes nothing by plan, and without a plan the counts tell what was deleted`()
         async throws
     {

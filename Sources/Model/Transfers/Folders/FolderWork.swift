@@ -103,8 +103,7 @@ import Storage
             if !isStopping, task.counts.failed == 0, !request.isDryRun { try await makeRoom() }
             if !isStopping { try await transferAll() }
             if let fatal { throw fatal }
-            if !isStopping, task.counts.failed == 0, !request.isDryRun { try await deleteAll() }
-            if let fatal { throw fatal }
+            if !isStopping, task.counts.failed == 0, !request.isDryRun { try await deleteAsPlanned() }
         } catch {
             if task.stage == .planning, !isUnplanned { await forgetPlan() }
             return isStopping ? nil : .failed(error.orAbout(request.reference))
@@ -653,6 +652,18 @@ import Storage
     }
 
     // MARK: - Deletions
+
+    /// Where the plan has no room for what was deleted, the rest of a folder needs none.
+    private func deleteAsPlanned() async throws(StorageError) {
+        do throws(StorageError) {
+            try await deleteAll()
+            if let fatal { throw fatal }
+        } catch {
+            guard request.kind == .delete, error.isWithoutRoom, !isStopping else { throw error }
+            (fatal, changed) = (nil, [])
+            try await deleteUnplanned()
+        }
+    }
 
     private func deleteAll() async throws(StorageError) {
         try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in await deleted(item) }
