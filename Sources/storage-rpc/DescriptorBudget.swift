@@ -8,8 +8,9 @@ import Transfers
 struct DescriptorBudget: Equatable, Sendable {
     /// The number of descriptors that the service opens at most for itself.
     private static let own = 24 + DescriptorLimit.spare
-    /// The descriptors of one task over a folder, with its directories and its plan, two uploads and two downloads.
-    private static let each = 14
+    /// The descriptors of one task over a folder, with its directories and its plan, two uploads and two downloads with the
+    /// threads that serve them.
+    private static let each = 20
     /// The number of descriptors that is reserved for the service and its tasks: at most three quarters of the limit, at
     /// least a quarter.
     private static let reserve = 256

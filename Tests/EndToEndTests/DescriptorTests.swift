@@ -108,7 +108,7 @@ import Testing
             let files = place.directory + "/files"
             try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
             for number in 0..<30 {
-                try Data(count: [100, 150_000, 2_000_000][number % 3]).write(to: URL(filePath: "\(files)/\(number)"))
+                try Data(count: [100, 300_000, 2_000_000][number % 3]).write(to: URL(filePath: "\(files)/\(number)"))
             }
             let first = try place.connect()
             let most = try #require(try first.call("initialize")["limits"]?["maxConnections"]?.number?.int64)
@@ -116,7 +116,7 @@ import Testing
             let all = #""reference":"gs://b/all","wait":true"#
             try first.call("reference/putDirectory", "{\(all),\"directory\":\"\(files)\"}")
             for (number, client) in clients.enumerated() {
-                for copy in 0..<4 {
+                for copy in 0..<3 {
                     client.say("reference/writeToDirectory", "{\(all),\"directory\":\"\(files)-\(number)-\(copy)\"}")
                     let folder = #""reference":"gs://b/\#(number)/\#(copy)","wait":true"#
                     client.say("reference/putDirectory", "{\(folder),\"directory\":\"\(files)\"}")
@@ -129,7 +129,7 @@ import Testing
                     client.say("reference/putFile", "{\(upload),\"file\":\"\(files)/\(file)\"}")
                 }
             }
-            for client in clients { try client.expectSuccess(answers: 98) }
+            for client in clients { try client.expectSuccess(answers: 96) }
             service.signal(SIGTERM)
             try #require(try service.waitForExit() == 0)
         }

@@ -27,7 +27,9 @@ package final class EmbeddedBackend: Backend {
     let tasks: DatabaseTaskStore
     /// Threads that read, write and sync files. They outnumber the parallel uploads, so that some may be blocked by a
     /// stalled disk.
-    package let files = WorkerThreads("files", limit: 16)
+    package let files: WorkerThreads
+    /// Threads that read bytes of open objects. They open no file, so they never wait for a descriptor.
+    let reading: WorkerThreads
     /// Threads that compare whole objects with their checksums. A second copy of the same object reuses the result.
     let verifying = WorkerThreads("verify", limit: 2)
     let hashing = MD5Threads()
@@ -45,7 +47,7 @@ package final class EmbeddedBackend: Backend {
     let buckets: BucketRule
     /// Threads that copy whole files, and therefore share none with shorter work. Some may be blocked by a stalled
     /// disk.
-    let downloading = WorkerThreads("downloads", limit: 24)
+    let downloading: WorkerThreads
 
     /// Identifies the engine's own tasks in a root.
     static let place = "embedded"
@@ -70,14 +72,19 @@ package final class EmbeddedBackend: Backend {
 
     /// `complain` gets a sentence for damage that does not prevent the use of the root.
     ///
-    /// - Parameter buckets: the buckets that exist from the beginning; others must be created. Nil if every name is
-    ///   that of an existing bucket.
+    /// - Parameters:
+    ///   - buckets: the buckets that exist from the beginning; others must be created. Nil if every name is that of an
+    ///     existing bucket.
+    ///   - mostThreads: the maximum number of threads of each kind; each may have a few files open.
     package init(
         _ root: StorageRoot, time: TimeSource, random: RandomSource = .secure, allowed: FileAccessPolicy = .everywhere,
-        buckets: Set<String>? = nil,
+        buckets: Set<String>? = nil, mostThreads: Int = .max,
         complain: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(StorageRoot.OpenError) {
         (self.allowed, self.time, self.random, self.complain) = (allowed, time, random, complain)
+        files = WorkerThreads("files", limit: min(16, mostThreads))
+        reading = WorkerThreads("bytes", limit: min(16, mostThreads))
+        downloading = WorkerThreads("downloads", limit: min(24, mostThreads))
         let (rule, generations) = (BucketRule(named: buckets), Generations())
         (self.buckets, self.generations) = (rule, generations)
         recent = RecentAnswers(time.clock)

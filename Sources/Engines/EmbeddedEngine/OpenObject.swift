@@ -223,8 +223,8 @@ extension EmbeddedBackend {
             open(reference) { _, now in
                 guard now.generation != object.generation else { return }
                 throw StorageError.replacedWhileRead(reference, by: now.version)
-            } then: { [files] opened in
-                files.submit {
+            } then: { [reading] opened in
+                reading.submit {
                     waiter.resume(
                         returning: opened.flatMap { object in
                             Result { () throws(StorageError) in try object.read(range) }
@@ -241,8 +241,8 @@ extension EmbeddedBackend {
             open(reference) { _, metadata in
                 let count = try part?.range(in: metadata.size).count ?? Int(clamping: metadata.size)
                 guard count <= maxSize else { throw StorageError.sizeExceeded(reference, Int64(count), maxSize) }
-            } then: { [files] object in
-                files.submit {
+            } then: { [reading] object in
+                reading.submit {
                     waiter.resume(
                         returning: object.flatMap { object in
                             Result { () throws(StorageError) in try object.readBytes(part) }

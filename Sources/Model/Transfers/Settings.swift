@@ -106,7 +106,7 @@ public struct TransferLimits: Equatable, Sendable {
     /// Tasks over folders for whose directories and plans the process has descriptors.
     public var tasksWithFiles = Int.max
     /// Uploads and, as many again, downloads that run at the same time besides them.
-    var transfersWithFiles: Int { tasksWithFiles.addingSaturated(tasksWithFiles) }
+    public var transfersWithFiles: Int { tasksWithFiles.addingSaturated(tasksWithFiles) }
 
     public init() {}
 }

@@ -1,6 +1,7 @@
 import CommandLine
 import EmbeddedEngine
 import LocalFiles
+import Methods
 import Platform
 import Roots
 import Storage
@@ -30,7 +31,8 @@ struct LocalEngine: Engine {
             log.write(.warning, $0)
         }
         let embedded = try EmbeddedBackend(
-            root, time: time, random: random, allowed: allowed, buckets: options.buckets
+            root, time: time, random: random, allowed: allowed, buckets: options.buckets,
+            mostThreads: options.limits.transfers.transfersWithFiles
         ) { log.write(.error, $0) }
         let server =
             server
