@@ -6,8 +6,12 @@
 public protocol FolderPlan: AnyObject, Sendable {
     var id: String { get }
 
-    /// Adds files, and directories that are still to be read. A path that is there is not added again.
-    func add(_ items: [FolderItem], directories: [String]) async throws(StorageError)
+    /// Adds files, and directories that are still to be read. A path that is there is not added again: returns the items
+    /// of such paths.
+    @discardableResult
+    func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) -> [FolderItem]
+    /// The item of a path; nil where there is none.
+    func item(_ path: String) async throws(StorageError) -> FolderItem?
     /// A directory that is still to be read; nil where there is none.
     func nextDirectory() async throws(StorageError) -> String?
     /// The directory was read.
@@ -15,6 +19,14 @@ public protocol FolderPlan: AnyObject, Sendable {
     /// Notes what is at the targets, and returns the paths among these that no item has, and that are below none that is
     /// refused or has failed: it is not known what the source has there.
     func note(_ objects: [(path: String, object: FolderObject)]) async throws(StorageError) -> Set<String>
+    /// Notes the generations at the targets of pending copies. With `settlesSame` a copy whose target has the size and a
+    /// checksum of its source is unchanged.
+    func noteTargets(
+        _ objects: [(path: String, object: FolderObject)], settlesSame: Bool
+    ) async throws(StorageError)
+    /// A pair of copies into this bucket that cannot both be made: the first replaces the source of the second, or both
+    /// move one object.
+    func conflict(in bucket: String, moves: Bool) async throws(StorageError) -> (FolderItem, FolderItem)?
     /// Whether something is transferred below this path: then the path is a folder.
     func hasItems(below path: String) async throws(StorageError) -> Bool
     /// Whether a file of this path prevents a transfer: one below the path, or one to a directory of the path.
@@ -27,7 +39,8 @@ public protocol FolderPlan: AnyObject, Sendable {
     /// Stores the state, size and error of items.
     func update(_ items: [FolderItem]) async throws(StorageError)
     /// Turns the failed items of a task that has ended into pending ones, and failed reads into directories that are still
-    /// to be read: it is about to go on. Returns whether there are such directories.
+    /// to be read: it is about to go on. Forgets what is at the targets of copies. Returns whether there are such
+    /// directories.
     func renew() async throws(StorageError) -> Bool
     /// Items after a number, in the order of their numbers; those of these states.
     func items(_ states: [FolderItem.State], after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]

@@ -7,13 +7,21 @@ public struct FolderRequest: Codable, Equatable, Sendable {
         case write
         /// Deletes what is below a reference.
         case delete
+        /// Copies what is below references.
+        case copy
+        /// Gives what is below references other names.
+        case move
+
+        package var isCopy: Bool { self == .copy || self == .move }
     }
 
     public var kind: Kind
     /// The folder, or the root of a bucket.
     public var reference: Reference
-    /// The local directory, an absolute path; nil where objects are deleted.
+    /// The local directory, an absolute path; nil where objects are copied, moved or deleted.
     public var directory: String?
+    /// What is copied or moved, the reference first. Nil for any other kind, and in requests of earlier versions.
+    public var copies: [FolderCopy]?
     /// The files to take; all where that is empty. Each is a pattern of `FolderFilter`.
     public var include: [String] = []
     /// The files and folders to leave out.
@@ -29,6 +37,8 @@ public struct FolderRequest: Codable, Equatable, Sendable {
     public var keepsExisting = false
     /// Plans, and changes nothing.
     public var isDryRun = false
+    /// The items stay after a success, until the task is forgotten. Nil in requests of earlier versions.
+    public var keepsItems: Bool?
     /// Of the new objects.
     public var metadata = SettableMetadata()
     /// Transfers, and deletions, at a time; nil where the limits of the service alone count.
@@ -41,6 +51,22 @@ public struct FolderRequest: Codable, Equatable, Sendable {
 
     public init(_ kind: Kind, _ reference: Reference, directory: String? = nil) {
         (self.kind, self.reference, self.directory) = (kind, reference, directory)
+    }
+
+    /// The folder that objects are copied or moved to.
+    public var target: Reference? { copies?.first?.target }
+}
+
+/// A folder, or one object, that a task copies or moves.
+public struct FolderCopy: Codable, Equatable, Sendable {
+    public var source: Reference
+    public var target: Reference
+    public var isObject: Bool
+
+    public static let most = 10_000
+
+    public init(_ source: Reference, to target: Reference, isObject: Bool = false) {
+        (self.source, self.target, self.isObject) = (source, target, isObject)
     }
 }
 
@@ -63,7 +89,7 @@ public struct FolderClient: Codable, Equatable, Sendable {
 /// One file of a task over a folder.
 public struct FolderItem: Equatable, Sendable {
     public enum Action: String, CaseIterable, Sendable {
-        /// Upload or download, as the task does.
+        /// Upload, download, copy or move, as the task does.
         case transfer
         /// Of the target, or of the folder that is deleted.
         case delete
@@ -85,13 +111,18 @@ public struct FolderItem: Equatable, Sendable {
     /// Orders the items of a task by when they were found. 0 before the plan has it.
     public var number: Int64 = 0
     /// Below the folder and the directory: segments without slashes at their ends. Bytes that are no UTF-8 are replaced.
+    /// The path of a copy is the name of the new object.
     public var path: String
     public var action: Action
     public var state: State
     /// In bytes, of the source or of what is deleted.
     public var size: Int64
-    /// What is at the target, or the object that is downloaded or deleted.
+    /// What is at the target, or the object that is downloaded, deleted, copied or moved.
     public var object: FolderObject?
+    /// The object that is copied or moved.
+    public var source: Reference?
+    /// The generation at the target of a copy; nil where there is no object.
+    public var replaced: Int64?
     /// The local file that is deleted.
     public var version: LocalVersion?
     /// Why it is refused or has failed.
