@@ -271,11 +271,11 @@ import Testing
             serve; $S put -q -r d d --socket s
             $S \#(verb) -q -r d e -p 1 --socket s 2> /dev/null & C=$!
             await '[ $($S ls e --socket s | wc -l) -gt 5 ]'; kill -9 $P; wait $P $C 2> /dev/null
-            serve; $S tasks --socket s > tasks; grep -q ' \#(verb) ' tasks && was=unfinished
+            serve; $S tasks -q --socket s > tasks; grep -q ' \#(verb) ' tasks && was=unfinished
             $S \#(verb) -r d e -p 1 --socket s > out 2>&1 || cat out
             [ "$was" = unfinished ] && ! grep -q 'goes on' out && cat out
             $S get -q -r e got --socket s && diff -r d got && $S ls d --socket s | wc -l
-            $S tasks --socket s; kill $P; wait $P
+            $S tasks -q --socket s; kill $P; wait $P
             """#)
         let left = ran.text.replacing(/[^\n]*Killed[^\n]*\n/, with: "")
         #expect(left == (verb == "cp" ? "400\n" : "0\n") || verb == "mv" && left.contains("nothing at"), "\(ran.text)")

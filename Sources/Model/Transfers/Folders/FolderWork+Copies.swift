@@ -117,14 +117,15 @@ extension FolderWork {
     /// it, or what is there stays. Throws the error otherwise.
     func end(ofCopy item: FolderItem, after error: StorageError) async throws(StorageError) -> FolderItem? {
         guard [.preconditionFailed, .objectNotFound].contains(error.code), !isEnded else { throw error }
-        if await isCopied(item) { return done(item, size: item.size) }
+        if try await isCopied(item) { return done(item, size: item.size) }
         let target = try request.object(item.path)
         guard request.keepsExisting, error.code == .preconditionFailed, error.isAbout(target) else { throw error }
         return unchanged(item)
     }
 
-    /// Whether another object has come to the target of an item, with the bytes of the source; of a move the source is gone.
-    private func isCopied(_ item: FolderItem) async -> Bool {
+    /// Whether another object has come to the target of an item, with the bytes of the source. A move then ends, too: its
+    /// source goes if nothing of it is lost.
+    private func isCopied(_ item: FolderItem) async throws(StorageError) -> Bool {
         guard let object = item.object, let source = item.source, let target = try? request.object(item.path) else {
             return false
         }
@@ -132,8 +133,17 @@ extension FolderWork {
         guard case .success(let copy) = found[0], copy.generation != item.replaced else { return false }
         guard object.hasSameBytes(as: FolderObject(copy)) else { return false }
         guard request.kind == .move else { return true }
-        if case .failure(let error) = found[1] { return error.code == .objectNotFound }
-        return false
+        switch found[1] {
+        case .failure(let error): return error.code == .objectNotFound
+        case .success(let original):
+            guard object.hasSameBytes(as: FolderObject(original)), original.hasSameMetadata(as: copy) else {
+                return false
+            }
+            try await requesting { [transfers] caller async throws(StorageError) in
+                try await transfers.backend.delete(source, if: Preconditions(original.version), for: caller)
+            }
+            return true
+        }
     }
 }
 
@@ -160,6 +170,12 @@ extension FolderObject {
     /// They have one size, and one of their checksums is the same.
     fileprivate func hasSameBytes(as other: FolderObject) -> Bool {
         size == other.size && (md5 != nil && md5 == other.md5 || crc32c != nil && crc32c == other.crc32c)
+    }
+}
+
+extension ObjectMetadata {
+    fileprivate func hasSameMetadata(as other: ObjectMetadata) -> Bool {
+        settable.content == other.settable.content && settable.custom == other.settable.custom
     }
 }
 
