@@ -262,6 +262,25 @@ import Testing
             told.text == "a\nstorage-rpc: --bucket is for a new service: PARAMS goes to the one that runs, as it is\n")
     }
 
+    @Test(arguments: ["cp", "mv"])
+    func `A tree goes on after the service was killed, by the same command`(verb: String) async {
+        let ran = await sh(
+            #"""
+            serve() { $S serve --root r --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; }
+            mkdir d; for n in {1..400}; do echo $n > d/$n; done
+            serve; $S put -q -r d d --socket s
+            $S \#(verb) -q -r d e -p 1 --socket s 2> /dev/null & C=$!
+            await '[ $($S ls e --socket s | wc -l) -gt 5 ]'; kill -9 $P; wait $P $C 2> /dev/null
+            serve; $S tasks -q --socket s > tasks; grep -q ' \#(verb) ' tasks && was=unfinished
+            $S \#(verb) -r d e -p 1 --socket s > out 2>&1 || cat out
+            [ "$was" = unfinished ] && ! grep -q 'goes on' out && cat out
+            $S get -q -r e got --socket s && diff -r d got && $S ls d --socket s | wc -l
+            $S tasks -q --socket s; kill $P; wait $P
+            """#)
+        let left = ran.text.replacing(/[^\n]*Killed[^\n]*\n/, with: "")
+        #expect(left == (verb == "cp" ? "400\n" : "0\n") || verb == "mv" && left.contains("nothing at"), "\(ran.text)")
+    }
+
     @Test func `mv moves an object with the metadata that it has in that moment`() async throws {
         let service = try place.listeningService(["--harness"])
         async let moved = sh("await '[ -e armed ]'; $S mv a c --socket socket")

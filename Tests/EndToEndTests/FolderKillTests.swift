@@ -42,6 +42,68 @@ import Testing
     }
 
     @Test(arguments: RestartableService.Engine.allCases)
+    func `Folders that are copied and moved have each object once after a kill`(
+        engine: RestartableService.Engine
+    ) async throws {
+        for kill in 0..<3 {
+            try await RestartableService.run(engine) { program in
+                try program.start()
+                let source = try Self.makeFiles(program), copy = program.path("copy")
+                let up: JSON = ["reference": "gs://default-bucket/up", "directory": .string(source), "wait": true]
+                try program.call("reference/putDirectory", up)
+                func killed(_ from: String, _ to: String, moves: Bool) throws {
+                    let params: JSON = [
+                        "reference": .string("gs://default-bucket/" + from), "to": .string("gs://default-bucket/" + to),
+                        "move": .bool(moves), "atOnce": 8,
+                    ]
+                    try Self.killed("reference/copyAll", params, after: kill * 40 + 1, program)
+                    try Self.expectSame(try Self.goOn(program), "completed")
+                }
+                try killed("up", "two", moves: false)
+                try killed("up", "three/deep", moves: true)
+                let left = try program.call(
+                    "reference/listAll", ["reference": "gs://default-bucket", "recursive": true])
+                let names = (left["items"]?.array ?? []).compactMap { $0["fullPath"]?.string }
+                let expected = Self.files.keys.flatMap { ["two/" + $0, "three/deep/" + $0] }
+                #expect(names.sorted() == expected.sorted())
+                for folder in ["two", "three/deep"] {
+                    let down: JSON = [
+                        "reference": .string("gs://default-bucket/" + folder), "directory": .string(copy + folder),
+                        "wait": true,
+                    ]
+                    try program.call("reference/writeToDirectory", down)
+                    #expect(try Self.files(in: copy + folder) == Self.files)
+                }
+                try program.terminate()
+            }
+        }
+    }
+
+    @Test(arguments: RestartableService.Engine.allCases)
+    func `A move that is paused and resumed again and again moves each object once`(
+        engine: RestartableService.Engine
+    ) async throws {
+        try await RestartableService.run(engine) { program in
+            try program.start()
+            let source = try Self.makeFiles(program)
+            let up: JSON = ["reference": "gs://default-bucket/up", "directory": .string(source), "wait": true]
+            try program.call("reference/putDirectory", up)
+            let task = try program.call(
+                "reference/copyAll",
+                ["reference": "gs://default-bucket/up", "to": "gs://default-bucket/down", "move": true])
+            for _ in 0..<20 {
+                _ = try program.call("folderTask/pause", ["task": .string(task.id)])
+                _ = try program.call("folderTask/resume", ["task": .string(task.id)])
+            }
+            try Self.expectSame(try program.call("folderTask/wait", ["task": .string(task.id)]), "completed")
+            let left = try program.call("reference/listAll", ["reference": "gs://default-bucket", "recursive": true])
+            let names = (left["items"]?.array ?? []).compactMap { $0["fullPath"]?.string }
+            #expect(names.sorted() == Self.files.keys.map { "down/" + $0 }.sorted())
+            try program.terminate()
+        }
+    }
+
+    @Test(arguments: RestartableService.Engine.allCases)
     func
         `A folder that is paused and resumed again and again transfers each file once, and one that is cancelled stops`(
             engine: RestartableService.Engine

@@ -42,6 +42,10 @@ import Testing
             let plan = photos.deleteAll(dryRun: true)
             try await plan.wait()
             #expect(try await plan.items().map(\.path) == ["2026/cat.jpg"])
+            let album = fixture.root.child("album")
+            #expect(try await photos.copyAll(to: album).wait().folder?.files.completed == 1)
+            #expect(try await album.moveAll(to: fixture.root.child("moved")).wait().folder?.files.completed == 1)
+            await #expect(throws: (any Error).self) { try await photos.moveAll(to: photos.child("deeper")).wait() }
             #expect(try await photos.deleteAll().wait().folder?.files.deleted == 1)
         }
     }

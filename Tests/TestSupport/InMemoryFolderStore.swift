@@ -8,6 +8,7 @@ package final class InMemoryFolderStore: FolderStore {
     private let failing = Mutex<StorageError?>(nil)
     private let full = Mutex(false)
     private let held = Mutex<Signal?>(nil)
+    private let noted = Mutex<(@Sendable () -> Void)?>(nil)
     private let unreadable: [StorageError]
 
     package init(unreadable: [StorageError] = []) { self.unreadable = unreadable }
@@ -28,6 +29,12 @@ package final class InMemoryFolderStore: FolderStore {
     package var writesHeld: Signal? {
         get { held.withLock { $0 } }
         set { held.withLock { $0 = newValue } }
+    }
+
+    /// Called when a task has planned its copies.
+    package var afterNotes: (@Sendable () -> Void)? {
+        get { noted.withLock { $0 } }
+        set { noted.withLock { $0 = newValue } }
     }
 
     package var all: [InMemoryFolderPlan] { plans.withLock { $0 } }
@@ -121,16 +128,58 @@ package final class InMemoryFolderPlan: FolderPlan {
         }
     }
 
-    package func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) {
+    @discardableResult
+    package func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) -> [FolderItem] {
         if store.isFull, !items.isEmpty { throw StorageError(.quotaExceeded, "There is no room left.") }
-        try use { state in
-            for var item in items where !state.has(item.path) {
+        return try use { state in
+            var others: [FolderItem] = []
+            for var item in items {
+                guard !state.has(item.path) else {
+                    others.append(item)
+                    continue
+                }
                 item.number = (state.items.last?.number ?? 0) + 1
                 state.items.append(item)
             }
             for path in directories where !state.directories.contains(where: { $0.hasSameBytes(as: path) }) {
                 state.directories.append(path)
             }
+            return others
+        }
+    }
+
+    package func item(_ path: String) async throws(StorageError) -> FolderItem? {
+        try use { state in state.items.first { $0.path.hasSameBytes(as: path) } }
+    }
+
+    package func noteTargets(
+        _ objects: [(path: String, object: FolderObject)], settlesSame: Bool
+    ) async throws(StorageError) {
+        try use { state in
+            for (path, object) in objects {
+                for index in state.items.indices where state.items[index].path.hasSameBytes(as: path) {
+                    guard state.items[index].state == .pending else { continue }
+                    state.items[index].replaced = object.generation
+                    guard settlesSame, let source = state.items[index].object, source.size == object.size else {
+                        continue
+                    }
+                    if source.md5 == object.md5, source.md5 != nil { state.items[index].state = .unchanged }
+                }
+            }
+        }
+    }
+
+    package func conflict(in bucket: String, moves: Bool) async throws(StorageError) -> (FolderItem, FolderItem)? {
+        try use { state in
+            let items = state.items.filter { $0.state != .refused && $0.source != nil }
+            for (index, item) in items.enumerated() {
+                if moves, let other = items[(index + 1)...].first(where: { $0.source == item.source }) {
+                    return (item, other)
+                }
+                guard let target = try? Reference(bucket: bucket, object: item.path) else { continue }
+                if let reader = items.first(where: { $0.source == target }) { return (item, reader) }
+            }
+            return nil
         }
     }
 
@@ -205,6 +254,9 @@ package final class InMemoryFolderPlan: FolderPlan {
             for index in state.items.indices where state.items[index].state == .failed {
                 (state.items[index].state, state.items[index].error) = (.pending, nil)
             }
+            for index in state.items.indices where state.items[index].state == .pending {
+                state.items[index].replaced = nil
+            }
             return !state.directories.isEmpty
         }
     }
@@ -220,7 +272,8 @@ package final class InMemoryFolderPlan: FolderPlan {
     package func counts() async throws(StorageError) -> FolderCounts { try use { $0.counts } }
 
     package func keep(_ stage: FolderStage) async throws(StorageError) {
-        try use { [isDryRun = request.isDryRun] state in
+        try use { [isDryRun = request.isDryRun || request.keepsItems == true] state in
+            if stage == .working { store.afterNotes?() }
             (state.stage, state.kept) = (stage, nil)
             guard case .ended(let outcome, _) = stage, outcome == .succeeded || outcome == .cancelled, !isDryRun else {
                 return

@@ -177,7 +177,7 @@ export interface GetStreamOptions extends TaskOptions {
   offset?: number;
 }
 
-export interface DeleteAllOptions extends TaskOptions<FolderSnapshot> {
+export interface DeleteAllOptions extends TaskOptions<FolderSnapshot>, KeyOptions {
   /** Takes only these files, which are patterns, such as `*.jpg` or `old/`; protocol/reference.md describes them. */
   include?: readonly string[];
   /** Leaves these files and folders out; also `delete` does. */
@@ -188,9 +188,20 @@ export interface DeleteAllOptions extends TaskOptions<FolderSnapshot> {
   dryRun?: boolean;
   /** The most files at a time, 1 to 64. */
   atOnce?: number;
+  /** `items()` of the task has all items after a success, too, until the task is forgotten. */
+  keepItems?: boolean;
 }
 
-export interface FolderOptions extends Omit<DeleteAllOptions, "everything">, KeyOptions {
+export interface CopyAllOptions extends DeleteAllOptions {
+  /** What the same task copies, too: other folders, or with `isObject` objects. */
+  others?: readonly said.FolderCopy[];
+  /** Skips an object whose target has the same size and checksum; not for a move. */
+  changed?: boolean;
+  /** 0 is the only value: nothing that is there is replaced. */
+  ifGenerationMatch?: said.Precondition;
+}
+
+export interface FolderOptions extends Omit<DeleteAllOptions, "everything" | "keepItems"> {
   /** Skips a file whose target has the same size and checksum. */
   changed?: boolean;
   /** With `changed`: a file that has the times and the size that it had when it was read last is not read again. */
@@ -257,6 +268,10 @@ export class Reference extends ReferenceMethods {
   writeToDirectory(directory: string | FileURL, options?: FolderOptions): FolderTask;
   /** Starts to delete all objects below this reference, as one task. An object of its own name stays. */
   deleteAll(options?: DeleteAllOptions): FolderTask;
+  /** Starts to copy all objects below this reference below another one, as one task. */
+  copyAll(to: Reference | string, options?: CopyAllOptions): FolderTask;
+  /** Starts to move all objects below this reference below another one, as one task. */
+  moveAll(to: Reference | string, options?: Omit<CopyAllOptions, "changed">): FolderTask;
 
   /**
    * The changes of this object and of those below it from now on, whoever makes them; of a bucket those of all.

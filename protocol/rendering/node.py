@@ -11,7 +11,7 @@ BY_HAND = {  # What these do happens in the client as well. FolderTask has what 
     "Storage": ("initialize", "shutdown", "exit", "reference", "updateSettings", "observe", "removeObserver"),
     "Reference": (
         "child", "parent", "root", "putData", "putFile", "putStream", "copy", "move", "writeToFile", "getStream",
-        "putDirectory", "writeToDirectory", "deleteAll",
+        "putDirectory", "writeToDirectory", "deleteAll", "copyAll",
     ),
     "Task": (
         "pause", "resume", "cancel", "retry", "snapshot", "wait", "list",

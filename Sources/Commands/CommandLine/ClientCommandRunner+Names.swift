@@ -145,9 +145,7 @@ extension ClientCommandRunner {
         }
         var members: [(item: Reference, name: String)] = []
         try walk(folder) { object, name in members.append((try Reference(object), name)) }
-        var source = CopySource(name: name, members: members)
-        source.folder = folder
-        return source
+        return CopySource(name: name, members: members)
     }
 
     /// Nil for a text without special characters, and for the name of an object or a folder. A segment that is the name
@@ -344,6 +342,9 @@ extension JSON {
     /// `gs://BUCKET/NAME`, for people.
     var title: String { "gs://\(self["bucket"]?.string ?? "")/\(exactName)" }
 
+    /// The members of a request that name the object.
+    var exactReference: JSON { ["bucket": self["bucket"] ?? "", "object": .string(exactName)] }
+
     /// The prefix of the names of the folder's children.
     var folderPrefix: String {
         let name = exactName
@@ -390,6 +391,8 @@ extension Client.Failure {
     var isNotFound: Bool { code == -13010 }
     var isCancellation: Bool { code == -13040 }
     var isPrecondition: Bool { code == -13412 }
+    /// The request means nothing that can be done.
+    var isRefusal: Bool { code == -13050 }
     func isAbout(_ object: Reference) -> Bool {
         reference?["bucket"]?.string?.hasSameBytes(as: object.bucket) == true
             && reference?["object"]?.string?.hasSameBytes(as: object.object) == true

@@ -109,13 +109,15 @@ extension ClientCommandRunner {
         for object in found.flatMap(\.items) { try attempt(orFail: isOnly) { try body(object) } }
     }
 
-    /// Finds all objects before it removes the first one, and continues after one that cannot be removed.
+    /// Finds all that was named before it removes the first object, and continues after one that cannot be removed.
     func remove(_ texts: [String]) throws {
-        let sources = try allSources(texts)
+        let sources = try allSources(texts, walks: false)
         let isTree = options.isRecursive || sources.contains { $0.isMatch }
+        transfers.areMany = isTree
+        let trees = removableTrees(sources.compactMap(\.tree))
         var seen: Set<Reference> = []
-        let found = sources.flatMap(\.items).filter { seen.insert($0).inserted }
-        let isOnly = found.count == 1 && texts.count == 1
+        let found = sources.compactMap(\.itself).filter { seen.insert($0).inserted }
+        let isOnly = found.count == 1 && texts.count == 1 && trees.isEmpty
         if options.isDryRun {
             for object in found {
                 try attempt(orFail: isOnly) {
@@ -123,19 +125,38 @@ extension ClientCommandRunner {
                     try self.tellPlan("remove", object.url)
                 }
             }
-            return
+            for tree in trees { try removeTree(tree) { _ in } }
+            return try endTransfers()
         }
-        if isTree { try confirm(texts, found.count, buckets: sources.compactMap(\.folder).filter(\.isRoot)) }
+        if isTree {
+            try confirm(texts, buckets: trees.filter(\.isRoot)) {
+                try trees.reduce(found.count) { $0.addingSaturated(try self.count(in: $1)) }
+            }
+        }
         var removed = 0
         for start in stride(from: 0, to: found.count, by: 1024) {
             try remove(found[start..<min(start + 1024, found.count)], &removed, isOnly: isOnly)
         }
+        for tree in trees { try removeTree(tree) { removed = removed.addingSaturated($0) } }
+        try endTransfers()
         if isTree, !options.isQuiet, !options.json { Console.writeError("\(removed) removed\n") }
         if failures > 0, !isTree {
             let left = failures
             failures = 0
             throw Client.Failure(message: "\(left) of \(texts.count) were not removed")
         }
+    }
+
+    /// Without those in other ones. With a filter these may take less, and follow one another.
+    private func removableTrees(_ trees: [Reference]) -> [Reference] {
+        if hasFilter { transfers.limit = 1 }
+        return trees.enumerated().filter { index, tree in
+            !trees.enumerated().contains { otherIndex, other in
+                guard other.bucket.hasSameBytes(as: tree.bucket) else { return false }
+                if other.prefix.hasSameBytes(as: tree.prefix) { return otherIndex < index }
+                return !hasFilter && tree.prefix.utf8.starts(with: other.prefix.utf8)
+            }
+        }.map(\.element)
     }
 
     private func remove(_ objects: ArraySlice<Reference>, _ removed: inout Int, isOnly: Bool) throws {
@@ -156,10 +177,10 @@ extension ClientCommandRunner {
     }
 
     /// Throws where nothing is to be removed. A person is asked; a script says beforehand that it means a whole bucket.
-    private func confirm(_ texts: [String], _ count: Int, buckets: [Reference]) throws {
+    private func confirm(_ texts: [String], buckets: [Reference], _ count: () throws -> Int) throws {
         guard !options.isSure else { return }
         if Descriptor.standardInput.isTerminal {
-            guard try !isConfirmed(texts, count) else { return }
+            guard try !isConfirmed(texts, count()) else { return }
             throw Client.Failure(message: "nothing was removed")
         }
         guard let bucket = buckets.first else { return }

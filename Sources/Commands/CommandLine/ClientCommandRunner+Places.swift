@@ -85,7 +85,7 @@ extension ClientCommandRunner {
     ) throws -> CopyPlan<Item, Target> {
         var plan = CopyPlan<Item, Target>(purpose: purpose)
         func add(_ item: Item, _ place: String?, _ source: CopySource<Item>, isTree: Bool) throws {
-            do { try plan.add(item, to: target(item, place), from: source.folder, isTree: isTree) } catch let failure
+            do { try plan.add(item, to: target(item, place), isTree: isTree) } catch let failure
                 as Client.Failure where transfers.areMany
             {
                 fail(failure.message)

@@ -63,7 +63,8 @@ extension ClientCommandRunner {
         let part = isOpen ? "so far" : "\(ProgressReport.percent(completed, of: total))%".padded(to: 4) + " of"
         let state = task.snapshot["state"]?.string ?? ""
         let isUpload = task.kind == .uploadTask || task.snapshot["kind"] == "put"
-        let verb = task.snapshot["kind"] == "delete" ? "rm" : isUpload ? "put" : "get"
+        let verbs = ["delete": "rm", "copy": "cp", "move": "mv"]
+        let verb = task.snapshot["kind"]?.string.flatMap { verbs[$0] } ?? (isUpload ? "put" : "get")
         let start =
             "\(task.id.prefix(width))  \(state.padded(to: 9)) \(part.padded(to: 7)) "
             + "\(ProgressReport.size(total).padded(to: 10)) \(verb)  "

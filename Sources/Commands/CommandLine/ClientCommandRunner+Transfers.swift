@@ -91,22 +91,22 @@ extension ClientCommandRunner {
         return true
     }
 
-    private func tellSkipped(_ target: String) throws {
+    func tellSkipped(_ target: String) throws {
         if options.json { return try Console.print(["skipped": .string(target)] as JSON) }
         guard !options.isQuiet else { return }
         transfers.display.note("\(target) is there already: skipped")
     }
 
     /// Starts a task that stays in the root until it has ended: the same command goes on with it.
+    ///
+    /// - Parameter others: params in which the same command may differ.
     func startKeyed(
-        _ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer
+        _ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer, others: [JSON.Member] = []
     ) throws {
         var transfer = transfer
         transfer.goesOn = true
-        try start(
-            method,
-            .object(
-                members + [keyMember(method, members), .init(key: "observe", value: Self.observed)]), transfer)
+        let common = [keyMember(method, members), .init(key: "observe", value: Self.observed)]
+        try start(method, .object(members + others + common), transfer)
     }
 
     func keyMember(_ method: String, _ members: [JSON.Member]) -> JSON.Member {
@@ -175,10 +175,15 @@ extension ClientCommandRunner {
     }
 
     func copy(_ texts: [String], to target: String, moves: Bool) throws {
-        let found = try allSources(texts)
+        let found = try allSources(texts, walks: false)
         let origin = found.origin(of: texts)
         transfers.areMany = origin == .several || options.isRecursive
         let destination = try destination(target, of: origin)
+        if found.contains(where: { $0.tree != nil }) {
+            try copyTrees(found, to: destination, moves: moves)
+            try endTransfers()
+            return tellTotal()
+        }
         let plan = try plan(found, destination.targets, moves ? "moved" : "copied", target: destination.target)
         try plan.checkSources(moves: moves)
         if options.isDryRun { return try tellPlan(of: plan.copies, moves: moves) }
@@ -206,12 +211,12 @@ extension ClientCommandRunner {
     }
 
     /// Of several results: more of them are only summed up.
-    private static let mostShown = 20
+    static let mostShown = 20
 
     private func tellPlan(of copies: [CopyPlan<Reference, Reference>.Copy], moves: Bool) throws {
         for copy in copies {
             try attempt(orFail: !transfers.areMany) {
-                if copy.folder == nil { try self.checkThere(copy.source) }
+                try self.checkThere(copy.source)
                 if self.options.noClobber, try self.isThere(copy.target) {
                     try self.tellSkipped(copy.target.url)
                 } else {

@@ -2,19 +2,24 @@ import JSONText
 import Platform
 import Storage
 
-// `storage-rpc put -r`, `get -r` and `sync`: a task over a folder for each tree.
+// `storage-rpc put -r`, `get -r`, `sync`, `cp -r`, `mv -r` and `rm -r`: tasks over folders.
 
-/// A tree that a command transfers.
+/// A tree that a command transfers, or removes.
 struct TreeTransfer {
     let method: String
     /// The params, without what has to be in every request.
     let members: [JSON.Member]
-    let directory: String
+    /// Empty where no file of this machine is concerned.
+    var directory = ""
     let folder: Reference
     /// `put -r` follows links to files, which the task leaves out.
     var followsLinks = false
+    /// The items are told after the end.
+    var keepsItems = false
 
     var isUpload: Bool { method == "reference/putDirectory" }
+    var isCopy: Bool { method == "reference/copyAll" }
+    var isRemoval: Bool { method == "reference/deleteAll" }
     var source: String { isUpload ? directory : folder.folderURL }
     var target: String { isUpload ? folder.folderURL : directory }
 }
@@ -83,15 +88,72 @@ extension ClientCommandRunner {
 
     /// - Parameter skips: a file that is there with the same bytes is not transferred.
     private func treeParams(_ folder: Reference, _ directory: String, skips: Bool = true) -> [JSON.Member] {
+        [.init(key: "reference", value: folder.json), .init(key: "directory", value: .string(absolute(directory)))]
+            + limitParams + writeParams + (skips ? [.init(key: "changed", value: true)] : [])
+            + (skips && !options.readsAll ? [.init(key: "trustTimes", value: true)] : [])
+    }
+
+    /// What a task takes, and how much at a time.
+    private var limitParams: [JSON.Member] {
         func patterns(_ key: String, _ texts: [String]) -> [JSON.Member] {
             texts.isEmpty ? [] : [.init(key: key, value: .array(texts.map(JSON.string)))]
         }
-        return [
-            .init(key: "reference", value: folder.json), .init(key: "directory", value: .string(absolute(directory))),
-        ] + patterns("include", options.include) + patterns("exclude", options.exclude) + writeParams
-            + (skips ? [.init(key: "changed", value: true)] : [])
-            + (skips && !options.readsAll ? [.init(key: "trustTimes", value: true)] : [])
+        return patterns("include", options.include) + patterns("exclude", options.exclude)
             + (options.atOnce.map { [.init(key: "atOnce", value: JSON(Int64($0)))] } ?? [])
+    }
+
+    /// Copies or moves folders, and the objects that are named with them, as one task.
+    func copyTrees(_ sources: [CopySource<Reference>], to destination: Destination, moves: Bool) throws {
+        var copies: [FolderCopy] = []
+        func add(_ item: Reference, _ place: String?, isObject: Bool) {
+            do throws(Client.Failure) {
+                copies.append(FolderCopy(item, to: try destination.target(of: item, place), isObject: isObject))
+            } catch {
+                fail(error.message)
+            }
+        }
+        for source in sources {
+            if let object = source.itself {
+                add(object, destination.targets.item == .name ? source.name : nil, isObject: true)
+            }
+            guard let tree = source.tree else { continue }
+            let isNamed = destination.targets.members == .name && !source.name.isEmpty
+            add(tree, isNamed ? source.name + "/" : nil, isObject: false)
+        }
+        guard let first = copies.firstIndex(where: { !$0.isObject }) else { return }
+        let folder = copies.remove(at: first)
+        let flags: [(String, Bool)] = [
+            ("move", moves), ("everything", ([folder] + copies).contains { !$0.isObject && $0.source.isRoot }),
+        ]
+        let members: [JSON.Member] =
+            [.init(key: "reference", value: folder.source.json), .init(key: "to", value: folder.target.json)]
+            + (copies.isEmpty ? [] : [.init(key: "others", value: .array(copies.map(\.json)))])
+            + flags.filter(\.1).map { .init(key: $0.0, value: true) } + limitParams + writeParams
+        try transfer(
+            TreeTransfer(method: "reference/copyAll", members: members, folder: folder.source, keepsItems: true))
+    }
+
+    /// Removes all that is in a folder. Calls `removed` with the number of objects.
+    func removeTree(_ folder: Reference, _ removed: @escaping (Int) -> Void) throws {
+        let tree = removal(of: folder)
+        if options.isDryRun { return try tellPlan(of: tree) }
+        try transfer(tree, isRest: false) { removed(Self.count("deleted", $0)) }
+    }
+
+    private func removal(of folder: Reference) -> TreeTransfer {
+        TreeTransfer(
+            method: "reference/deleteAll",
+            members: [.init(key: "reference", value: folder.json)] + limitParams
+                + (folder.isRoot ? [.init(key: "everything", value: true)] : []),
+            folder: folder, keepsItems: options.json || options.isVerbose)
+    }
+
+    /// The number of objects that `removeTree` would remove.
+    func count(in folder: Reference) throws -> Int {
+        let params = removal(of: folder).members + [.init(key: "dryRun", value: true), .init(key: "wait", value: true)]
+        let plan = try client.call("reference/deleteAll", .object(params))
+        _ = try client.call("folderTask/forget", ["task": plan["task"] ?? .null])
+        return Self.count("toDelete", plan)
     }
 
     private func transfer(_ tree: TreeTransfer) throws {
@@ -105,29 +167,90 @@ extension ClientCommandRunner {
     /// rest, for a second task.
     ///
     /// - Parameter earlier: the number of files that tasks before this one have transferred.
-    private func transfer(_ tree: TreeTransfer, isRest: Bool, earlier: Int = 0) throws {
+    private func transfer(
+        _ tree: TreeTransfer, isRest: Bool, earlier: Int = 0, ended: ((JSON) -> Void)? = nil
+    ) throws {
         // What fails or is left out is found by the second task, too.
         func goOn(after snapshot: JSON) -> Bool {
             guard transfers.continued.remove(snapshot["task"]?.string ?? "") != nil else { return false }
             let files = earlier.addingSaturated(Self.count("completed", snapshot))
-            transfers.next.append { try self.transfer(tree, isRest: true, earlier: files) }
+            transfers.next.append { try self.transfer(tree, isRest: true, earlier: files, ended: ended) }
             return true
         }
         var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
+            ended?(snapshot)
+            if tree.keepsItems { try self.tellItems(tree, snapshot) }
             if goOn(after: snapshot) { return }
-            try self.show(snapshot, self.line(tree, snapshot, earlier))
+            if tree.followsFiles { try self.show(snapshot, self.line(tree, snapshot, earlier)) }
             try self.tellLeftOut(tree, snapshot)
         }
         transfer.failed = { error, snapshot in
+            ended?(snapshot)
+            try self.checkRefusal(tree, error, snapshot)
             if !error.isCancellation, goOn(after: snapshot) { return true }
             guard snapshot["failures"] != nil else { return false }
             let before = self.failures
+            if tree.keepsItems { try self.tellItems(tree, snapshot) }
             try self.tellLeftOut(tree, snapshot)
             // Its files are counted already.
             self.fail("\(tree.source): \(error.message)", counts: self.failures == before)
             return true
         }
-        try startKeyed(tree.method, isRest ? tree.rest : tree.members, transfer)
+        try startKeyed(
+            tree.method, isRest ? tree.rest : tree.members, transfer,
+            others: tree.keepsItems ? [.init(key: "keepItems", value: true)] : [])
+    }
+
+    /// Throws where a copy was refused before its first write: it ends the command.
+    private func checkRefusal(_ tree: TreeTransfer, _ error: Client.Failure, _ snapshot: JSON) throws {
+        guard tree.isCopy, error.isRefusal, Self.count("total", snapshot) == 0, snapshot["failures"] == nil else {
+            return
+        }
+        _ = try client.call("folderTask/forget", ["task": snapshot["task"] ?? .null])
+        throw Client.Failure(
+            message: error.sentence.hasSuffix(".") ? String(error.sentence.dropLast()) : error.sentence)
+    }
+
+    /// Tells what was copied, moved or removed, and forgets the task of it, unless it can be retried.
+    private func tellItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
+        let task = snapshot["task"]?.string ?? "", unchanged = Self.count("unchanged", snapshot)
+        let all = Self.count("completed", snapshot).addingSaturated(unchanged)
+        if all > 1 { transfers.areSeveral = true }
+        let showsEach = tree.isRemoval || all <= Self.mostShown || options.isVerbose || options.json
+        let states =
+            (showsEach && (!options.isQuiet || options.json) ? ["done"] : []) + (unchanged > 0 ? ["unchanged"] : [])
+        try pagesOfItems(of: task, in: states) { items in
+            if tree.isRemoval { return try items.forEach(self.tellRemoved) }
+            try self.tellCopied(items)
+        }
+        guard snapshot["status"] == "success" else { return }
+        _ = try client.call("folderTask/forget", ["task": .string(task)])
+    }
+
+    /// With their metadata, or a line for each. What was there already does not count.
+    private func tellCopied(_ items: [JSON]) throws {
+        let wantsMetadata = options.json || options.isVerbose
+        let targets = items.map { item -> JSON in ["reference": item["reference"]?.exactReference ?? .null] }
+        // One that is gone by now has none.
+        let metadata = wantsMetadata ? try client.callAll("reference/getMetadata", targets, atOnce: atOnce) : []
+        for (index, item) in items.enumerated() {
+            let target = item["reference"]?.title ?? ""
+            if item["state"] == "unchanged" {
+                transfers.count -= 1
+                transfers.bytes -= item["size"]?.number?.int64 ?? 0
+                if options.noClobber { try tellSkipped(target) }
+            } else if !wantsMetadata {
+                try show(.null, "\(item["source"]?.title ?? "") -> \(target)")
+            } else if let metadata = try? metadata[index].get() {
+                try show(metadata, "")
+            }
+        }
+    }
+
+    private func tellRemoved(_ item: JSON) throws {
+        transfers.display.clear()
+        guard let object = item["reference"] else { return }
+        try options.json ? Console.print(["removed": object] as JSON) : Console.print("removed \(object.title)")
     }
 
     /// The keys of the tasks over folders that have not ended.
@@ -166,6 +289,10 @@ extension ClientCommandRunner {
                 (unnamed, self.failures) = (unnamed + 1, self.failures + 1)
                 return
             }
+            guard tree.followsFiles else {
+                let object = (item["source"] ?? item["reference"])?.title ?? name
+                return self.fail(Client.Failure(item["error"]).about(object))
+            }
             let title = tree.isUpload ? path : tree.folder.folderURL + name
             self.fail("\(title)\(isRefused ? " is left out" : ""): \(item["error"]?["message"]?.string ?? "it failed")")
         }
@@ -178,6 +305,12 @@ extension ClientCommandRunner {
     private static let mostNamed = 100
 
     private func items(of task: String, in states: [String], _ body: (JSON) throws -> Void) throws {
+        try pagesOfItems(of: task, in: states) { try $0.forEach(body) }
+    }
+
+    private func pagesOfItems(of task: String, in states: [String], _ body: ([JSON]) throws -> Void) throws {
+        // None would be all.
+        if states.isEmpty { return }
         var token: JSON?
         repeat {
             let params: [JSON.Member] =
@@ -187,7 +320,7 @@ extension ClientCommandRunner {
                 ]
                 + (token.map { [.init(key: "pageToken", value: $0)] } ?? [])
             let page = try client.call("folderTask/items", .object(params))
-            for item in page["items"]?.array ?? [] { try body(item) }
+            try body(page["items"]?.array ?? [])
             token = page["pageToken"]
         } while token != nil
     }
@@ -198,7 +331,8 @@ extension ClientCommandRunner {
         var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
             try self.tellLeftOut(tree, snapshot)
             let task = snapshot["task"]?.string ?? ""
-            try self.items(of: task, in: ["pending"]) { item in
+            try self.items(of: task, in: ["pending"] + (tree.isCopy ? ["unchanged"] : [])) { item in
+                if !tree.followsFiles { return try self.tellPlan(ofObject: item) }
                 let path = item["path"]?.string ?? ""
                 let file = LocalTree.path(tree.directory, path)
                 let object = try Reference(bucket: tree.folder.bucket, object: tree.folder.prefix + path)
@@ -211,10 +345,18 @@ extension ClientCommandRunner {
             _ = try self.client.call("folderTask/forget", ["task": .string(task)])
         }
         transfer.failed = { error, snapshot in
+            try self.checkRefusal(tree, error, snapshot)
             try self.tellLeftOut(tree, snapshot)
             return false
         }
         try start(tree.method, .object(params), transfer)
+    }
+
+    private func tellPlan(ofObject item: JSON) throws {
+        let object = item["reference"]?.title ?? ""
+        if item["state"] == "unchanged" { return try tellSkipped(object) }
+        guard let source = item["source"] else { return try tellPlan("remove", object) }
+        try tellPlan(item["action"] == "move" ? "move" : "copy", source.title, object)
     }
 
     /// One line for what `--dry-run` does not do.
@@ -230,9 +372,23 @@ extension ClientCommandRunner {
     }
 }
 
+extension FolderCopy {
+    /// The params of an element of `others`.
+    fileprivate var json: JSON {
+        .object(
+            [.init(key: "reference", value: source.json), .init(key: "to", value: target.json)]
+                + (isObject ? [.init(key: "isObject", value: true)] : []))
+    }
+}
+
 extension TreeTransfer {
+    /// Its files are those of a directory.
+    fileprivate var followsFiles: Bool { !isCopy && !isRemoval }
+
     /// The params of a task that transfers what another one has not.
     fileprivate var rest: [JSON.Member] {
+        if isRemoval || members.contains(where: { $0.key == "move" }) { return members }
+        if isCopy { return members + [.init(key: "changed", value: true)] }
         if members.contains(where: { $0.key == "changed" }) { return members }
         return members + [.init(key: "changed", value: true), .init(key: "trustTimes", value: true)]
     }

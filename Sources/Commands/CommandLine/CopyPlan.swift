@@ -39,8 +39,6 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     struct Copy {
         let source: Source
         let target: Target
-        /// The folder that the source is part of. Nil for files.
-        let folder: Reference?
         /// All below them.
         let isTree: Bool
     }
@@ -54,7 +52,7 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     init(purpose: String) { self.purpose = purpose }
 
     mutating func add(
-        _ source: Source, to target: Target, from folder: Reference? = nil, isTree: Bool = false
+        _ source: Source, to target: Target, isTree: Bool = false
     ) throws(CopyRefusal) {
         let key = isTree ? target.treeKey : target.key
         let title = isTree ? source.treeKey : source.title
@@ -64,23 +62,17 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
                     ? "\(other) is named twice" : "\(other) and \(title) would both become \(target.title)", purpose)
         }
         writers[key] = title
-        copies.append(Copy(source: source, target: target, folder: folder, isTree: isTree))
+        copies.append(Copy(source: source, target: target, isTree: isTree))
     }
 }
 
 extension CopyPlan where Source == Reference, Target == Reference {
-    /// No target replaces its source or what another copy still reads, or is in the folder that it comes from; and nothing
-    /// is moved to two targets.
+    /// No target replaces its source or what another copy still reads, and nothing is moved to two targets.
     func checkSources(moves: Bool) throws(CopyRefusal) {
         var seen: Set<Reference> = []
         for copy in copies {
             let (source, target) = (copy.source, copy.target)
             guard source != target else { throw CopyRefusal("\(source.title) would be \(purpose) to itself", purpose) }
-            if let folder = copy.folder, target.bucket.hasSameBytes(as: folder.bucket),
-                target.object.utf8.starts(with: folder.prefix.utf8)
-            {
-                throw CopyRefusal("\(folder.title) would be \(purpose) into itself, to \(target.title)", purpose)
-            }
             guard seen.insert(source).inserted || !moves else {
                 throw CopyRefusal("\(source.title) is named twice", purpose)
             }

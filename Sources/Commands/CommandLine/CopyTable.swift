@@ -109,8 +109,6 @@ package struct CopySource<Item> {
     package var itself: Item?
     /// What is below a folder, with its name there; nil for what is no folder.
     package var members: [(item: Item, name: String)]?
-    /// The folder that its members are in. Nil for files.
-    var folder: Reference?
     /// A folder or directory that is transferred as a whole, instead of its members.
     var tree: Item?
     /// Of a pattern.

@@ -156,8 +156,9 @@ extension RunningTransfers.State {
         hasTotal = snapshot["origin"] != "stream" || total > completed
         guard counts != nil else { return }
         func count(_ name: String) -> Int { Int(clamping: counts?[name]?.number?.int64 ?? 0) }
-        files = count("completed").addingSaturated(count("unchanged"))
-        allFiles = count("total")
+        let isRemoval = snapshot["kind"] == "delete"
+        files = isRemoval ? count("deleted") : count("completed").addingSaturated(count("unchanged"))
+        allFiles = count(isRemoval ? "toDelete" : "total")
         isPlanned = snapshot["isPlanned"] == true
     }
 }

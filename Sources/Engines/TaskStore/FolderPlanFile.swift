@@ -174,8 +174,21 @@ final class FolderPlanFile: FolderPlan {
 // MARK: - FolderPlan
 
 extension FolderPlanFile {
-    func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) {
+    @discardableResult
+    func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) -> [FolderItem] {
         try await write { try $0.add(items, directories: directories) }
+    }
+
+    func item(_ path: String) async throws(StorageError) -> FolderItem? { try await read { try $0.item(path) } }
+
+    func noteTargets(
+        _ objects: [(path: String, object: FolderObject)], settlesSame: Bool
+    ) async throws(StorageError) {
+        try await write { try $0.noteTargets(objects, settlesSame: settlesSame) }
+    }
+
+    func conflict(in bucket: String, moves: Bool) async throws(StorageError) -> (FolderItem, FolderItem)? {
+        try await read { try $0.conflict(in: bucket, moves: moves) }
     }
 
     func nextDirectory() async throws(StorageError) -> String? { try await read { try $0.nextDirectory() } }
@@ -222,7 +235,7 @@ extension FolderPlanFile {
     func counts() async throws(StorageError) -> FolderCounts { try await read { try $0.counts() } }
 
     /// Stores the stage. An end closes the file; after a success or a cancellation only failed and refused items
-    /// remain.
+    /// remain, unless the task keeps its items.
     func keep(_ stage: FolderStage) async throws(StorageError) {
         try await use { state in
             guard case .ended(let outcome, let time) = stage else { return try self.store(stage, &state) }
@@ -239,11 +252,11 @@ extension FolderPlanFile {
 
     private func store(_ stage: FolderStage, _ state: inout State) throws {
         let database = try opened(&state)
-        let isDryRun = try transaction(database) {
+        let keepsItems = try transaction(database) {
             try database.setStage(stage)
-            return try database.folder()?.request.isDryRun ?? true
+            return try database.folder().map { $0.request.isDryRun || $0.request.keepsItems == true } ?? true
         }
-        guard case .ended(let outcome, _) = stage, outcome == .succeeded || outcome == .cancelled, !isDryRun else {
+        guard case .ended(let outcome, _) = stage, outcome == .succeeded || outcome == .cancelled, !keepsItems else {
             return
         }
         // The end is stored, which matters more than the freed room.

@@ -100,7 +100,12 @@ extension FolderStage {
 extension FolderRequest {
     /// A value that no request has, as a text; nil if there is none.
     fileprivate var flaw: String? {
-        if kind != .delete, directory?.utf8.first != UInt8(ascii: "/") { return "its directory has no absolute path" }
+        switch kind {
+        case .put, .write:
+            if directory?.utf8.first != UInt8(ascii: "/") { return "its directory has no absolute path" }
+        case .copy, .move: if target == nil { return "it has no target" }
+        case .delete: break
+        }
         if let atOnce, !Self.atOnceRange.contains(atOnce) { return "it transfers \(atOnce) files at a time" }
         return client.retryTimes.compactMap(TaskRequest.flaw(ofRetryTime:)).first
     }
@@ -113,23 +118,79 @@ extension FolderClient {
 // MARK: - Items
 
 extension Database {
-    /// Adds items and directories. A path that the plan already has is skipped.
-    func add(_ items: [FolderItem], directories: [String]) throws {
+    /// Adds items and directories. A path that the plan already has is skipped: returns the items of such paths.
+    func add(_ items: [FolderItem], directories: [String]) throws -> [FolderItem] {
+        var others: [FolderItem] = []
         for item in items {
             let known: Values = [
                 "path": .path(item.path), "action": .text(item.action.rawValue), "state": .text(item.state.rawValue),
                 "size": .integer(item.size), "error": .text(try item.error?.text),
             ]
-            try run(
+            let added = try run(
                 """
                 INSERT OR IGNORE INTO items
-                (path, action, state, size, error, generation, theirSize, md5, crc32c, inode, changed)
-                VALUES (:path, :action, :state, :size, :error, :generation, :theirSize, :md5, :crc32c, :inode, :changed)
-                """, known + .object(item.object) + .version(item.version))
+                (path, action, state, size, error, generation, theirSize, md5, crc32c, inode, changed, source, replaced)
+                VALUES (:path, :action, :state, :size, :error, :generation, :theirSize, :md5, :crc32c, :inode, :changed,
+                    :source, :replaced)
+                """,
+                known + .object(item.object) + .version(item.version)
+                    + ["source": item.source.map(Value.source) ?? .null, "replaced": .integer(item.replaced)])
+            if added == 0 { others.append(item) }
         }
         for directory in directories {
             try run("INSERT OR IGNORE INTO directories (path) VALUES (:path)", ["path": .path(directory)])
         }
+        return others
+    }
+
+    func item(_ path: String) throws -> FolderItem? {
+        try first("SELECT * FROM items WHERE path = :path", ["path": .path(path)]) { try FolderItem($0) }
+    }
+
+    func noteTargets(_ objects: [(path: String, object: FolderObject)], settlesSame: Bool) throws {
+        let settled =
+            "CASE WHEN theirSize = :theirSize AND (md5 = :md5 OR crc32c = :crc32c) THEN 'unchanged' ELSE state END"
+        for (path, object) in objects {
+            try run(
+                """
+                UPDATE items SET replaced = :generation, state = \(settlesSame ? settled : "state")
+                WHERE path = :path AND state = 'pending'
+                """,
+                settlesSame
+                    ? .object(object) + ["path": .path(path)]
+                    : [
+                        "path": .path(path), "generation": .integer(object.generation),
+                    ])
+        }
+    }
+
+    func conflict(in bucket: String, moves: Bool) throws -> (FolderItem, FolderItem)? {
+        let other =
+            moves
+            ? """
+            SELECT source AS shared FROM items WHERE source IS NOT NULL AND state <> 'refused'
+            GROUP BY source HAVING count(*) > 1 LIMIT 1
+            """ : nil
+        if let other, let source = try first(other, map: { try $0.blob("shared") }) {
+            var items: [FolderItem] = []
+            try rows("SELECT * FROM items WHERE source = :source LIMIT 2", ["source": .blob(source)]) {
+                items.append(try FolderItem($0))
+            }
+            if items.count == 2 { return (items[0], items[1]) }
+        }
+        let sql = """
+            SELECT writer.path AS writer, reader.path AS reader FROM items AS writer JOIN items AS reader
+            ON reader.source = CAST(:bucket || writer.path AS BLOB)
+            WHERE writer.state <> 'refused' AND reader.state <> 'refused' LIMIT 1
+            """
+        let paths = try first(sql, ["bucket": .blob(Array("\(bucket)/".utf8))]) {
+            (
+                String(decoding: try $0.blob("writer"), as: UTF8.self),
+                String(decoding: try $0.blob("reader"), as: UTF8.self)
+            )
+        }
+        guard let paths, let writer = try item(paths.0), let reader = try item(paths.1) else { return nil }
+        return (writer, reader)
     }
 
     func nextDirectory() throws -> String? {
@@ -204,6 +265,7 @@ extension Database {
             INSERT OR IGNORE INTO directories (path) SELECT path FROM items WHERE state = 'failed' AND action = 'read';
             DELETE FROM items WHERE state = 'failed' AND action = 'read';
             UPDATE items SET state = 'pending', error = NULL WHERE state = 'failed';
+            UPDATE items SET replaced = NULL WHERE state = 'pending' AND replaced IS NOT NULL;
             """)
     }
 
@@ -278,6 +340,7 @@ extension FolderItem {
         if let inode = try row.integerOrNil("inode") {
             version = LocalVersion(inode: UInt64(bitPattern: inode), changed: try row.integer("changed"))
         }
+        (source, replaced) = (try row.source, try row.integerOrNil("replaced"))
         guard let generation = try row.integerOrNil("generation") else { return }
         object = FolderObject(
             generation: generation, size: try row.integer("theirSize"), md5: try row.blobOrNil("md5"),
@@ -287,6 +350,19 @@ extension FolderItem {
 
 extension Row {
     fileprivate var path: String { get throws { String(decoding: try blob("path"), as: UTF8.self) } }
+
+    /// A bucket, a slash, and the name of an object.
+    fileprivate var source: Reference? {
+        get throws {
+            guard let bytes = try blobOrNil("source") else { return nil }
+            guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")) else {
+                throw Unreadable(description: "the source of an item is no object")
+            }
+            return try Reference(
+                bucket: String(decoding: bytes[..<slash], as: UTF8.self),
+                object: String(decoding: bytes[(slash + 1)...], as: UTF8.self))
+        }
+    }
 
     fileprivate var action: FolderItem.Action {
         get throws {
@@ -312,6 +388,10 @@ extension Row {
 extension Value {
     /// Paths are stored as bytes, which have one order and one equality.
     fileprivate static func path(_ path: String) -> Value { .blob(Array(path.utf8)) }
+
+    fileprivate static func source(_ object: Reference) -> Value {
+        .blob(Array("\(object.bucket)/\(object.object)".utf8))
+    }
 }
 
 extension Values {

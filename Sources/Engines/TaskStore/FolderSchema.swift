@@ -21,5 +21,13 @@ extension Schema {
                     """),
             // The newest generation of the engine when the task began.
             Migration(version: 2, sql: "ALTER TABLE folder ADD COLUMN lastGeneration INTEGER;"),
+            // Of copies: the object that is copied, and the generation at the target.
+            Migration(
+                version: 3,
+                sql: """
+                    ALTER TABLE items ADD COLUMN source BLOB;
+                    ALTER TABLE items ADD COLUMN replaced INTEGER;
+                    CREATE INDEX bySource ON items (source) WHERE source IS NOT NULL;
+                    """),
         ])
 }

@@ -6,11 +6,17 @@ final class UnkeptPlan: FolderPlan {
 
     init(id: String) { self.id = id }
 
-    func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) {
+    @discardableResult
+    func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) -> [FolderItem] {
         guard items.isEmpty, directories.isEmpty else {
             throw StorageError(.quotaExceeded, "There is no room left for the plan of task \(id).")
         }
+        return []
     }
+
+    func item(_ path: String) async -> FolderItem? { nil }
+    func noteTargets(_ objects: [(path: String, object: FolderObject)], settlesSame: Bool) async {}
+    func conflict(in bucket: String, moves: Bool) async -> (FolderItem, FolderItem)? { nil }
 
     func nextDirectory() async -> String? { nil }
     func didRead(_ directory: String) async {}

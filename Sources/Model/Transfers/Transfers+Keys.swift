@@ -138,6 +138,7 @@ extension FolderRequest {
             ("changed", onlyChanged == other.onlyChanged),
             ("trustTimes", (trustsTimes ?? false) == (other.trustsTimes ?? false)),
             ("delete", deletesOthers == other.deletesOthers),
+            ("to", target == other.target), ("others", copies == other.copies),
             ("dryRun", isDryRun == other.isDryRun), ("ifGenerationMatch", keepsExisting == other.keepsExisting),
             ("metadata", metadata == other.metadata), ("atOnce", atOnce == other.atOnce),
         ]

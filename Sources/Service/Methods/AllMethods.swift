@@ -58,7 +58,7 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
     WriteToFile.self,
     PutDirectory.self,
     WriteToDirectory.self,
-    DeleteAll.self,
+    DeleteAll.self, CopyAll.self,
     GetStream.self,
     Pause<UploadTask>.self,
     Resume<UploadTask>.self,

@@ -19,6 +19,7 @@ extension FolderSnapshot: JSONConvertible, JSONObjectWritable {
         json.member("isPlanned", isPlanned)
         json.member("reference", request.reference)
         json.member("directory", request.directory)
+        json.member("to", request.target)
         if request.isDryRun { json.member("dryRun", true) }
         json.member("key", request.key)
         if !failures.isEmpty { json.member("failures") { $0.array(failures) { $1.write(to: &$0, of: request) } } }
@@ -50,6 +51,7 @@ extension FolderItem {
             json.member("state", state.rawValue)
             json.member("size", size)
             json.member("reference", try? request.object(path))
+            json.member("source", source)
             json.member("error", error?.rpcError.json)
         }
     }

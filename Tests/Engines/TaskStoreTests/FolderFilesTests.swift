@@ -160,6 +160,45 @@ import Testing
         #expect(try await plan.note(paths.map { ($0, object(1)) }) == ["d", "d/ef", "nobody", "file/a"])
     }
 
+    private func copy(_ source: String, to path: String, _ bucket: String = "b") throws -> FolderItem {
+        var item = FolderItem(path, size: 77, object: object(3))
+        item.source = try Reference(bucket: bucket, object: source)
+        return item
+    }
+
+    @Test func `Copies keep their sources, and what their targets had`() async throws {
+        let plan = try await begin(FolderFiles(try root(), place: "p"))
+        let items = [try copy("d/\u{E9}", to: "e/\u{E9}"), try copy("d//", to: "e//", "other")]
+        #expect(try await plan.add(items, directories: []).isEmpty)
+        #expect(try await plan.add([copy("x", to: "e//"), copy("y", to: "z")], directories: []).map(\.path) == ["e//"])
+        #expect(try await all(plan).map(\.source?.url) == ["gs://b/d/\u{E9}", "gs://other/d//", "gs://b/y"])
+        let (found, none) = (try await plan.item("e//"), try await plan.item("none"))
+        #expect(found?.source == items[1].source && none == nil)
+        try await plan.noteTargets(
+            [("e//", object(9)), ("e/\u{E9}", object(8, md5: [3])), ("no", object(1))], settlesSame: false)
+        #expect(try await all(plan).map(\.replaced) == [8, 9, nil])
+        var failed = try await all(plan)[0]
+        failed.state = .failed
+        try await plan.update([failed])
+        #expect(try await plan.renew() == false)
+        #expect(try await all(plan).map(\.replaced) == [nil, nil, nil])
+        try await plan.noteTargets([("e//", object(9)), ("z", object(8, md5: [3], crc32c: 1))], settlesSame: true)
+        #expect(try await all(plan).map(\.state) == [.pending, .unchanged, .pending])
+    }
+
+    @Test func `Copies that cannot both be made are found`() async throws {
+        let plan = try await begin(FolderFiles(try root(), place: "p"))
+        try await plan.add([copy("a", to: "b/a"), copy("b", to: "b/b"), copy("c", to: "a", "other")], directories: [])
+        #expect(try await plan.conflict(in: "other", moves: true) == nil)
+        let (writer, reader) = try #require(try await plan.conflict(in: "b", moves: false))
+        #expect(writer.path == "a" && reader.source?.url == "gs://b/a")
+        try await plan.clear()
+        try await plan.add([copy("a", to: "x"), copy("a", to: "y")], directories: [])
+        #expect(try await plan.conflict(in: "b", moves: false) == nil)
+        let (first, second) = try #require(try await plan.conflict(in: "b", moves: true))
+        #expect([first.path, second.path] == ["x", "y"])
+    }
+
     @Test func `A path is a folder where a transfer is below it`() async throws {
         let plan = try await begin(FolderFiles(try root(), place: "p"))
         #expect(try await !plan.hasItems(below: ""))

@@ -351,8 +351,11 @@ export type ServiceTasks = { [name in State]?: number };
 /** The state of a task over a folder at one time. */
 export interface FolderSnapshot {
   task: Task;
-  /** The method that began the task: `reference/putDirectory`, `reference/writeToDirectory` or `reference/deleteAll`. */
-  kind: "put" | "write" | "delete";
+  /**
+   * The method that began the task: `reference/putDirectory`, `reference/writeToDirectory`, `reference/deleteAll` or
+   * `reference/copyAll`.
+   */
+  kind: "put" | "write" | "delete" | "copy" | "move";
   status: Status;
   state: State;
   /**
@@ -364,8 +367,10 @@ export interface FolderSnapshot {
   /** All files are known: the totals are final. */
   isPlanned: boolean;
   reference: Reference;
-  /** The local directory. Absent where objects are deleted. */
+  /** The local directory. Absent where there is none. */
   directory?: string;
+  /** The folder that objects are copied or moved to; otherwise absent. */
+  to?: Reference;
   /** True for a task that changes nothing; otherwise absent. */
   dryRun?: boolean;
   /** The name that its client has given it; absent if there is none. */
@@ -404,17 +409,27 @@ export interface FolderCounts {
 /** The state of one file of a task over a folder; `pending` is still to do. */
 export type FolderItemState = "pending" | "done" | "unchanged" | "refused" | "failed";
 
+/** A folder, or an object, that a task copies or moves. */
+export interface FolderCopy {
+  reference: ReferenceParam;
+  to: ReferenceParam;
+  /** The object of just this name, instead of what is below it. */
+  isObject?: boolean;
+}
+
 /** One file of a task over a folder. */
 export interface FolderItem {
-  /** Below the folder and the directory. Bytes that are no UTF-8 are replaced. */
+  /** Below the folder and the directory. Bytes that are no UTF-8 are replaced. Of a copy the name of the new object. */
   path: string;
   /** What is or would be done; `read` is that of a directory, which has failed: `folderTask/retry` reads it again. */
-  action: "put" | "write" | "delete" | "read";
+  action: "put" | "write" | "delete" | "copy" | "move" | "read";
   state: FolderItemState;
   /** In bytes. */
   size: number;
-  /** The object; absent where there can be none. */
+  /** The object, of a copy the new one; absent where there can be none. */
   reference?: Reference;
+  /** The object that is copied or moved; otherwise absent. */
+  source?: Reference;
   /** Why it is refused or has failed. */
   error?: StorageError;
 }
@@ -904,6 +919,28 @@ export interface Methods {
       everything?: boolean;
       dryRun?: boolean;
       atOnce?: number;
+      keepItems?: boolean;
+      key?: string;
+      observe?: Status[] | boolean;
+      wait?: boolean;
+    };
+    result: FolderSnapshot;
+  };
+  "reference/copyAll": {
+    params: {
+      reference: ReferenceParam;
+      to: ReferenceParam;
+      move?: boolean;
+      others?: FolderCopy[];
+      include?: string[];
+      exclude?: string[];
+      everything?: boolean;
+      changed?: boolean;
+      dryRun?: boolean;
+      ifGenerationMatch?: Precondition;
+      atOnce?: number;
+      keepItems?: boolean;
+      key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;
     };

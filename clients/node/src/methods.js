@@ -40,6 +40,7 @@ const METHODS = Object.freeze([
   "reference/putDirectory",
   "reference/writeToDirectory",
   "reference/deleteAll",
+  "reference/copyAll",
   "reference/getStream",
   "uploadTask/pause",
   "uploadTask/resume",

@@ -14,7 +14,8 @@ const PUT_FILE_OPTIONS = [...UPLOAD_OPTIONS, "key"];
 const COPY_OPTIONS = [...UPLOAD_OPTIONS, "ifSourceGenerationMatch", "ifSourceMetagenerationMatch"];
 const STREAM_OPTIONS = [...UPLOAD_OPTIONS, "size"];
 const FOLDER_OPTIONS = ["include", "exclude", "changed", "trustTimes", "delete", "dryRun", "ifGenerationMatch", "atOnce", "key"];
-const DELETE_OPTIONS = ["include", "exclude", "everything", "dryRun", "atOnce"];
+const DELETE_OPTIONS = ["include", "exclude", "everything", "dryRun", "atOnce", "keepItems", "key"];
+const COPY_ALL_OPTIONS = [...DELETE_OPTIONS, "others", "changed", "ifGenerationMatch"];
 const NO_FILES = Object.fromEntries(COUNTS.map((name) => [name, 0]));
 const TASK_OPTIONS = ["observe", "onProgress", "signal"];
 
@@ -118,6 +119,14 @@ class Reference extends ReferenceMethods {
     return this.#beginFolder("delete", "reference/deleteAll", undefined, DELETE_OPTIONS, options);
   }
 
+  copyAll(to, options) {
+    return this.#copyFolder("copy", to, options);
+  }
+
+  moveAll(to, options) {
+    return this.#copyFolder("move", to, options);
+  }
+
   // Changes
 
   async changes(options) {
@@ -142,6 +151,12 @@ class Reference extends ReferenceMethods {
     const { md5Hash, ...more } = optionsOf("putStream", options, names, adviceFor(STREAM_OPTIONS));
     const task = this.#begin(UploadTask, "reference/putStream", {}, STREAM_OPTIONS, more);
     return task._stream({ md5Hash });
+  }
+
+  #copyFolder(kind, to, options) {
+    const beginning = { kind, files: NO_FILES, isPlanned: false };
+    const params = { to: place(to), move: kind === "move" };
+    return this.#begin(FolderTask, "reference/copyAll", params, COPY_ALL_OPTIONS, options, { beginning });
   }
 
   #beginFolder(kind, method, directory, own, options) {

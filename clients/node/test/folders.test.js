@@ -85,6 +85,21 @@ check("a dry run has the plan, and a mirror deletes", async (room) => {
   await assert.rejects(folder.child("old.txt").getMetadata(), { reason: "objectNotFound" });
 });
 
+check("a folder is copied and moved below another one", async (room) => {
+  const storage = await room.spawn();
+  for (const name of ["a/b", "a/c/d", "e"]) await storage.reference(name).putData(name).wait();
+  const copy = storage.reference("a").copyAll(storage.reference("x"), { keepItems: true });
+  assert.deepEqual([copy.snapshot.kind, (await copy.wait()).files.completed], ["copy", 2]);
+  const copied = [];
+  for await (const item of copy.items()) copied.push(item.path);
+  assert.deepEqual(copied, ["x/b", "x/c/d"]);
+  const { files, to } = await storage.reference("a").moveAll("gs://default-bucket/y").wait();
+  assert.deepEqual([files.completed, to.fullPath], [2, "y"]);
+  const names = (await storage.reference().listAll({ recursive: true })).items.map((item) => item.fullPath);
+  assert.deepEqual(names, ["e", "x/b", "x/c/d", "y/b", "y/c/d"]);
+  await assert.rejects(storage.reference("x").moveAll(storage.reference("x/z")).wait(), { reason: "invalidArgument" });
+});
+
 check("what is below a folder is deleted, and all only if that is said", async (room) => {
   const storage = await room.spawn();
   for (const name of ["a/b", "a/c", "d"]) await storage.reference(name).putData(name).wait();

@@ -39,6 +39,8 @@ await space.writeToDirectory(new URL("file:///tmp/images"), {
   changed: true, delete: true, ifGenerationMatch: 0, atOnce: 4, key: "images",
 }).wait();
 const [{ files }] = (await storage.folderTasks()) as [FolderSnapshot];
+await space.copyAll("gs://default-bucket/copy", { exclude: ["*.tmp"], changed: true, keepItems: true }).wait();
+await space.moveAll(space.child("new"), { others: [{ reference: "a", to: "b", isObject: true }], key: "new" }).wait();
 await space.root().deleteAll({ everything: true }).wait();
 
 async function* lines() {

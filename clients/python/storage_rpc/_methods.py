@@ -77,6 +77,7 @@ Method = Literal[
     "reference/putDirectory",
     "reference/writeToDirectory",
     "reference/deleteAll",
+    "reference/copyAll",
     "reference/getStream",
     "uploadTask/pause",
     "uploadTask/resume",
@@ -1007,6 +1008,8 @@ class ReferenceMethods(Asking, Referring):
         everything: bool | None = None,
         dry_run: bool | None = None,
         at_once: int | None = None,
+        keep_items: bool | None = None,
+        key: str | None = None,
         on_progress: Callable[[FolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
         timeout: float | None = None,
@@ -1030,6 +1033,14 @@ class ReferenceMethods(Asking, Referring):
         `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
         `at_once`: Deletes at most so many files at a time, below the limits that count for all tasks.
+
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
+        same request does not start another one, but goes on with it, also after a restart and for another client: it
+        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        observers and `wait` aside, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -1039,7 +1050,97 @@ class ReferenceMethods(Asking, Referring):
                 everything=everything,
                 dryRun=dry_run,
                 atOnce=at_once,
+                keepItems=keep_items,
+                key=key,
             ),
+            on_progress,
+            observe,
+            timeout,
+        )
+
+    def copy_all(
+        self,
+        to: Reference | str,
+        *,
+        move: bool | None = None,
+        others: Iterable[str] | None = None,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        everything: bool | None = None,
+        changed: bool | None = None,
+        dry_run: bool | None = None,
+        if_generation_match: str | int | None = None,
+        at_once: int | None = None,
+        keep_items: bool | None = None,
+        key: str | None = None,
+        on_progress: Callable[[FolderSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
+        timeout: float | None = None,
+    ) -> FolderTask:
+        """Copies or moves all objects below a reference, as one task.
+
+        The object `a/b.jpg` below `reference` becomes `a/b.jpg` below `to`, with its metadata, as `copy` and `move`
+        make it. All names are known before the first write, and it is InvalidArgument if a target would be in the
+        folder that it comes from, if two objects would become one, or if one would replace what is to be copied, too:
+        nothing is written then. A copy replaces only the generation that was at its target when the plan was made:
+        what came later stays, and the item has failed; `retry` replaces it. A move deletes an object only if it is
+        the generation that was copied.
+
+        `to`: The folder that the objects are copied to, or the root of a bucket.
+
+        `move`: The objects get new names instead of copies.
+
+        `others`: What the same task copies with the folder: up to 9,999 other folders, or with `is_object` objects.
+        Each `to` is in the bucket of `to`.
+
+        `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+
+        `exclude`: Leaves these objects and folders out, which are patterns as in `include`. Neither holds for
+        `others` with `is_object`.
+
+        `everything`: Must be true where the root of a bucket is copied or moved, else InvalidArgument: an empty path
+        is not taken for all.
+
+        `changed`: Skips an object whose target has the same size and checksum. Metadata is not compared. With `move`
+        -32602.
+
+        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+
+        `if_generation_match`: 0 is the only value: nothing that is there is replaced. An object whose target is there
+        counts as unchanged, and is not moved.
+
+        `at_once`: Copies at most so many objects at a time, below the limits that count for all tasks.
+
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
+        same request does not start another one, but goes on with it, also after a restart and for another client: it
+        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        observers and `wait` aside, are InvalidArgument.
+        """
+        return self._start_folder_task(
+            "reference/copyAll",
+            {
+                "to": place(to),
+                **given(
+                    move=move,
+                    others=several("others", others),
+                    include=several("include", include),
+                    exclude=several("exclude", exclude),
+                    everything=everything,
+                    changed=changed,
+                    dryRun=dry_run,
+                    ifGenerationMatch=if_generation_match,
+                    atOnce=at_once,
+                    keepItems=keep_items,
+                    key=key,
+                ),
+            },
             on_progress,
             observe,
             timeout,
@@ -1933,6 +2034,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         everything: bool | None = None,
         dry_run: bool | None = None,
         at_once: int | None = None,
+        keep_items: bool | None = None,
+        key: str | None = None,
         on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
     ) -> AsyncFolderTask:
@@ -1955,6 +2058,14 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
         `at_once`: Deletes at most so many files at a time, below the limits that count for all tasks.
+
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
+        same request does not start another one, but goes on with it, also after a restart and for another client: it
+        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        observers and `wait` aside, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -1964,7 +2075,95 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
                 everything=everything,
                 dryRun=dry_run,
                 atOnce=at_once,
+                keepItems=keep_items,
+                key=key,
             ),
+            on_progress,
+            observe,
+        )
+
+    def copy_all(
+        self,
+        to: AsyncReference | str,
+        *,
+        move: bool | None = None,
+        others: Iterable[str] | None = None,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        everything: bool | None = None,
+        changed: bool | None = None,
+        dry_run: bool | None = None,
+        if_generation_match: str | int | None = None,
+        at_once: int | None = None,
+        keep_items: bool | None = None,
+        key: str | None = None,
+        on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
+        observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
+    ) -> AsyncFolderTask:
+        """Copies or moves all objects below a reference, as one task.
+
+        The object `a/b.jpg` below `reference` becomes `a/b.jpg` below `to`, with its metadata, as `copy` and `move`
+        make it. All names are known before the first write, and it is InvalidArgument if a target would be in the
+        folder that it comes from, if two objects would become one, or if one would replace what is to be copied, too:
+        nothing is written then. A copy replaces only the generation that was at its target when the plan was made:
+        what came later stays, and the item has failed; `retry` replaces it. A move deletes an object only if it is
+        the generation that was copied.
+
+        `to`: The folder that the objects are copied to, or the root of a bucket.
+
+        `move`: The objects get new names instead of copies.
+
+        `others`: What the same task copies with the folder: up to 9,999 other folders, or with `is_object` objects.
+        Each `to` is in the bucket of `to`.
+
+        `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
+        any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
+        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
+        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
+        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+
+        `exclude`: Leaves these objects and folders out, which are patterns as in `include`. Neither holds for
+        `others` with `is_object`.
+
+        `everything`: Must be true where the root of a bucket is copied or moved, else InvalidArgument: an empty path
+        is not taken for all.
+
+        `changed`: Skips an object whose target has the same size and checksum. Metadata is not compared. With `move`
+        -32602.
+
+        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+
+        `if_generation_match`: 0 is the only value: nothing that is there is replaced. An object whose target is there
+        counts as unchanged, and is not moved.
+
+        `at_once`: Copies at most so many objects at a time, below the limits that count for all tasks.
+
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
+        same request does not start another one, but goes on with it, also after a restart and for another client: it
+        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        observers and `wait` aside, are InvalidArgument.
+        """
+        return self._start_folder_task(
+            "reference/copyAll",
+            {
+                "to": place(to),
+                **given(
+                    move=move,
+                    others=several("others", others),
+                    include=several("include", include),
+                    exclude=several("exclude", exclude),
+                    everything=everything,
+                    changed=changed,
+                    dryRun=dry_run,
+                    ifGenerationMatch=if_generation_match,
+                    atOnce=at_once,
+                    keepItems=keep_items,
+                    key=key,
+                ),
+            },
             on_progress,
             observe,
         )

@@ -225,14 +225,17 @@ class FolderItemOf(Generic[ReferenceT]):
     """One file of a task over a folder."""
 
     path: str
-    """Below the folder and the directory. Bytes that are no UTF-8 are replaced."""
-    action: Literal["put", "write", "delete", "read"]
+    """Below the folder and the directory. Bytes that are no UTF-8 are replaced. Of a copy the name of the new object.
+    """
+    action: Literal["put", "write", "delete", "copy", "move", "read"]
     """What is or would be done; `read` is that of a directory, which has failed: `retry` reads it again."""
     state: FolderItemState
     size: int
     """In bytes."""
     reference: ReferenceT | None = None
-    """The object; absent where there can be none."""
+    """The object, of a copy the new one; absent where there can be none."""
+    source: ReferenceT | None = None
+    """The object that is copied or moved; otherwise absent."""
     error: StorageError | None = None
     """Why it is refused or has failed."""
 
@@ -242,8 +245,8 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
     """The state of a task over a folder at one time."""
 
     task: TaskT
-    kind: Literal["put", "write", "delete"]
-    """The method that began the task: `put_directory`, `write_to_directory` or `delete_all`."""
+    kind: Literal["put", "write", "delete", "copy", "move"]
+    """The method that began the task: `put_directory`, `write_to_directory`, `delete_all` or `copy_all`."""
     status: Status
     state: State
     progress: Progress
@@ -255,7 +258,9 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
     """All files are known: the totals are final."""
     reference: ReferenceT
     directory: str | None = None
-    """The local directory. Absent where objects are deleted."""
+    """The local directory. Absent where there is none."""
+    to: ReferenceT | None = None
+    """The folder that objects are copied or moved to; otherwise absent."""
     dry_run: bool | None = None
     """True for a task that changes nothing; otherwise absent."""
     key: str | None = None

@@ -129,6 +129,34 @@ extension StorageReference {
         }
     }
 
+    /// Copies all objects below this reference below another one; a whole bucket only with `everything`.
+    ///
+    /// - Parameter changed: leaves out objects whose copies are there already, with the same bytes.
+    @discardableResult
+    public func copyAll(
+        to target: StorageReference, include: [String]? = nil, exclude: [String]? = nil, everything: Bool = false,
+        changed: Bool = false, dryRun: Bool = false
+    ) -> StorageFolderTask {
+        folderTask { [path] all in
+            StorageCalls.ReferenceCopyAll(
+                reference: path.wire, to: target.path.wire, include: include, exclude: exclude, everything: everything,
+                changed: changed, dryRun: dryRun, observe: all)
+        }
+    }
+
+    /// Moves all objects below this reference below another one; a whole bucket only with `everything`.
+    @discardableResult
+    public func moveAll(
+        to target: StorageReference, include: [String]? = nil, exclude: [String]? = nil, everything: Bool = false,
+        dryRun: Bool = false
+    ) -> StorageFolderTask {
+        folderTask { [path] all in
+            StorageCalls.ReferenceCopyAll(
+                reference: path.wire, to: target.path.wire, move: true, include: include, exclude: exclude,
+                everything: everything, dryRun: dryRun, observe: all)
+        }
+    }
+
     private func folderTask<Call: StorageCall>(
         _ call: @escaping @Sendable ([StorageWire.Status]) throws(StorageError) -> Call
     ) -> StorageFolderTask where Call.Answer: StartedTask {

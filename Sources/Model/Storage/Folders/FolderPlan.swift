@@ -6,8 +6,12 @@
 public protocol FolderPlan: AnyObject, Sendable {
     var id: String { get }
 
-    /// Adds files, and directories that have not been read. A path that the plan already has is skipped.
-    func add(_ items: [FolderItem], directories: [String]) async throws(StorageError)
+    /// Adds files, and directories that have not been read. A path that the plan already has is skipped: returns the items
+    /// of such paths.
+    @discardableResult
+    func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) -> [FolderItem]
+    /// The item of a path; nil if the plan has none.
+    func item(_ path: String) async throws(StorageError) -> FolderItem?
     /// A directory that has not been read; nil if all have been.
     func nextDirectory() async throws(StorageError) -> String?
     /// Marks a directory as read.
@@ -15,6 +19,14 @@ public protocol FolderPlan: AnyObject, Sendable {
     /// Stores which objects exist at the targets. Returns the paths among them that have no item and lie below no
     /// refused or failed item: below such an item the source's files are unknown.
     func note(_ objects: [(path: String, object: FolderObject)]) async throws(StorageError) -> Set<String>
+    /// Stores the generations at the targets of pending copies. With `settlesSame` a copy whose target has the size and a
+    /// checksum of its source counts as unchanged.
+    func noteTargets(
+        _ objects: [(path: String, object: FolderObject)], settlesSame: Bool
+    ) async throws(StorageError)
+    /// A pair of copies into this bucket that cannot both be made: the first replaces the source of the second, or both
+    /// move one object.
+    func conflict(in bucket: String, moves: Bool) async throws(StorageError) -> (FolderItem, FolderItem)?
     /// Whether a file below this path is transferred, so that the path must be a folder.
     func hasItems(below path: String) async throws(StorageError) -> Bool
     /// Whether a file at this path prevents a transfer: to a path below it, or to a directory of the path.
@@ -27,7 +39,7 @@ public protocol FolderPlan: AnyObject, Sendable {
     /// Stores the state, size and error of items.
     func update(_ items: [FolderItem]) async throws(StorageError)
     /// Prepares a task that has ended for a retry: failed items become pending, and directories that could not be read
-    /// are read again. Returns whether there are such directories.
+    /// are read again. Forgets the generations at the targets of copies. Returns whether there are such directories.
     func renew() async throws(StorageError) -> Bool
     /// The items in the given states with numbers above the given one, in the order of their numbers.
     func items(_ states: [FolderItem.State], after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]

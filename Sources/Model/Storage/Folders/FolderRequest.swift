@@ -7,13 +7,22 @@ public struct FolderRequest: Codable, Equatable, Sendable {
         case write
         /// Deletes everything below a reference.
         case delete
+        /// Copies what is below references.
+        case copy
+        /// Gives what is below references other names.
+        case move
+
+        package var isCopy: Bool { self == .copy || self == .move }
     }
 
     public var kind: Kind
     /// The folder, or the root of a bucket.
     public var reference: Reference
-    /// The local directory, an absolute path; nil for `delete`.
+    /// The local directory, an absolute path; nil if objects are copied, moved or deleted.
     public var directory: String?
+    /// The folders and objects to copy or move, the reference first. Nil for any other kind, and in requests of earlier
+    /// versions.
+    public var copies: [FolderCopy]?
     /// The patterns (`FolderFilter`) of the files to take; empty for all files.
     public var include: [String] = []
     /// The patterns of the files and folders to leave out.
@@ -29,6 +38,8 @@ public struct FolderRequest: Codable, Equatable, Sendable {
     public var keepsExisting = false
     /// Plans without changing anything.
     public var isDryRun = false
+    /// Keeps the items after a success, until the task is forgotten. Nil in requests of earlier versions.
+    public var keepsItems: Bool?
     /// The metadata of new objects.
     public var metadata = SettableMetadata()
     /// The maximum number of concurrent transfers, and of concurrent deletions; nil for the service's limits.
@@ -41,6 +52,22 @@ public struct FolderRequest: Codable, Equatable, Sendable {
 
     public init(_ kind: Kind, _ reference: Reference, directory: String? = nil) {
         (self.kind, self.reference, self.directory) = (kind, reference, directory)
+    }
+
+    /// The folder that objects are copied or moved to.
+    public var target: Reference? { copies?.first?.target }
+}
+
+/// A folder, or one object, that a task copies or moves.
+public struct FolderCopy: Codable, Equatable, Sendable {
+    public var source: Reference
+    public var target: Reference
+    public var isObject: Bool
+
+    public static let most = 10_000
+
+    public init(_ source: Reference, to target: Reference, isObject: Bool = false) {
+        (self.source, self.target, self.isObject) = (source, target, isObject)
     }
 }
 
@@ -63,7 +90,7 @@ public struct FolderClient: Codable, Equatable, Sendable {
 /// One file of a task over a folder.
 public struct FolderItem: Equatable, Sendable {
     public enum Action: String, CaseIterable, Sendable {
-        /// An upload or a download, depending on the task.
+        /// An upload, a download, a copy or a move, depending on the task.
         case transfer
         /// The deletion of an object or a file: of the target, or in the folder that the task deletes.
         case delete
@@ -84,15 +111,19 @@ public struct FolderItem: Equatable, Sendable {
 
     /// Orders the items of a task by the time of their discovery. 0 until the item is in the plan.
     public var number: Int64 = 0
-    /// The path below the folder and the directory: segments between single slashes. Bytes that are no UTF-8 are
-    /// replaced.
+    /// The path below the folder and the directory: segments without slashes at their ends. Bytes that are no UTF-8 are
+    /// replaced. The path of a copy is the name of the new object.
     public var path: String
     public var action: Action
     public var state: State
     /// In bytes: the size of the source, or of what is deleted.
     public var size: Int64
-    /// The object at the target, or the object that is downloaded or deleted.
+    /// The object at the target, or the object that is downloaded, deleted, copied or moved.
     public var object: FolderObject?
+    /// The object that is copied or moved.
+    public var source: Reference?
+    /// The generation at the target of a copy; nil if there is no object.
+    public var replaced: Int64?
     /// The version of the local file that is deleted.
     public var version: LocalVersion?
     /// Why the item is refused or has failed.

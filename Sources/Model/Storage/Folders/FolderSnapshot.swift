@@ -29,14 +29,17 @@ public struct FolderSnapshot: Equatable, Sendable {
 }
 
 extension FolderRequest {
-    /// The object of an item. Throws `invalidArgument` for a name that no object may have.
+    /// The object of an item; the new object of a copy. Throws `invalidArgument` for a name that no object may have.
     public func object(_ path: String) throws(StorageError) -> Reference {
-        try Reference(bucket: reference.bucket, object: reference.prefix + path)
+        try Reference(bucket: (target ?? reference).bucket, object: prefix + path)
     }
 
-    /// The path of an object below the folder; nil if the object is not below it.
+    /// The prefix of an item's path in the name of its object.
+    private var prefix: String { target == nil ? reference.prefix : "" }
+
+    /// The path of an item by its object; nil if the object is not below the folder.
     public func path(of object: Reference) -> String? {
-        let prefix = reference.prefix
+        let prefix = prefix
         guard object.object.utf8.starts(with: prefix.utf8) else { return nil }
         return String(decoding: object.object.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
     }

@@ -277,7 +277,8 @@ extension FolderTask: ControllableTask, Observed {
             let hasDirectories = try await plan.renew()
             // One that failed while it planned has left nothing.
             let isEmpty = try await plan.counts() == FolderCounts()
-            stage = hasDirectories ? .completing : isEmpty ? .planning : .working
+            // What is at the targets of copies by now may be replaced.
+            stage = hasDirectories ? .completing : isEmpty ? .planning : request.kind.isCopy ? .completing : .working
             try await plan.keep(stage)
             try await recall()
         } catch {

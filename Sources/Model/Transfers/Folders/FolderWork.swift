@@ -8,7 +8,7 @@ import Storage
 @Loop final class FolderWork: LimiterWaiter {
     /// Files in flight. The limits of the engine decide how many of them move.
     private static let window = 48
-    private static let deletionsAtOnce = 16
+    static let deletionsAtOnce = 16
     /// Items that are read from the plan at once.
     private static let batch = 64
     /// Items that are under way, or whose ends the plan does not have yet. A kill lets so many be transferred again.
@@ -24,18 +24,18 @@ import Storage
     private static let patterns = WorkerThreads("patterns", limit: 4)
 
     private let task: FolderTask
-    private let transfers: Transfers
+    let transfers: Transfers
     private let tokens: (any TokenSource)?
     private let replacesNewer: Bool
     /// Of the request, from the beginning of the plan.
     private var filter = FolderFilter()
     private let tree: (any LocalTree)?
-    private var request: FolderRequest { task.request }
-    private var plan: any FolderPlan { task.plan }
+    var request: FolderRequest { task.request }
+    var plan: any FolderPlan { task.plan }
 
     /// Other tasks over folders come first.
     private(set) var isQueued = true
-    private var isStopping = false
+    private(set) var isStopping = false
     /// Objects are deleted without a plan: the counts are those of the deletions.
     private var isUnplanned = false
     /// The error that concerns all files.
@@ -130,16 +130,26 @@ import Storage
     // MARK: - Requests
 
     /// A request to the engine, which a stop cancels.
-    private func requesting<Value: Sendable>(
+    func requesting<Value: Sendable>(
         _ body: @escaping @Loop (Caller) async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
+        try await begunRequest(body)()
+    }
+
+    /// Begins a request to the engine. Returns how to wait for it.
+    func begunRequest<Value: Sendable>(
+        _ body: @escaping @Loop (Caller) async throws(StorageError) -> Value
+    ) -> () async throws(StorageError) -> Value {
         let client = request.client
         let caller = Caller(
             tokens: tokens, retryTime: .seconds(client.operationRetryTime), userProject: client.userProject)
         let answer = cancellable { () async throws(StorageError) in try await body(caller) }
-        (operations, waits) = (operations + 1, waits + 1)
-        defer { (operations, waits) = (operations - 1, waits - 1) }
-        return try await answer()
+        operations += 1
+        return { [self] () async throws(StorageError) in
+            waits += 1
+            defer { (operations, waits) = (operations - 1, waits - 1) }
+            return try await answer()
+        }
     }
 
     /// Begins work that a stop cancels. Returns how to wait for it.
@@ -159,22 +169,25 @@ import Storage
         }
     }
 
-    /// Passes all objects below the folder that the request takes, page by page.
-    private func forEachPage(
+    /// Passes all objects below a folder, page by page, with their paths there.
+    ///
+    /// - Parameter filters: leaves out what the request does not take.
+    func forEachPage(
+        below folder: Reference, filters: Bool = true,
         _ body: ([(path: String, metadata: ObjectMetadata)]) async throws(StorageError) -> Void
     ) async throws(StorageError) {
         var token: String?
         repeat {
             let query = ListQuery(
-                request.reference, maxResults: Self.page, pageToken: token, isExact: true, wantsMetadata: true,
+                folder, maxResults: Self.page, pageToken: token, isExact: true, wantsMetadata: true,
                 isRecursive: true)
             let page = try await requesting { [transfers] caller async throws(StorageError) in
                 try await transfers.backend.list(query, for: caller)
             }
             let objects = (page.metadata ?? []).compactMap { metadata in
-                request.path(of: metadata.reference).map { (path: $0, metadata: metadata) }
+                metadata.reference.path(below: folder).map { (path: $0, metadata: metadata) }
             }
-            let taken = await filtered(objects) { $0.takes($1.path) }
+            let taken = filters ? await filtered(objects) { $0.takes($1.path) } : objects
             guard !isStopping else { return }
             try await body(taken)
             token = page.pageToken
@@ -215,6 +228,7 @@ import Storage
         case .write:
             try await planDownloads()
             try await planLocalDeletions()
+        case .copy, .move: try await planCopies()
         case .delete:
             do throws(StorageError) {
                 try await planDeletions()
@@ -232,6 +246,7 @@ import Storage
         switch request.kind {
         case .put: try await planUploads()
         case .write: try await planLocalDeletions()
+        case .copy, .move: try await noteTargets()
         case .delete: break
         }
         try await keepPlan()
@@ -247,7 +262,7 @@ import Storage
     private func planUploads() async throws(StorageError) {
         try await walk { [self] entry in upload(of: entry) }
         guard !isStopping, request.deletesOthers || request.onlyChanged || request.keepsExisting else { return }
-        try await forEachPage { [self] page async throws(StorageError) in
+        try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
             let objects = page.compactMap { path, metadata in
                 path.hasEmptySegment ? nil : (path: path, object: FolderObject(metadata))
             }
@@ -262,7 +277,7 @@ import Storage
 
     private func planDownloads() async throws(StorageError) {
         let longest = try await tree?.longestName()
-        try await forEachPage { [self] page async throws(StorageError) in
+        try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
             try await add(
                 page.compactMap { path, metadata in
                     if metadata.size == 0 && path.isFolderMarker { return nil }
@@ -295,7 +310,9 @@ import Storage
     }
 
     private func planDeletions() async throws(StorageError) {
-        try await forEachPage { [self] page async throws(StorageError) in try await add(deletions(of: page)) }
+        try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
+            try await add(deletions(of: page))
+        }
     }
 
     private func deletions(of page: [(path: String, metadata: ObjectMetadata)]) -> [FolderItem] {
@@ -310,7 +327,7 @@ import Storage
         await forgetPlan()
         isUnplanned = true
         let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
-        try await forEachPage { [self] page async throws(StorageError) in
+        try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
             let items = deletions(of: page)
             task.count { counts in for item in items { counts.add(item) } }
             for start in stride(from: 0, to: items.count, by: atOnce) where !isEnded {
@@ -387,11 +404,14 @@ import Storage
         FolderItem(path, .read, .failed, error: .file(tree?.absolute(path) ?? path, why))
     }
 
-    private func add(_ items: [FolderItem], directories: [String] = []) async throws(StorageError) {
-        guard !items.isEmpty || !directories.isEmpty else { return }
-        try await plan.add(items, directories: directories)
+    /// Returns the items of paths that were there.
+    @discardableResult
+    func add(_ items: [FolderItem], directories: [String] = []) async throws(StorageError) -> [FolderItem] {
+        guard !items.isEmpty || !directories.isEmpty else { return [] }
+        let others = try await plan.add(items, directories: directories)
         for item in items where item.state == .failed || item.state == .refused { task.note(item) }
         task.count { counts in for item in items { counts.add(item) } }
+        return others
     }
 
     // MARK: - Items
@@ -430,7 +450,7 @@ import Storage
         do { try await progressed.wait() } catch {}
     }
 
-    private var isEnded: Bool { isStopping || fatal != nil }
+    var isEnded: Bool { isStopping || fatal != nil }
 
     private func begin(_ item: FolderItem, _ body: @escaping @Loop (FolderItem) async -> FolderItem?) {
         active += 1
@@ -503,6 +523,7 @@ import Storage
 
     /// What is there must not be replaced.
     private func isKept(_ item: FolderItem) async throws(StorageError) -> Bool {
+        if request.kind.isCopy { return request.keepsExisting && item.replaced != nil }
         guard request.keepsExisting, let tree else { return false }
         if request.kind == .put { return item.object != nil }
         return try await tree.entry(item.path) != nil
@@ -532,7 +553,7 @@ import Storage
         return items.filter { !same.contains($0.number) }
     }
 
-    private func unchanged(_ item: FolderItem) -> FolderItem {
+    func unchanged(_ item: FolderItem) -> FolderItem {
         task.count { counts in
             counts.unchanged += 1
             counts.completedBytes = counts.completedBytes.addingSaturated(item.size)
@@ -550,7 +571,8 @@ import Storage
         inFlight[item.number] = transfer
         defer { inFlight[item.number] = nil }
         transfer.didProgress = { [weak task] in task?.didProgress() }
-        transfer.begin(tokens, replacesNewer: replacesNewer)
+        // A copy has preconditions of its own.
+        transfer.begin(tokens, replacesNewer: replacesNewer || request.kind.isCopy)
         if isEnded { transfer.stop() }
         waits += 1
         await transfer.rested()
@@ -576,6 +598,7 @@ import Storage
             if transfer.isRecorded { recorded.append(transfer.id) }
             // The file is another one than an earlier process has begun with.
             if again, !isEnded { return try await self.transfer(item, again: true) }
+            if request.kind.isCopy { return try await end(ofCopy: item, after: error) }
             if error.code == .preconditionFailed, request.keepsExisting { return unchanged(item) }
             throw error
         case nil:
@@ -610,6 +633,7 @@ import Storage
     }
 
     private func begun(_ item: FolderItem) async throws(StorageError) -> any FolderTransfer {
+        if request.kind.isCopy { return try await transfers.folderCopy(task, item, tokens) }
         guard let tree else { throw StorageError(.internalError, "A transfer needs a directory.") }
         let object = try request.object(item.path), path = tree.absolute(item.path)
         if request.kind == .write {
@@ -621,7 +645,7 @@ import Storage
         return try await transfers.folderTransfer(task, object, path, tokens)
     }
 
-    private func done(_ item: FolderItem, size: Int64) -> FolderItem {
+    func done(_ item: FolderItem, size: Int64) -> FolderItem {
         task.count { counts in
             counts.completed += 1
             counts.completedBytes = counts.completedBytes.addingSaturated(size)
@@ -714,8 +738,17 @@ import Storage
     }
 }
 
+extension Reference {
+    /// The rest of the name of an object below a folder; nil where it is elsewhere.
+    fileprivate func path(below folder: Reference) -> String? {
+        let prefix = folder.prefix.utf8
+        guard object.utf8.starts(with: prefix) else { return nil }
+        return String(decoding: object.utf8.dropFirst(prefix.count), as: UTF8.self)
+    }
+}
+
 extension FolderItem {
-    fileprivate func with(_ state: State, _ error: StorageError? = nil) -> FolderItem {
+    func with(_ state: State, _ error: StorageError? = nil) -> FolderItem {
         var item = self
         (item.state, item.error) = (state, error)
         return item
@@ -759,7 +792,7 @@ extension StorageError {
     }
 
     /// It would be the same for every other file.
-    fileprivate var concernsAll: Bool {
+    var concernsAll: Bool {
         switch code {
         case .unauthenticated, .bucketNotFound, .projectNotFound, .quotaExceeded, .retryLimitExceeded: true
         default: false

@@ -45,6 +45,19 @@ extension Transfers {
         }
     }
 
+    /// The copy, or the move, of one object. It waits for `start`.
+    func folderCopy(
+        _ folder: FolderTask, _ item: FolderItem, _ tokens: (any TokenSource)?
+    ) async throws(StorageError) -> any FolderTransfer {
+        guard let source = item.source else { throw StorageError(.internalError, "A copy has no source.") }
+        let request = folder.request
+        let copy = CopyRequest(of: source, isMove: request.kind == .move)
+        return try await make(
+            .object(CopySource(copy)), request.object(item.path), MetadataChange(),
+            Preconditions(generation: request.keepsExisting ? 0 : item.replaced ?? 0),
+            TransferClient(request.client, request.kind, tokens), contentTypeFrom: [], isAwaited: true, folder: folder)
+    }
+
     /// Removes the records of transfers that the plan knows the ends of.
     func forgetFolderTransfers(_ tasks: [String]) async { if !tasks.isEmpty { await ends?.forget(tasks) } }
 
@@ -119,6 +132,8 @@ extension FolderTask {
         case .ended: return false
         case .unfinished:
             guard !state.isFinished else { return false }
+            // A copy without an acknowledged byte begins anew: there is nothing that it could continue.
+            if request.kind.isCopy, record.progress.completedUnitCount == 0 { return false }
             let transfer: (any FolderTransfer)? =
                 record.kind == .upload
                 ? transfers.folderUploads.tasks[record.id] : transfers.folderDownloads.tasks[record.id]

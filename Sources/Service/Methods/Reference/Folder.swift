@@ -32,17 +32,23 @@ struct FolderOptions: Sendable {
     init(_ kind: FolderRequest.Kind, _ params: inout Params) throws(RPCError) {
         let reference = try params.reference("reference")
         request = FolderRequest(kind, reference)
-        if kind != .delete { request.directory = try params.localFile("directory").withoutFinalSlashes }
+        let (hasDirectory, isWritten) = (kind == .put || kind == .write, kind != .delete)
+        if hasDirectory { request.directory = try params.localFile("directory").withoutFinalSlashes }
+        if kind.isCopy { request.copies = try params.copies(of: reference) }
         request.include = try params.patterns("include")
         request.exclude = try params.patterns("exclude")
         request.isDryRun = try params.optionalBool("dryRun") ?? false
-        if kind != .delete {
+        if isWritten {
             request.onlyChanged = try params.optionalBool("changed") ?? false
+            request.keepsExisting = try params.noClobber()
+        }
+        if hasDirectory {
             request.trustsTimes = try params.trustTimes(ifSo: request.onlyChanged)
             request.deletesOthers = try params.optionalBool("delete") ?? false
-            request.keepsExisting = try params.noClobber()
-            request.key = try params.taskKey()
+        } else {
+            request.keepsItems = try params.optionalBool("keepItems")
         }
+        request.key = try params.taskKey()
         request.atOnce = try params.atOnce()
         if kind == .put { request.metadata = try params.folderMetadata() }
         start = try StartOptions(&params)
@@ -76,16 +82,63 @@ struct DeleteAll: FolderMethod {
     init(_ params: inout Params) throws(RPCError) {
         let isEverything = try params.optionalBool("everything") ?? false
         folder = try FolderOptions(.delete, &params)
-        guard isEverything || !folder.request.reference.isRoot else {
-            let bucket = folder.request.reference.bucket
-            throw StorageError.invalidArgument(
-                "reference", "The reference is the root of bucket \(bucket): everything must be true to empty it."
-            ).rpcError
+        try folder.check(isEverything, "empty it")
+    }
+}
+
+/// `reference/copyAll`: copies or moves what is below a reference.
+struct CopyAll: FolderMethod {
+    static let name = "reference/copyAll"
+
+    let folder: FolderOptions
+
+    init(_ params: inout Params) throws(RPCError) {
+        let isEverything = try params.optionalBool("everything") ?? false
+        let isMove = try params.optionalBool("move") ?? false
+        folder = try FolderOptions(isMove ? .move : .copy, &params)
+        guard !isMove || !folder.request.onlyChanged else {
+            throw .invalidParam("changed", "cannot be given with move: an unchanged object would stay")
         }
+        try folder.check(isEverything, "\(isMove ? "move" : "copy") all of it")
+    }
+}
+
+extension FolderOptions {
+    /// Throws where a whole bucket is taken, and the client has not said that it means that.
+    fileprivate func check(_ isEverything: Bool, _ purpose: String) throws(RPCError) {
+        let folders = request.copies?.filter { !$0.isObject }.map(\.source) ?? [request.reference]
+        guard !isEverything, let root = folders.first(where: \.isRoot) else { return }
+        throw StorageError.invalidArgument(
+            "reference", "The reference is the root of bucket \(root.bucket): everything must be true to \(purpose)."
+        ).rpcError
     }
 }
 
 extension Params {
+    /// What is copied or moved, and to where.
+    fileprivate mutating func copies(of reference: Reference) throws(RPCError) -> [FolderCopy] {
+        let target = try self.reference("to")
+        var copies = [FolderCopy(reference, to: target)]
+        let others = take("others")
+        guard let elements = (others ?? []).array, elements.count < FolderCopy.most else {
+            throw mistyped("others", "an array of fewer than \(FolderCopy.most) objects", others ?? .null)
+        }
+        for element in elements {
+            var members = try object("others", in: element)
+            let source = try members.reference("reference"), to = try members.reference("to")
+            let isObject = try members.optionalBool("isObject") ?? false
+            try members.finish()
+            guard to.bucket.hasSameBytes(as: target.bucket) else {
+                throw .invalidParam("others", "must be copied to bucket \(target.bucket), not to \(to.url)")
+            }
+            guard !isObject || !source.isRoot && !to.isRoot else {
+                throw .invalidParam("others", "names the root of a bucket as an object")
+            }
+            copies.append(FolderCopy(source, to: to, isObject: isObject))
+        }
+        return copies
+    }
+
     private static var mostPatterns: Int { 100 }
 
     /// Decodes patterns of files.

@@ -1056,6 +1056,14 @@ public enum StorageCalls {
         public var dryRun: Bool?
         /// Deletes at most so many files at a time, below the limits that count for all tasks.
         public var atOnce: Int64?
+        /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        /// and failed ones.
+        public var keepItems: Bool?
+        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the same
+        /// request does not start another one, but goes on with it, also after a restart and for another client: it is
+        /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        /// observers and `wait` aside, are -13050.
+        public var key: String?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
         /// Answers only when the task has ended: with the final FolderSnapshot, or with the task's error.
@@ -1066,13 +1074,89 @@ public enum StorageCalls {
         public static var method: String { "reference/deleteAll" }
 
         /// Makes one. What is nil is not said.
-        public init(reference: StorageWire.ReferenceParam, include: [String]? = nil, exclude: [String]? = nil, everything: Bool? = nil, dryRun: Bool? = nil, atOnce: Int64? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+        public init(reference: StorageWire.ReferenceParam, include: [String]? = nil, exclude: [String]? = nil, everything: Bool? = nil, dryRun: Bool? = nil, atOnce: Int64? = nil, keepItems: Bool? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
             self.reference = reference
             self.include = include
             self.exclude = exclude
             self.everything = everything
             self.dryRun = dryRun
             self.atOnce = atOnce
+            self.keepItems = keepItems
+            self.key = key
+            self.observe = observe
+            self.wait = wait
+        }
+    }
+
+    /// `reference/copyAll`: Copies or moves all objects below a reference, as one task. The object `a/b.jpg` below
+    /// `reference` becomes `a/b.jpg` below `to`, with its metadata, as `reference/copy` and `reference/move` make it.
+    /// All names are known before the first write, and it is -13050 if a target would be in the folder that it comes
+    /// from, if two objects would become one, or if one would replace what is to be copied, too: nothing is written
+    /// then. A copy replaces only the generation that was at its target when the plan was made: what came later stays,
+    /// and the item has failed; `folderTask/retry` replaces it. A move deletes an object only if it is the generation
+    /// that was copied.
+    public struct ReferenceCopyAll: StorageCall {
+        /// The folder, or with `everything` the root of a bucket.
+        public var reference: StorageWire.ReferenceParam
+        /// The folder that the objects are copied to, or the root of a bucket.
+        public var to: StorageWire.ReferenceParam
+        /// The objects get new names instead of copies.
+        public var move: Bool?
+        /// What the same task copies with the folder: up to 9,999 other folders, or with `isObject` objects. Each `to`
+        /// is in the bucket of `to`.
+        public var others: [StorageWire.FolderCopy]?
+        /// Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for any, `?` for
+        /// one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[` without its
+        /// `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is compared with the
+        /// path below the folder, any other with the name of the file or of a folder on the way to it; one that ends
+        /// with a slash matches folders alone. What is below a folder that matches, matches.
+        public var include: [String]?
+        /// Leaves these objects and folders out, which are patterns as in `include`. Neither holds for `others` with
+        /// `isObject`.
+        public var exclude: [String]?
+        /// Must be true where the root of a bucket is copied or moved, else -13050: an empty path is not taken for all.
+        public var everything: Bool?
+        /// Skips an object whose target has the same size and checksum. Metadata is not compared. With `move` -32602.
+        public var changed: Bool?
+        /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        public var dryRun: Bool?
+        /// 0 is the only value: nothing that is there is replaced. An object whose target is there counts as unchanged,
+        /// and is not moved.
+        public var ifGenerationMatch: Int64?
+        /// Copies at most so many objects at a time, below the limits that count for all tasks.
+        public var atOnce: Int64?
+        /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        /// and failed ones.
+        public var keepItems: Bool?
+        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the same
+        /// request does not start another one, but goes on with it, also after a restart and for another client: it is
+        /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
+        /// observers and `wait` aside, are -13050.
+        public var key: String?
+        /// Adds an observer for each of these statuses; true for all five.
+        public var observe: [StorageWire.Status]?
+        /// Answers only when the task has ended: with the final FolderSnapshot, or with the task's error.
+        public var wait: Bool?
+        /// What the service answers.
+        public typealias Answer = StorageWire.FolderSnapshot
+        /// The name of the method.
+        public static var method: String { "reference/copyAll" }
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, to: StorageWire.ReferenceParam, move: Bool? = nil, others: [StorageWire.FolderCopy]? = nil, include: [String]? = nil, exclude: [String]? = nil, everything: Bool? = nil, changed: Bool? = nil, dryRun: Bool? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, keepItems: Bool? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+            self.reference = reference
+            self.to = to
+            self.move = move
+            self.others = others
+            self.include = include
+            self.exclude = exclude
+            self.everything = everything
+            self.changed = changed
+            self.dryRun = dryRun
+            self.ifGenerationMatch = ifGenerationMatch
+            self.atOnce = atOnce
+            self.keepItems = keepItems
+            self.key = key
             self.observe = observe
             self.wait = wait
         }

@@ -325,8 +325,8 @@ public enum StorageWire {
     public struct FolderSnapshot: Decodable, Sendable {
         /// The task.
         public var task: String
-        /// The method that began the task: `reference/putDirectory`, `reference/writeToDirectory` or
-        /// `reference/deleteAll`.
+        /// The method that began the task: `reference/putDirectory`, `reference/writeToDirectory`,
+        /// `reference/deleteAll` or `reference/copyAll`.
         public var kind: String
         /// The status.
         public var status: StorageWire.Status
@@ -341,8 +341,10 @@ public enum StorageWire {
         public var isPlanned: Bool
         /// The reference.
         public var reference: StorageWire.Reference
-        /// The local directory. Absent where objects are deleted.
+        /// The local directory. Absent where there is none.
         public var directory: String?
+        /// The folder that objects are copied or moved to; otherwise absent.
+        public var to: StorageWire.Reference?
         /// True for a task that changes nothing; otherwise absent.
         public var dryRun: Bool?
         /// The name that its client has given it; absent if there is none.
@@ -392,9 +394,27 @@ public enum StorageWire {
         case failed
     }
 
+    /// A folder, or an object, that a task copies or moves.
+    public struct FolderCopy: Codable, Sendable {
+        /// The reference.
+        public var reference: StorageWire.ReferenceParam
+        /// The to.
+        public var to: StorageWire.ReferenceParam
+        /// The object of just this name, instead of what is below it.
+        public var isObject: Bool?
+
+        /// Makes one. What is nil is not said.
+        public init(reference: StorageWire.ReferenceParam, to: StorageWire.ReferenceParam, isObject: Bool? = nil) {
+            self.reference = reference
+            self.to = to
+            self.isObject = isObject
+        }
+    }
+
     /// One file of a task over a folder.
     public struct FolderItem: Decodable, Sendable {
-        /// Below the folder and the directory. Bytes that are no UTF-8 are replaced.
+        /// Below the folder and the directory. Bytes that are no UTF-8 are replaced. Of a copy the name of the new
+        /// object.
         public var path: String
         /// What is or would be done; `read` is that of a directory, which has failed: `folderTask/retry` reads it
         /// again.
@@ -403,8 +423,10 @@ public enum StorageWire {
         public var state: StorageWire.FolderItemState
         /// In bytes.
         public var size: Int64
-        /// The object; absent where there can be none.
+        /// The object, of a copy the new one; absent where there can be none.
         public var reference: StorageWire.Reference?
+        /// The object that is copied or moved; otherwise absent.
+        public var source: StorageWire.Reference?
         /// Why it is refused or has failed.
         public var error: StorageWire.StorageError?
     }

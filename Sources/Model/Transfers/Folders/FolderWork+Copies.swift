@@ -1,0 +1,190 @@
+import Platform
+import Storage
+
+// Copies and moves of folders. All names are known, and compared, before the first write; each copy then replaces only the
+// generation that was at its target when the plan was made.
+
+extension FolderWork {
+    private var copies: [FolderCopy] { request.copies ?? [] }
+
+    func planCopies() async throws(StorageError) {
+        try await forEachGroup { [self] group async throws(StorageError) in
+            let found = await described(group.map(\.source))
+            var items: [FolderItem] = []
+            for (copy, object) in zip(group, found) { items.append(try item(of: copy, object)) }
+            try await add(copies: items)
+        }
+        for copy in copies where !copy.isObject {
+            try await forEachPage(below: copy.source) { [self] page async throws(StorageError) in
+                try await add(
+                    copies: try page.map { path, metadata throws(StorageError) in
+                        try item(of: metadata, to: copy.target.prefix + path, from: copy.source)
+                    })
+            }
+        }
+        guard !isStopping else { return }
+        if let (first, second) = try await plan.conflict(in: bucket, moves: request.kind == .move) {
+            throw request.refusal(of: first, second)
+        }
+        try await noteTargets()
+    }
+
+    private var bucket: String { (request.target ?? request.reference).bucket }
+
+    /// Notes what is at the targets.
+    func noteTargets() async throws(StorageError) {
+        let settlesSame = request.onlyChanged
+        for copy in copies where !copy.isObject {
+            try await forEachPage(below: copy.target, filters: false) { [plan] page async throws(StorageError) in
+                let objects = page.map { (path: copy.target.prefix + $0.path, object: FolderObject($0.metadata)) }
+                try await plan.noteTargets(objects, settlesSame: settlesSame)
+            }
+        }
+        try await forEachGroup { [self] group async throws(StorageError) in
+            var objects: [(path: String, object: FolderObject)] = []
+            for (copy, found) in zip(group, await described(group.map(\.target))) {
+                do throws(StorageError) { objects.append((copy.target.object, FolderObject(try found.get()))) } catch {
+                    guard error.code == .objectNotFound else { throw error }
+                }
+            }
+            try await plan.noteTargets(objects, settlesSame: settlesSame)
+        }
+    }
+
+    /// Passes the objects that are copied without a folder, a few at a time.
+    private func forEachGroup(
+        _ body: (ArraySlice<FolderCopy>) async throws(StorageError) -> Void
+    ) async throws(StorageError) {
+        let objects = copies.filter(\.isObject)
+        for start in stride(from: 0, to: objects.count, by: Self.deletionsAtOnce) where !isStopping {
+            try await body(objects[start..<min(start + Self.deletionsAtOnce, objects.count)])
+        }
+    }
+
+    private func described(_ objects: [Reference]) async -> [Result<ObjectMetadata, StorageError>] {
+        let requests = objects.map { object in
+            begunRequest { [transfers] caller async throws(StorageError) in
+                try await transfers.backend.metadata(of: object, for: caller)
+            }
+        }
+        var found: [Result<ObjectMetadata, StorageError>] = []
+        for request in requests {
+            do throws(StorageError) { found.append(.success(try await request())) } catch {
+                found.append(.failure(error))
+            }
+        }
+        return found
+    }
+
+    private func item(
+        of copy: FolderCopy, _ found: Result<ObjectMetadata, StorageError>
+    ) throws(StorageError) -> FolderItem {
+        do throws(StorageError) { return try item(of: try found.get(), to: copy.target.object) } catch {
+            if error.concernsAll || isStopping || found.isSuccess { throw error }
+            var item = FolderItem(copy.target.object, .transfer, .failed, error: error)
+            item.source = copy.source
+            return item
+        }
+    }
+
+    /// Throws where the copy would replace what it is made of.
+    private func item(
+        of object: ObjectMetadata, to name: String, from folder: Reference? = nil
+    ) throws(StorageError) -> FolderItem {
+        var item = FolderItem(name, size: object.size, object: FolderObject(object))
+        item.source = object.reference
+        let target: Reference
+        do throws(StorageError) { target = try request.object(name) } catch { return item.with(.refused, error) }
+        guard target != object.reference else {
+            throw request.refusal("\(target.url) would be \(request.purpose) to itself")
+        }
+        if let folder, target.bucket.hasSameBytes(as: folder.bucket),
+            target.object.utf8.starts(with: folder.prefix.utf8)
+        {
+            throw request.refusal("\(folder.url) would be \(request.purpose) into itself, to \(target.url)")
+        }
+        return item
+    }
+
+    private func add(copies items: [FolderItem]) async throws(StorageError) {
+        for item in try await add(items) where item.state != .refused {
+            guard let other = try await plan.item(item.path), other.state != .refused else { continue }
+            throw request.refusal(of: other, item)
+        }
+    }
+
+    /// The end of a copy that has failed, where that is none: an earlier process, or an attempt without an answer, has made
+    /// it, or what is there stays. Throws the error otherwise.
+    func end(ofCopy item: FolderItem, after error: StorageError) async throws(StorageError) -> FolderItem? {
+        guard [.preconditionFailed, .objectNotFound].contains(error.code), !isEnded else { throw error }
+        if try await isCopied(item) { return done(item, size: item.size) }
+        let target = try request.object(item.path)
+        guard request.keepsExisting, error.code == .preconditionFailed, error.isAbout(target) else { throw error }
+        return unchanged(item)
+    }
+
+    /// Whether another object has come to the target of an item, with the bytes of the source. A move then ends, too: its
+    /// source goes if nothing of it is lost.
+    private func isCopied(_ item: FolderItem) async throws(StorageError) -> Bool {
+        guard let object = item.object, let source = item.source, let target = try? request.object(item.path) else {
+            return false
+        }
+        let found = await described([target, source])
+        guard case .success(let copy) = found[0], copy.generation != item.replaced else { return false }
+        guard object.hasSameBytes(as: FolderObject(copy)) else { return false }
+        guard request.kind == .move else { return true }
+        switch found[1] {
+        case .failure(let error): return error.code == .objectNotFound
+        case .success(let original):
+            guard object.hasSameBytes(as: FolderObject(original)), original.hasSameMetadata(as: copy) else {
+                return false
+            }
+            try await requesting { [transfers] caller async throws(StorageError) in
+                try await transfers.backend.delete(source, if: Preconditions(original.version), for: caller)
+            }
+            return true
+        }
+    }
+}
+
+extension FolderRequest {
+    fileprivate var purpose: String { kind == .move ? "moved" : "copied" }
+
+    fileprivate func refusal(_ reason: String) -> StorageError {
+        .invalidArgument("to", "\(reason); nothing was \(purpose).")
+    }
+
+    /// Why two copies cannot both be made.
+    fileprivate func refusal(of first: FolderItem, _ second: FolderItem) -> StorageError {
+        let (one, other) = (first.source?.url ?? "", second.source?.url ?? "")
+        if one.hasSameBytes(as: other) { return refusal("\(one) is named twice") }
+        if first.path.hasSameBytes(as: second.path) {
+            let target = (try? object(first.path))?.url ?? first.path
+            return refusal("\(one) and \(other) would both become \(target)")
+        }
+        return refusal("\(one) would replace \(other), which is to be \(purpose), too")
+    }
+}
+
+extension FolderObject {
+    /// They have one size, and one of their checksums is the same.
+    fileprivate func hasSameBytes(as other: FolderObject) -> Bool {
+        size == other.size && (md5 != nil && md5 == other.md5 || crc32c != nil && crc32c == other.crc32c)
+    }
+}
+
+extension ObjectMetadata {
+    fileprivate func hasSameMetadata(as other: ObjectMetadata) -> Bool {
+        settable.content == other.settable.content && settable.custom == other.settable.custom
+    }
+}
+
+extension StorageError {
+    fileprivate func isAbout(_ reference: Reference) -> Bool {
+        object?.hasSameBytes(as: reference.object) == true && bucket?.hasSameBytes(as: reference.bucket) == true
+    }
+}
+
+extension Result {
+    fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
+}

@@ -1,0 +1,254 @@
+import Checksums
+import Platform
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Transfers
+
+/// Copies and moves of folders, by an engine that is a dictionary.
+@Loop @Suite(.watchdog(minutes: 10)) struct FolderCopyTests {
+    private let objects: Objects
+    private let stage: TransfersFixture
+
+    /// The objects of the engine, with their bytes and generations.
+    private final class Objects: Sendable {
+        struct State {
+            var all: [String: (bytes: String, generation: Int64)] = [:]
+            var lastGeneration: Int64 = 0
+            /// Objects with metadata of their own.
+            var noted: Set<String> = []
+        }
+        private let state = Mutex(State())
+
+        subscript(name: String) -> String? {
+            get { state.withLock { $0.all[name]?.bytes } }
+            set {
+                state.withLock { state in
+                    state.lastGeneration += 1
+                    state.all[name] = newValue.map { ($0, state.lastGeneration) }
+                }
+            }
+        }
+
+        func note(_ name: String) { state.withLock { _ = $0.noted.insert(name) } }
+
+        var names: [String] { state.withLock { $0.all.keys.sorted() } }
+
+        func metadata(of reference: Reference) throws(StorageError) -> ObjectMetadata {
+            guard let (bytes, generation) = state.withLock({ $0.all[reference.object] }) else {
+                throw .objectNotFound(reference)
+            }
+            var metadata = ObjectMetadata.stored(reference, size: Int64(bytes.utf8.count))
+            (metadata.generation, metadata.md5, metadata.crc32c) = (
+                generation, Checksum(of: Array(bytes.utf8)).md5, nil
+            )
+            if state.withLock({ $0.noted.contains(reference.object) }) { metadata.settable.custom["noted"] = "yes" }
+            return metadata
+        }
+
+        func listing(_ folder: Reference) throws(StorageError) -> Storage.Listing {
+            var listing = Storage.Listing(), metadata: [ObjectMetadata] = []
+            for name in names where name.utf8.starts(with: folder.prefix.utf8) {
+                metadata.append(try self.metadata(of: Reference(bucket: "b", object: name)))
+            }
+            (listing.items, listing.metadata) = (metadata.map(\.reference), metadata)
+            return listing
+        }
+
+        /// Carries out a copy or a move.
+        func copy(_ upload: Upload) throws(StorageError) -> ObjectMetadata {
+            guard let request = upload.source.copy?.request else {
+                throw StorageError(.internalError, "It is no copy.")
+            }
+            let there = try? metadata(of: upload.reference)
+            try upload.preconditions.check(there?.version ?? .none, at: upload.reference)
+            _ = try metadata(of: request.reference)
+            self[upload.reference.object] = self[request.reference.object]
+            if request.isMove { self[request.reference.object] = nil }
+            return try metadata(of: upload.reference)
+        }
+    }
+
+    init() {
+        let objects = Objects()
+        self.objects = objects
+        stage = Self.stage(over: objects)
+    }
+
+    private static func stage(over objects: Objects) -> TransfersFixture {
+        TransfersFixture(backend(over: objects), folders: InMemoryFolderStore())
+    }
+
+    private static func backend(over objects: Objects) -> ScriptedBackend {
+        let backend = ScriptedBackend(
+            describe: { reference, _ throws(StorageError) in try objects.metadata(of: reference) },
+            page: { reference, _, _, _ throws(StorageError) in try objects.listing(reference) },
+            remove: { reference, _ in objects[reference.object] = nil })
+        Loop.task {
+            while let session = try? await backend.nextSession() {
+                Loop.task { await serve(session, objects) }
+            }
+        }
+        return backend
+    }
+
+    private static func serve(_ session: ScriptedSession, _ objects: Objects) async {
+        guard (try? await session.nextStep()) != nil else { return }
+        do throws(StorageError) { session.answer(.completed(try objects.copy(session.upload))) } catch {
+            session.answer(.failed(error))
+        }
+    }
+
+    private static func request(
+        _ kind: FolderRequest.Kind = .copy, _ source: String = "d", to target: String = "e",
+        _ others: [FolderCopy] = []
+    ) throws -> FolderRequest {
+        let reference = try Reference(bucket: "b", object: source)
+        var request = FolderRequest(kind, reference)
+        request.copies = [FolderCopy(reference, to: try Reference(bucket: "b", object: target))] + others
+        return request
+    }
+
+    private func ended(_ request: FolderRequest, in other: TransfersFixture? = nil) async throws -> FolderSnapshot {
+        let task = try await (other ?? stage).transfers.folder(request)
+        task.start()
+        _ = try? await task.result()
+        return task.snapshot()
+    }
+
+    @Test(arguments: [FolderRequest.Kind.copy, .move])
+    func `A folder is copied or moved with all that is below it`(kind: FolderRequest.Kind) async throws {
+        for name in ["d/a", "d/sub/b", "d//c", "d/", "other", "d2"] { objects[name] = name }
+        let end = try await ended(Self.request(kind))
+        #expect(end.state == .success && end.counts.completed == 4 && end.counts.total == 4, "\(end)")
+        let copies = ["e/", "e//c", "e/a", "e/sub/b"], sources = ["d/", "d//c", "d/a", "d/sub/b"]
+        #expect(objects.names == (["d2", "other"] + copies + (kind == .copy ? sources : [])).sorted())
+        #expect(objects["e/sub/b"] == "d/sub/b")
+    }
+
+    @Test(arguments: [
+        ("d", "d", "to itself"), ("d", "d/x", "into itself"), ("d", "d/", "to itself"), ("d/d", "d", "would replace"),
+    ])
+    func `What would lose bytes is refused before the first write`(
+        source: String, target: String, why: String
+    ) async throws {
+        for name in ["d/a", "d/d/a", "d/d/d/a"] { objects[name] = name }
+        let end = try await ended(Self.request(.move, source, to: target))
+        #expect(end.state == .failed && end.error?.code == .invalidArgument, "\(end)")
+        let message = end.error?.message ?? ""
+        #expect(message.contains(why) || message.contains("into itself"), "\(message)")
+        #expect(message.hasSuffix("; nothing was moved."))
+        #expect(objects.names == ["d/a", "d/d/a", "d/d/d/a"] && objects["d/a"] == "d/a")
+    }
+
+    @Test func `Sources of one task are compared with one another`() async throws {
+        for name in ["d/a", "d/b", "x/a", "o"] { objects[name] = name }
+        func end(_ source: String, _ target: String, isObject: Bool, _ kind: FolderRequest.Kind) async throws -> String
+        {
+            let other = FolderCopy(
+                try Reference(bucket: "b", object: source), to: try Reference(bucket: "b", object: target),
+                isObject: isObject)
+            return try await ended(Self.request(kind, "d", to: "e", [other])).error?.message ?? ""
+        }
+        #expect(try await end("x", "e", isObject: false, .copy).contains("would both become gs://b/e/a"))
+        #expect(try await end("o", "e/b", isObject: true, .copy).contains("would both become gs://b/e/b"))
+        #expect(try await end("o", "d/b", isObject: true, .copy).contains("would replace gs://b/d/b"))
+        #expect(try await end("d/a", "z", isObject: true, .move).contains("gs://b/d/a is named twice"))
+        #expect(objects.names == ["d/a", "d/b", "o", "x/a"])
+        #expect(try await end("o", "e/c", isObject: true, .copy) == "")
+        #expect(objects.names == ["d/a", "d/b", "e/a", "e/b", "e/c", "o", "x/a"])
+    }
+
+    @Test func `An object that is not there fails alone`() async throws {
+        objects["d/a"] = "1"
+        let other = FolderCopy(
+            try Reference(bucket: "b", object: "none"), to: try Reference(bucket: "b", object: "e/none"), isObject: true
+        )
+        let end = try await ended(Self.request(.copy, "d", to: "e", [other]))
+        #expect(end.state == .failed && end.counts.failed == 1 && end.counts.completed == 1, "\(end)")
+        #expect(objects.names == ["d/a", "e/a"])
+    }
+
+    @Test(arguments: [FolderRequest.Kind.copy, .move])
+    func `What came to a target after the plan stays, and a retry replaces it`(kind: FolderRequest.Kind) async throws {
+        (objects["d/a"], objects["d/b"], objects["e/a"]) = ("1", "2", "old")
+        let request = try Self.request(kind)
+        let task = try await stage.transfers.folder(request)
+        let plan = try #require(stage.folders?[task.id])
+        stage.folders?.afterNotes = { [objects] in objects["e/a"] = "newer" }
+        task.start()
+        _ = try? await task.result()
+        #expect(task.state == .failed && objects["e/a"] == "newer" && objects["e/b"] == "2")
+        #expect(objects["d/a"] == "1" && plan.items.map(\.state) == [.failed, .done])
+        stage.folders?.afterNotes = nil
+        #expect(try await FolderTask.retry(task, tokens: nil, of: stage.transfers) === task)
+        _ = try? await task.result()
+        #expect(task.state == .success && objects["e/a"] == "1", "\(task.snapshot())")
+    }
+
+    @Test func `With keepsExisting what is there is unchanged, and is not moved`() async throws {
+        (objects["d/a"], objects["d/b"], objects["e/a"]) = ("1", "2", "old")
+        var request = try Self.request(.move)
+        request.keepsExisting = true
+        let end = try await ended(request)
+        #expect(end.state == .success && end.counts.unchanged == 1 && end.counts.completed == 1)
+        #expect(objects.names == ["d/a", "e/a", "e/b"] && objects["e/a"] == "old")
+    }
+
+    @Test func `With onlyChanged what has the same bytes is not copied again`() async throws {
+        (objects["d/a"], objects["d/b"], objects["e/a"], objects["e/b"]) = ("1", "2", "1", "3")
+        var request = try Self.request()
+        request.onlyChanged = true
+        let end = try await ended(request)
+        #expect(end.state == .success && end.counts.unchanged == 1 && end.counts.completed == 1)
+        #expect(objects["e/b"] == "2")
+    }
+
+    @Test(arguments: [FolderRequest.Kind.copy, .move])
+    func `What an earlier process has made before its plan knew it is done`(kind: FolderRequest.Kind) async throws {
+        (objects["d/a"], objects["d/b"]) = ("1", "2")
+        let task = try await stage.transfers.folder(Self.request(kind))
+        let plan = try #require(stage.folders?[task.id])
+        for name in ["a", "b"] {
+            var item = FolderItem("e/" + name, size: 1)
+            item.source = try Reference(bucket: "b", object: "d/" + name)
+            item.object = FolderObject(try objects.metadata(of: try #require(item.source)))
+            try await plan.add([item], directories: [])
+        }
+        try await plan.keep(.working)
+        objects["e/a"] = "1"
+        if kind == .move { objects["d/a"] = nil }
+        let next = try await stage.afterCrash(.resume, Self.backend(over: objects))
+        let again = try next.transfers.folders.task(task.id)
+        _ = try? await again.result()
+        #expect(again.state == .success && again.snapshot().counts.completed == 2, "\(again.snapshot())")
+        #expect(objects.names == (kind == .move ? ["e/a", "e/b"] : ["d/a", "d/b", "e/a", "e/b"]))
+    }
+
+    @Test(arguments: [true, false])
+    func `A move that finds its copy deletes the source, if nothing of it is lost`(isSame: Bool) async throws {
+        (objects["d/a"], objects["d/b"]) = ("1", "2")
+        let task = try await stage.transfers.folder(Self.request(.move))
+        stage.folders?.afterNotes = { [objects] in
+            objects["e/a"] = "1"
+            if !isSame { objects.note("e/a") }
+        }
+        task.start()
+        _ = try? await task.result()
+        #expect(task.state == (isSame ? .success : .failed) && objects["e/a"] == "1" && objects["e/b"] == "2")
+        #expect(objects["d/a"] == (isSame ? nil : "1"))
+    }
+
+    @Test func `Filters hold for folders, and items stay where they are wanted`() async throws {
+        for name in ["d/a.txt", "d/b.jpg", "d/no/c.txt"] { objects[name] = name }
+        var request = try Self.request()
+        (request.include, request.exclude, request.keepsItems) = (["*.txt"], ["no/"], true)
+        let end = try await ended(request)
+        #expect(end.counts.completed == 1 && objects["e/a.txt"] != nil && objects["e/no/c.txt"] == nil)
+        #expect(stage.folders?[end.task]?.items.map(\.source?.object) == ["d/a.txt"])
+        request.isDryRun = true
+        #expect(try await ended(request).counts.total == 1)
+    }
+}
