@@ -43,6 +43,12 @@ extension Descriptor {
     /// The number of sent bytes that the peer has not acknowledged.
     package var queued: Int32 { csystem_unacknowledged(raw) }
 
+    /// The peer has ended its direction, and what it has sent is read.
+    package var isAtEnd: Bool {
+        var byte: UInt8 = 0
+        return recv(raw, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+    }
+
     /// Discards unsent bytes: the close that follows is a reset.
     package func forgetUnsent() {
         var option = linger(l_onoff: 1, l_linger: 0)

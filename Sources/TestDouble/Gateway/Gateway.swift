@@ -45,9 +45,8 @@ import Transfers
     /// the `connections` may have one descriptor for itself and one for a file. `memory` is that of all clients.
     package init(
         _ transfers: Transfers, _ engine: EmbeddedBackend, admission: Admission? = nil, at address: String,
-        hosts: AcceptedHosts,
-        origins: AcceptedOrigins = AcceptedOrigins(), connections: Int, time: TimeSource,
-        memory: ConnectionMemory = ConnectionMemory(), reset: Reset?, debug: (@Sendable (String) -> Void)? = nil,
+        hosts: AcceptedHosts, origins: AcceptedOrigins, connections: Int, time: TimeSource, memory: ConnectionMemory,
+        reset: Reset?, debug: (@Sendable (String) -> Void)? = nil,
         complain: @escaping @Sendable (String) -> Void
     ) {
         (self.address, self.hosts, self.connections, self.time) = (address, hosts, connections, time)

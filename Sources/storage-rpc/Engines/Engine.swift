@@ -34,15 +34,13 @@ extension Engine {
 }
 
 /// Makes the engine of the flags. Blocks. Throws a line about the flag, the variable or the directory that cannot be used.
-///
-/// - Parameter server: that of the engine's predecessor in its space.
 func makeEngine(
     _ options: ServiceOptions, _ log: Log, time: TimeSource = .system, random: RandomSource = .secure,
-    keepsTasks: Bool, server: ObjectServer? = nil
+    keepsTasks: Bool
 ) throws -> any Engine {
     switch options.engine {
     case .embedded:
-        try LocalEngine(options, log, time: time, random: random, keepsTasks: keepsTasks, server: server)
+        try LocalEngine(options, log, time: time, random: random, keepsTasks: keepsTasks)
     case .firebase: try RemoteEngine.firebase(options, log, time: time, keepsTasks: keepsTasks)
     case .gcs: try RemoteEngine.gcs(options, log, time: time, keepsTasks: keepsTasks)
     }
