@@ -33,7 +33,7 @@ import Transfers
             return .json(bucket.cloud(request.base), tag: bucket.etag)
         case .patch, .put: return try await change()
         case .delete:
-            guard try await service.engine.removeBucket(path[1], if: conditions()) else {
+            guard try await service.removeBucket(root, if: conditions()) else {
                 throw GatewayError(409, "The bucket you tried to delete is not empty.")
             }
             return HTTPServerResponse(204)

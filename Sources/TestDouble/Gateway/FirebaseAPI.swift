@@ -64,8 +64,7 @@ import Transfers
 
     private func media(of object: Reference) async throws -> HTTPServerResponse {
         try request.allow(["token"], ignoresUnknown: true)
-        try await service.checkMedia(of: object, for: request)
-        return try await service.media(of: object, for: request)
+        return try await service.allowedMedia(of: object, for: request)
     }
 
     private func update(_ object: Reference) async throws -> HTTPServerResponse {

@@ -19,7 +19,7 @@ import Transfers
         if let id = request["upload_id"] {
             let session = try await UploadSessionState(
                 id, service.transfers, bucket: bucket, name: request["name"] ?? name)
-            return try await commanded.answer(about: session)
+            return try await service.deniedByCondition { try await commanded.answer(about: session) }
         }
         let type = request.header("X-Goog-Upload-Protocol") ?? request["uploadType"] ?? request["upload_protocol"]
         switch type?.lowercased() {
@@ -67,9 +67,9 @@ import Transfers
         _ expected: IncomingBytes.Expected
     ) async throws -> HTTPServerResponse {
         let object = try reference(json)
-        try await service.checkUpload(to: object, for: request)
-        return .json(
-            try await service.store(source, to: object, change, if: Preconditions(), expected).firebase)
+        return try await service.allowedUpload(to: object, for: request) { conditions in
+            .json(try await service.store(source, to: object, change, if: conditions, expected).firebase)
+        }
     }
 
     // MARK: - Resumable
@@ -78,10 +78,11 @@ import Transfers
         let json = try JSON.object(await request.wholeBody())
         let object = try reference(json)
         // What the table allows the start, it allows the whole session.
-        try await service.checkUpload(to: object, for: request)
-        return try await commanded.start(
-            object, json, MetadataChange(resource: json), if: Preconditions(),
-            at: "/v0/b/\(bucket.escaped)/o?name=\(object.object.escaped)")
+        return try await service.allowedUpload(to: object, for: request) { conditions in
+            try await commanded.start(
+                object, json, MetadataChange(resource: json), if: conditions,
+                at: "/v0/b/\(bucket.escaped)/o?name=\(object.object.escaped)")
+        }
     }
 
     private var commanded: CommandedUpload {

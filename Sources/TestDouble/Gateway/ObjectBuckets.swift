@@ -36,7 +36,7 @@ import Storage
 
     func remove() async throws -> HTTPServerResponse {
         try allow([])
-        guard try await service.engine.removeBucket(bucket, if: Preconditions()) else {
+        guard try await service.removeBucket(Reference(bucket: bucket, path: ""), if: Preconditions()) else {
             throw GatewayError(409, code: "BucketNotEmpty", "The bucket you tried to delete is not empty.")
         }
         return HTTPServerResponse(204)

@@ -51,6 +51,13 @@ import Transfers
 }
 
 extension GatewayService {
+    /// Removes a bucket with the sessions of uploads to it. False where it has objects.
+    func removeBucket(_ root: Reference, if conditions: Preconditions) async throws -> Bool {
+        guard try await engine.removeBucket(root.bucket, if: conditions) else { return false }
+        try await transfers.endSessions(in: root)
+        return true
+    }
+
     /// What an upload has stored, with the download tokens that the record of an ended task does not have: those that the
     /// object has by now. Without them where another object has the name.
     func withTokens(_ stored: ObjectMetadata) async throws(StorageError) -> ObjectMetadata {
