@@ -33,35 +33,24 @@ extension GatewayService {
         }
     }
 
-    /// An upload creates an object or replaces one. Where only one of them is allowed, the upload is bound to it: `body`
-    /// gets the condition.
-    func allowedUpload(
-        to object: Reference, for request: GatewayRequest,
-        _ body: @Loop (Preconditions) async throws -> HTTPServerResponse
-    ) async throws -> HTTPServerResponse {
+    /// An upload creates an object or replaces one. Where only one of them is allowed, the upload is bound to it.
+    func uploadConditions(to object: Reference, for request: GatewayRequest) async throws -> Preconditions {
         let (creates, replaces) = (allows(.create, object.url, request), allows(.update, object.url, request))
-        guard creates != replaces else {
-            if !creates { throw GatewayError.denied("WRITE") }
-            return try await body(Preconditions())
-        }
+        if creates, replaces { return Preconditions() }
         // Refused at once, rather than behind the bytes.
         let isThere = (try? await engine.metadata(of: object, for: caller)) != nil
-        guard isThere == replaces else { throw GatewayError.denied("WRITE") }
-        return try await deniedByCondition {
-            try await body(creates ? Preconditions(generation: 0) : Preconditions(notGeneration: 0))
-        }
+        guard isThere ? replaces : creates else { throw GatewayError.denied("WRITE") }
+        return creates ? Preconditions(generation: 0) : Preconditions(notGeneration: 0)
     }
 
-    /// The API has no preconditions but those that an upload is bound to.
+    /// Says who may not upload: the API has no preconditions but those of `uploadConditions`.
     func deniedByCondition(_ body: @Loop () async throws -> HTTPServerResponse) async throws -> HTTPServerResponse {
         do {
             return try await body()
         } catch let error as StorageError where error.code == .preconditionFailed {
-            throw GatewayError.denied("WRITE")
+            throw GatewayError.denied("WRITE").final
         } catch let error as GatewayError where error.status == 412 {
-            var denied = GatewayError.denied("WRITE")
-            denied.headers = error.headers
-            throw denied
+            throw GatewayError.denied("WRITE").final
         }
     }
 }
