@@ -46,10 +46,11 @@ final class HeldMemory {
 
     private func reserve(_ bytes: Int, of share: QuotaShare) async -> Bool {
         guard bytes > share.reserved, !share.reserveAtOnce(bytes - share.reserved) else { return true }
-        let last = share.quota.rounds + Self.rounds
+        let (last, wanted) = (share.quota.rounds + Self.rounds, bytes - share.reserved)
         return
-            (try? await share.reserve(
-                bytes - share.reserved, unless: { share.quota.rounds >= last || hasGone() })) ?? false
+            (try? await share.reserve(wanted) {
+                hasGone() || share.quota.rounds >= last && !share.quota.hasRoom(for: wanted)
+            }) ?? false
     }
 
     /// The request is done, and its answer has so many bytes in memory.

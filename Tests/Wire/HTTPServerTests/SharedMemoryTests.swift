@@ -85,6 +85,25 @@ import Testing
         share.leave()
     }
 
+    @Test func `What the last of slow clients has freed is for the request that waits`() async throws {
+        let share = QuotaShare(of: memory.incoming)
+        #expect(share.reserve(2 * Self.bytes) {})
+        var rounds = 0
+        share.revoke = {
+            rounds += 1
+            if rounds == 2 { share.leave() }
+        }
+        let fixture = try fixture { await keep($0) }
+        let client = try fixture.client()
+        await client.send(head("POST", "Content-Length: \(Self.bytes)"))
+        for _ in 0..<2 {
+            #expect(try await clock.nextSleep() == .seconds(10))
+            clock.advance(by: .seconds(10))
+        }
+        await client.send([UInt8](repeating: 7, count: Self.bytes))
+        #expect(await client.answer()?.status == 200)
+    }
+
     @Test func `An answer that is expected waits for those that are not read`() async throws {
         let fixture = try fixture { request in
             do throws(HTTPRequestBody.Failure) { try await request.body.expectAnswer(of: Self.bytes) } catch {
