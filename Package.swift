@@ -78,7 +78,7 @@ let package = Package(
             name: "EmbeddedEngine",
             dependencies: [
                 "TaskStore", "Roots", "LocalFiles", "Storage", "Database", "HTTPServer", "HTTPText", "Checksums",
-                "Platform",
+                "ClientMemory", "Platform",
             ]),
         .target(
             name: "GoogleEngines",
@@ -178,7 +178,7 @@ let package = Package(
             name: "EmbeddedEngineTests",
             dependencies: [
                 "EmbeddedEngine", "TaskStore", "Roots", "Storage", "Database", "HTTPClient", "HTTPText", "Checksums",
-                "Platform", "TestSupport",
+                "ClientMemory", "Platform", "TestSupport",
             ]),
         .testTarget(
             name: "GoogleEnginesTests",
@@ -207,7 +207,7 @@ let package = Package(
             name: "EngineTests",
             dependencies: [
                 "EmbeddedEngine", "GoogleEngines", "Roots", "LocalFiles", "Transfers", "Storage", "Database",
-                "HTTPClient", "HTTPText", "Checksums", "Platform", "TestSupport",
+                "HTTPClient", "HTTPText", "Checksums", "ClientMemory", "Platform", "TestSupport",
             ],
             path: "Tests/Engines/EngineTests"),
 

@@ -58,7 +58,6 @@ import Testing
     private static let clocks = [
         "System/Platform/TimeSource.swift": "it is the clock",
         "storage-rpc/Server.swift": "the service takes the clock when it starts, and bounds its shutdown in real time",
-        "storage-rpc/Engines/LocalEngine.swift": "connections of download URLs are bounded in real time, too",
         "storage-rpc/Spaces/SpaceServers.swift":
             "connections are bounded in real time, whatever a harness does to the clock",
         "storage-rpc/Spaces/Spaces.swift": "connections are bounded in real time, whatever a harness does to the clock",

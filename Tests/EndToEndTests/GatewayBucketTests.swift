@@ -62,6 +62,27 @@ import Testing
         try gateway.end()
     }
 
+    @Test(arguments: [["--buckets", "box"], []])
+    func `The sessions of a deleted bucket are gone`(flags: [String]) async throws {
+        let gateway = try LiveGateway(flags + ["--max-upload-sessions", "2"])
+        let client = gateway.client
+        let start: HTTPHeaders = ["X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"]
+        let cloud =
+            try await client.send("POST", "/upload\(cloud)/box/o?uploadType=resumable&name=x", "{}")
+            .headers["Location"] ?? ""
+        let firebase =
+            try await client.send("POST", "\(client.v0)?name=x", "{}", start).headers["X-Goog-Upload-URL"] ?? ""
+        #expect(try await client.send("DELETE", "\(self.cloud)/box").status == 204)
+        for answer in try await [
+            client.send("PUT", cloud, "hello"), client.send("PUT", cloud, "", ["Content-Range": "bytes */*"]),
+            client.command(firebase, "query"), client.command(firebase, "upload, finalize", "hello"),
+        ] { #expect(answer.status == 404, "\(answer.text)") }
+        #expect(try await client.send("POST", "\(self.cloud)?project=p", #"{"name":"box"}"#).status == 200)
+        #expect(try await client.send("PUT", cloud, "hello").status == 404)
+        #expect(try await client.names("").items == [])
+        try gateway.end()
+    }
+
     @Test func `A bucket that is made is there, and one that is deleted is not`() async throws {
         let gateway = try LiveGateway(["--buckets", "box"])
         let client = gateway.client

@@ -10,23 +10,6 @@ import Testing
         #expect(answer.status == status && answer.text.contains(name), "\(name): \(answer.text)")
     }
 
-    @Test(
-        arguments: [
-            "/storage/v1/projects/p/x", "/storage/v2/b/x/o/y", "/upload/x/y", "/download/x/y", "/resumable/x/y",
-            "/batch/x/y", "/batch", "/upload/storage/v1/b/x/o/y", "/storage", "/upload", "/internal/x", "/v0/x",
-        ])
-    func `A path in the space of an API is no object of a bucket`(path: String) async throws {
-        let gateway = try GatewayClient.shared("routes")
-        for method in ["PUT", "DELETE", "POST", "GET"] {
-            if method == "POST", path == "/batch" { continue }
-            #expect(try await gateway.send(method, path, method == "PUT" ? "hello" : nil).status == 404, "\(method)")
-        }
-        let buckets = try await gateway.get("/storage/v1/b?project=p")["items"]?.array?.compactMap {
-            $0["name"]?.string
-        }
-        #expect(Set(buckets ?? []).isDisjoint(with: ["storage", "upload", "download", "resumable", "batch"]))
-    }
-
     @Test func `The path of gcloud's resumable uploads is served`() async throws {
         let gateway = try GatewayClient.shared("gcloud")
         let path = "/resumable/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=resumable&name=x"
@@ -158,28 +141,6 @@ import Testing
 
     // MARK: - Params
 
-    @Test func `A param with a value of another type is refused by name`() async throws {
-        let gateway = try GatewayClient.shared("types")
-        try await gateway.put("x")
-        for param in [
-            "versions=bogus", "projection=bogus", "alt=bogus", "alt=media", "prettyPrint=bogus", "softDeleted=bogus",
-            "maxResults=-1", "maxResults=+1", "maxResults=01", "maxResults=1.5", "maxResults=99999999999999999999",
-            "uploadType=bogus",
-        ] {
-            refused(try await gateway.get("\(gateway.gcs)?\(param)"), naming: String(param.prefix { $0 != "=" }))
-        }
-        for param in ["maxBytesRewrittenPerCall=-1", "ifGenerationMatch=a", "sourceGeneration=+1", "projection=a"] {
-            let path = "\(gateway.gcs)/x/rewriteTo/b/\(gateway.bucket)/o/y?\(param)"
-            refused(try await gateway.send("POST", path, "{}"), naming: String(param.prefix { $0 != "=" }))
-        }
-        for param in ["generation=-1", "ifMetagenerationNotMatch=1x", "projection=bogus", "prettyPrint=2"] {
-            refused(try await gateway.get("\(gateway.gcs)/x?\(param)"), naming: String(param.prefix { $0 != "=" }))
-        }
-        refused(try await gateway.get("\(gateway.v0)?maxResults=-1"), naming: "maxResults")
-        refused(try await gateway.get("\(gateway.v0)/x?alt=bogus"), naming: "alt")
-        #expect(try await gateway.names("").items == ["x"])
-    }
-
     @Test func `The type of an upload may be a param or a header`() async throws {
         let gateway = try GatewayClient.shared("upload-types")
         let start = try await gateway.send(
@@ -191,14 +152,6 @@ import Testing
         #expect(stored["size"] == "5")
         #expect(try await gateway.send("POST", "\(gateway.v0)?name=y&uploadType=resumable", "{}").status == 400)
         #expect(try await gateway.names("").items == ["x"])
-    }
-
-    @Test func `What Python's client sends of a bucket that is not soft-deleted is served`() async throws {
-        let gateway = try GatewayClient.shared("python")
-        let bucket = "/storage/v1/b/\(gateway.bucket)?projection=noAcl&prettyPrint=false"
-        #expect(try await gateway.get("\(bucket)&softDeleted=False&generation=None").status == 200)
-        refused(try await gateway.get("\(bucket)&softDeleted=True&generation=5"), naming: "generation", 501)
-        refused(try await gateway.get("\(bucket)&softDeleted=True&generation=None"), naming: "softDeleted", 501)
     }
 
     @Test func `A header that has two values is refused by name`() async throws {

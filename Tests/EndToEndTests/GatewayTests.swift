@@ -302,6 +302,17 @@ import Testing
                 #expect(try await send("POST", "\(base)/v0/b/b/\(path)", [], headers).status == 403)
             }
         }
+        // What may create an object replaces none that came meanwhile.
+        var headers = resumable
+        headers.add("Authorization", bob)
+        let begun = try await send("POST", "\(base)/v0/b/b/o?name=inbox/late", [], headers)
+        let media = "\(base)/upload/storage/v1/b/b/o?uploadType=media&name=inbox/late"
+        #expect(try await send("POST", media, Array("first".utf8)).status == 200)
+        let last = try await send(
+            "POST", begun.headers["X-Goog-Upload-URL"] ?? "", Array("second".utf8),
+            ["X-Goog-Upload-Command": "upload, finalize", "X-Goog-Upload-Offset": "0", "Authorization": bob])
+        #expect(last.status == 403 && last.headers["X-Goog-Upload-Status"] == "final")
+        #expect(try await send("GET", "\(base)/b/b/o/inbox%2Flate?alt=media").body == Array("first".utf8))
         // Servers have no security rules, and neither have tokens of downloads.
         #expect(try await send("GET", "\(base)/storage/v1/b/b/o/inbox%2Fnew").status == 200)
         #expect(try await send("GET", url).status == 403)

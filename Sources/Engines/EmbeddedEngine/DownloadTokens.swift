@@ -76,15 +76,6 @@ extension EmbeddedBackend {
         }
     }
 
-    /// Whether a token gives access to an object. False for a missing object.
-    package func isOpen(_ reference: Reference, to token: String) async throws(StorageError) -> Bool {
-        do throws(StorageError) {
-            return try await opens(token, reference, downloadTokens(of: reference), at: time.now())
-        } catch  where [.objectNotFound, .bucketNotFound].contains(error.code) {
-            return false
-        }
-    }
-
     private static func reference(_ bucket: String, _ name: String) -> Reference? {
         do throws(StorageError) {
             return try Reference(bucket: bucket, object: name)

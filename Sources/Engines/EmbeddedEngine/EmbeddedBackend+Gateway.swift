@@ -48,11 +48,17 @@ package struct StoredBytes: Sendable {
 extension EmbeddedBackend {
     package var clock: TimeSource { time }
 
-    /// The object as an HTTP resource. Throws `objectNotFound`.
+    /// The object as an HTTP resource. Throws `objectNotFound`, also if the token does not open it.
     package func resource(
-        of reference: Reference
+        of reference: Reference, openTo token: String? = nil
     ) async throws(StorageError) -> (metadata: ObjectMetadata, resource: ServedResource) {
-        let object = try await open(reference)
+        guard let token else {
+            let object = try await open(reference)
+            return (object.metadata, object.resource)
+        }
+        guard let object = try await servable(bucket: reference.bucket, name: reference.object, token: token) else {
+            throw .objectNotFound(reference)
+        }
         return (object.metadata, object.resource)
     }
 

@@ -1,3 +1,4 @@
+import ClientMemory
 import Platform
 import HTTPServer
 import HTTPText
@@ -13,6 +14,7 @@ import TaskStore
     private let address: String?
     private let limits: HTTPServerLimits
     private let time: TimeSource
+    private let memory: ConnectionMemory
     private var server: HTTPServer?
     private var isClosed = false
     package let metrics = HTTPServerMetrics()
@@ -23,11 +25,13 @@ import TaskStore
 
     /// Listens on `address`, such as `127.0.0.1:8080`, or on any free port of the loopback interface. Each of the
     /// `connections` may use one descriptor for itself and one for a file. `time` (by default the engine's) limits
-    /// them.
+    /// them. `memory` is shared with all other clients.
     package nonisolated init(
-        _ backend: EmbeddedBackend, address: String?, connections: Int = .max, time: TimeSource? = nil
+        _ backend: EmbeddedBackend, address: String?, connections: Int = .max, time: TimeSource? = nil,
+        memory: ConnectionMemory
     ) {
         (self.backend, self.address, self.time) = (backend, address, time ?? backend.time)
+        self.memory = memory
         var limits = HTTPServerLimits()
         limits.connections = min(limits.connections, connections)
         self.limits = limits
@@ -51,8 +55,9 @@ import TaskStore
         if let server { return "http://\(server.address)" }
         if isClosed { throw StorageError(.unknown, "Download URLs are not served any more.") }
         do throws(HTTPServer.ListenError) {
-            let server = try HTTPServer(address: address ?? "127.0.0.1:0", limits: limits, time: time, metrics: metrics)
-            {
+            let server = try HTTPServer(
+                address: address ?? "127.0.0.1:0", limits: limits, time: time, metrics: metrics, memory: memory
+            ) {
                 [weak self] request in await self?.answer(to: request) ?? HTTPServerResponse(404)
             }
             self.server = server

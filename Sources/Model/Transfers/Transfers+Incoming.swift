@@ -89,7 +89,15 @@ extension Transfers {
         }
     }
 
-    /// Fails an idle session, and returns when that is recorded.
+    /// Ends the sessions of a bucket that was deleted.
+    public func endSessions(in root: Reference) async throws {
+        try await ready()
+        for task in uploadSessions.values where task.snapshot().reference.bucket == root.bucket {
+            try await end(task, with: .bucketNotFound(root))
+        }
+    }
+
+    /// Fails a session, and returns when that is recorded.
     private func end(_ task: UploadTask, with error: StorageError) async throws {
         uploadSessions[task.id] = nil
         _ = task.resume(replacesNewer: false)

@@ -9,7 +9,7 @@ public final class ConnectionMemory {
     package let outgoing: MemoryQuota
 
     /// `messageBytes` must have room for one message of the maximum length.
-    public init(
+    public nonisolated init(
         messageBytes: Int = 128 << 20, unreadBytes: Int = 256 << 20, clock: any Clock<Duration> = ContinuousClock()
     ) {
         incoming = MemoryQuota(limit: messageBytes, clock: clock)
@@ -54,7 +54,7 @@ public final class MemoryQuota {
         let resume: @Loop () -> Void
     }
 
-    package init(limit: Int, timeout: Duration = .seconds(10), clock: any Clock<Duration>) {
+    package nonisolated init(limit: Int, timeout: Duration = .seconds(10), clock: any Clock<Duration>) {
         (self.limit, self.timeout, self.clock) = (limit, timeout, clock)
     }
 

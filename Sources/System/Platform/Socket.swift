@@ -44,6 +44,12 @@ extension Descriptor {
     /// The number of sent bytes that the peer has not acknowledged.
     package var queued: Int32 { csystem_unacknowledged(raw) }
 
+    /// Whether the peer has ended its direction and all that it sent has been read.
+    package var isAtEnd: Bool {
+        var byte: UInt8 = 0
+        return recv(raw, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+    }
+
     /// Discards unsent bytes: closing the socket then resets the connection.
     package func forgetUnsent() {
         var option = linger(l_onoff: 1, l_linger: 0)

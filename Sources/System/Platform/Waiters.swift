@@ -4,7 +4,7 @@ public final class Waiters {
     private var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var lastNumber = 0
 
-    public init() {}
+    public nonisolated init() {}
 
     public var isEmpty: Bool { waiting.isEmpty }
 

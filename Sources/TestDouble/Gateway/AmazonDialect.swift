@@ -82,8 +82,9 @@ extension HTTPHeaders {
 
     private let body: HTTPRequestBody
     private var state = State.chunk
-    /// Received, but not parsed.
-    private var ahead: ArraySlice<UInt8> = []
+    /// Received; what is before the position is parsed.
+    private var ahead: [UInt8] = []
+    private var position = 0
     private var count: Int64 = 0
     private var trailers: Set<String> = []
     /// Of all bytes; nil where the client does not say it.
@@ -132,14 +133,14 @@ extension HTTPHeaders {
         switch state {
         case .chunk:
             guard let line = try line() else { return false }
-            let size = try Self.size(line)
+            let size = try size(line)
             state = size == 0 ? .trailers : .bytes(left: size)
         case .bytes(let left):
-            let next = ahead.prefix(Int(min(left, Int64(limit - piece.count))))
-            guard !next.isEmpty else { return false }
-            piece += next
-            ahead = ahead[next.endIndex...]
-            state = left > next.count ? .bytes(left: left - Int64(next.count)) : .endOfChunk
+            let count = Int(min(left, Int64(min(limit - piece.count, ahead.count - position))))
+            guard count > 0 else { return false }
+            piece.append(contentsOf: ahead[position..<position + count])
+            position += count
+            state = left > count ? .bytes(left: left - Int64(count)) : .endOfChunk
         case .endOfChunk:
             guard let line = try line() else { return false }
             guard line.isEmpty else { throw Self.malformed("a chunk is longer than it says") }
@@ -152,15 +153,22 @@ extension HTTPHeaders {
         return true
     }
 
-    private static func size(_ line: String) throws -> Int64 {
-        let digits = line.utf8.prefix { $0 != UInt8(ascii: ";") }
-        guard (1...15).contains(digits.count), digits.allSatisfy({ hexDigit($0) != nil }) else {
-            throw malformed("a chunk has no size")
+    private func size(_ line: Range<Int>) throws -> Int64 {
+        var (size, digits): (Int64, Int) = (0, 0)
+        for index in line {
+            let byte = ahead[index]
+            if byte == UInt8(ascii: ";") { break }
+            guard let digit = hexDigit(byte), digits < 15 else { throw Self.malformed("a chunk has no size") }
+            (size, digits) = (size << 4 | Int64(digit), digits + 1)
         }
-        return digits.reduce(0) { $0 << 4 | Int64(hexDigit($1) ?? 0) }
+        guard digits > 0 else { throw Self.malformed("a chunk has no size") }
+        return size
     }
 
-    private func take(trailer line: String) throws {
+    private func take(trailer range: Range<Int>) throws {
+        guard let line = String(validating: ahead[range], as: UTF8.self) else {
+            throw Self.malformed("a trailer is not UTF-8")
+        }
         guard let colon = line.firstIndex(of: ":"), trailers.count < Self.mostTrailers else {
             throw Self.malformed("a trailer has no value")
         }
@@ -179,7 +187,7 @@ extension HTTPHeaders {
     /// Compares all that the client has said of the bytes.
     private func finish() async throws {
         guard announced.isSubset(of: trailers) else { throw Self.malformed("a trailer is missing") }
-        guard try await body.read(atMost: 1).isEmpty, ahead.isEmpty else {
+        guard try await body.read(atMost: 1).isEmpty, position == ahead.count else {
             throw Self.malformed("there is something behind its end")
         }
         guard length ?? count == count else {
@@ -190,25 +198,26 @@ extension HTTPHeaders {
         state = .end
     }
 
-    /// Without its end. Nil where that is missing.
-    private func line() throws -> String? {
-        let begin = ahead.prefix(Self.longestLine)
-        let end = begin.indices.dropLast().first { ahead[$0] == 0x0D && ahead[$0 + 1] == 0x0A }
-        guard let end else {
-            guard begin.count < Self.longestLine else { throw Self.malformed("a line is too long") }
+    /// Where the next line is, without its end. Nil where that is missing.
+    private func line() throws -> Range<Int>? {
+        let start = position
+        let limit = min(ahead.count, start + Self.longestLine) - 1
+        var end = start
+        while end < limit, ahead[end] != 0x0D || ahead[end + 1] != 0x0A { end += 1 }
+        guard end < limit else {
+            guard ahead.count - start < Self.longestLine else { throw Self.malformed("a line is too long") }
             return nil
         }
-        guard let text = String(validating: ahead[..<end], as: UTF8.self) else {
-            throw Self.malformed("a line is not UTF-8")
-        }
-        ahead = ahead[(end + 2)...]
-        return text
+        position = end + 2
+        return start..<end
     }
 
     private func fill() async throws {
         let more = try await body.read(atMost: 64 << 10)
         guard !more.isEmpty else { throw Self.malformed("it breaks off") }
-        ahead = ArraySlice(ahead + more)
+        ahead.removeFirst(position)
+        ahead += more
+        position = 0
     }
 
     /// The bytes are those of no object.

@@ -8,28 +8,56 @@ import Storage
 // Who may do what, by the table that a test has set. It is about Firebase Storage's API alone: clients of Google Cloud
 // Storage are servers, for which security rules do not count.
 extension GatewayService {
+    private func allows(_ action: AccessTable.Action, _ url: String, _ request: GatewayRequest) -> Bool {
+        access.allows(action, url, by: request.requester)
+    }
+
     /// Throws 403 for what the table does not allow.
     func check(_ action: AccessTable.Action, _ url: String, for request: GatewayRequest) throws(GatewayError) {
-        guard !access.allows(action, url, by: request.requester) else { return }
-        let permission =
-            switch action {
-            case .get: "READ"
-            case .list: "LIST"
-            case .create, .update, .delete: "WRITE"
-            }
-        throw GatewayError(403, "Permission denied. No \(permission) permission.")
+        guard !allows(action, url, request) else { return }
+        throw switch action {
+        case .get: .denied("READ")
+        case .list: .denied("LIST")
+        case .create, .update, .delete: .denied("WRITE")
+        }
     }
 
-    /// A download token opens its object, whatever the table says.
-    func checkMedia(of object: Reference, for request: GatewayRequest) async throws {
-        if let token = request["token"], try await engine.isOpen(object, to: token) { return }
-        try check(.get, object.url, for: request)
+    /// The bytes of an object. One of its download tokens opens it, whatever the table says.
+    func allowedMedia(of object: Reference, for request: GatewayRequest) async throws -> HTTPServerResponse {
+        if allows(.get, object.url, request) { return try await media(of: object, for: request) }
+        guard let token = request["token"] else { throw GatewayError.denied("READ") }
+        do {
+            return try await media(of: object, openTo: token, for: request)
+        } catch let error as StorageError where error.code == .objectNotFound {
+            throw GatewayError.denied("READ")
+        }
     }
 
-    /// An upload creates an object or replaces one.
-    func checkUpload(to object: Reference, for request: GatewayRequest) async throws {
+    /// An upload creates an object or replaces one. Where only one of them is allowed, the upload is bound to it.
+    func uploadConditions(to object: Reference, for request: GatewayRequest) async throws -> Preconditions {
+        let (creates, replaces) = (allows(.create, object.url, request), allows(.update, object.url, request))
+        if creates, replaces { return Preconditions() }
+        // Refused at once, rather than behind the bytes.
         let isThere = (try? await engine.metadata(of: object, for: caller)) != nil
-        try check(isThere ? .update : .create, object.url, for: request)
+        guard isThere ? replaces : creates else { throw GatewayError.denied("WRITE") }
+        return creates ? Preconditions(generation: 0) : Preconditions(notGeneration: 0)
+    }
+
+    /// Says who may not upload: the API has no preconditions but those of `uploadConditions`.
+    func deniedByCondition(_ body: @Loop () async throws -> HTTPServerResponse) async throws -> HTTPServerResponse {
+        do {
+            return try await body()
+        } catch let error as StorageError where error.code == .preconditionFailed {
+            throw GatewayError.denied("WRITE").final
+        } catch let error as GatewayError where error.status == 412 {
+            throw GatewayError.denied("WRITE").final
+        }
+    }
+}
+
+extension GatewayError {
+    fileprivate static func denied(_ permission: String) -> GatewayError {
+        GatewayError(403, "Permission denied. No \(permission) permission.")
     }
 }
 

@@ -6,7 +6,7 @@ import Platform
 ///
 /// All requests are read before the first one begins. When the answers take too many bytes or too much time, the
 /// requests that are left are answered with an error, and not carried out.
-@Loop struct CloudBatch: GatewayAPI {
+@Loop struct CloudBatch {
     /// What one batch may take.
     struct Bounds {
         /// As Google.
@@ -27,9 +27,6 @@ import Platform
         let request: Result<(HTTPServerRequest, body: [UInt8]), GatewayError>
     }
 
-    static let paths: [[String]] = [["batch"], ["batch", "storage", "v1"]]
-
-    let isCloud = true
     let request: GatewayRequest
     let bounds: Bounds
     /// The time since the batch has begun.
@@ -37,7 +34,6 @@ import Platform
     let answerOne: @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse
 
     func answer() async throws -> HTTPServerResponse {
-        try request.allow([])
         // What the parts are made of is in memory beside them.
         try await request.body.keep(2 * bounds.bytes)
         let parts = try await parts()
@@ -206,5 +202,26 @@ import Platform
         guard case .bytes(let content) = response.body else { return (response, []) }
         response.headers["Content-Length"] = "\(content.count)"
         return (response, content)
+    }
+}
+
+extension CloudBatch {
+    init(_ call: Call) {
+        self.init(
+            request: call.request, bounds: .init(), elapsed: call.service.time.clock.stopwatch(),
+            answerOne: call.answerInBatch)
+    }
+}
+
+extension GatewayRequest {
+    /// As with Google, a batch is about metadata: it has no uploads, no bytes, and no other batches.
+    func checkIsForBatch(_ route: Route) throws(GatewayError) {
+        guard place.api == .cloud, place.path.first == "b", self["alt"] != "media",
+            !route.headers.contains("x-goog-hash")
+        else {
+            throw .badRequest(
+                "A batch has only requests of /storage/v1 for metadata, not \(http.method.rawValue) "
+                    + "\(http.path.prefix(200)).")
+        }
     }
 }

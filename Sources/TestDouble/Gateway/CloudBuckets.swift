@@ -1,44 +1,31 @@
 import EmbeddedEngine
 import HTTPServer
+import HTTPText
 import JSONText
 import Platform
 import Storage
 import Transfers
 
 /// Buckets of Google Cloud Storage. Unless they have to be made, they come into being by being named.
-@Loop struct CloudBuckets {
+@Loop struct CloudBuckets: Answering {
     private static let longestPage: Int64 = 1000
 
-    let service: GatewayService
-    let request: GatewayRequest
-    let path: [String]
+    let call: Call
 
-    func answer() async throws -> HTTPServerResponse {
-        let isList = path.count == 1 && request.http.method == .get
-        try request.allow(isList ? QueryParams.bucketList : QueryParams.bucket)
-        guard path.count == 2 else {
-            switch request.http.method {
-            case .get: return try await list()
-            case .post: return try await make()
-            default: throw GatewayError(405, "Method Not Allowed")
-            }
+    func get() async throws -> HTTPServerResponse {
+        let root = try call.root
+        try await service.admit(.list, root)
+        let stored = try await service.engine.bucket(bucket)
+        try conditions().checkReading(stored.version, at: root)
+        try request.checkTags(stored.etag)
+        return .json(stored.cloud(request.base), tag: stored.etag)
+    }
+
+    func remove() async throws -> HTTPServerResponse {
+        guard try await service.removeBucket(call.root, if: conditions()) else {
+            throw GatewayError(409, "The bucket you tried to delete is not empty.")
         }
-        let root = try Reference(bucket: path[1], path: "")
-        switch request.http.method {
-        case .get, .head:
-            try await service.admit(.list, root)
-            let bucket = try await service.engine.bucket(path[1])
-            try conditions().checkReading(bucket.version, at: root)
-            try request.checkTags(bucket.etag)
-            return .json(bucket.cloud(request.base), tag: bucket.etag)
-        case .patch, .put: return try await change()
-        case .delete:
-            guard try await service.engine.removeBucket(path[1], if: conditions()) else {
-                throw GatewayError(409, "The bucket you tried to delete is not empty.")
-            }
-            return HTTPServerResponse(204)
-        case .post, .options: throw GatewayError(405, "Method Not Allowed")
-        }
+        return HTTPServerResponse(204)
     }
 
     private func conditions() throws(GatewayError) -> Preconditions {
@@ -47,18 +34,17 @@ import Transfers
             notMetageneration: try request.integer("ifMetagenerationNotMatch"))
     }
 
-    private func change() async throws -> HTTPServerResponse {
-        let json = try JSON.object(await request.wholeBody())
-        try ResourceMembers.bucket.check(json)
-        try json.check("name", path[1])
+    func change() async throws -> HTTPServerResponse {
+        let json = try await call.json()
+        try json.check("name", bucket)
         let replacesAll = request.http.method == .put
-        let changed = try await service.engine.changeBucket(path[1], if: conditions()) {
+        let changed = try await service.engine.changeBucket(bucket, if: conditions()) {
             bucket throws(StorageError) in try bucket.take(json, replacesAll: replacesAll)
         }
         return .json(changed.cloud(request.base))
     }
 
-    private func list() async throws -> HTTPServerResponse {
+    func list() async throws -> HTTPServerResponse {
         let most = try request.integer("maxResults") ?? Self.longestPage
         guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
         try await request.expectList(of: Int(min(most, Self.longestPage)))
@@ -72,8 +58,8 @@ import Transfers
                 ])))
     }
 
-    private func make() async throws -> HTTPServerResponse {
-        let json = try JSON.object(await request.wholeBody())
+    func make() async throws -> HTTPServerResponse {
+        let json = try await call.json()
         guard let name = try json.text("name"), !name.isEmpty else {
             throw GatewayError.badRequest("Required: the name of the bucket.")
         }
@@ -81,5 +67,110 @@ import Transfers
             throw GatewayError(409, "The bucket \(name) is there already.")
         }
         return .json(made.cloud(request.base))
+    }
+}
+
+// What a bucket has besides objects: its policy, which is kept and not applied, and answers that are the same for all.
+extension CloudBuckets {
+    func policy() async throws -> HTTPServerResponse {
+        .json(try await service.engine.bucket(bucket).cloudPolicy)
+    }
+
+    func testPermissions() async throws -> HTTPServerResponse {
+        _ = try await service.engine.bucket(bucket)
+        let asked = request.http.queryItems.filter { $0.name == "permissions" }.compactMap(\.value)
+        guard !asked.isEmpty else { throw GatewayError.badRequest("Required: permissions.") }
+        return .json(["kind": "storage#testIamPermissionsResponse", "permissions": .array(asked.map(JSON.string))])
+    }
+
+    func storageLayout() async throws -> HTTPServerResponse {
+        let stored = try await service.engine.bucket(bucket)
+        return .json([
+            "kind": "storage#storageLayout", "bucket": .string(stored.name), "location": .string(stored.location),
+            "locationType": .string(stored.locationType), "hierarchicalNamespace": ["enabled": false],
+        ])
+    }
+
+    func refuseACL() async throws -> HTTPServerResponse {
+        _ = try await service.engine.bucket(bucket)
+        throw GatewayError.legacyACL("a bucket that has", request)
+    }
+
+    /// Every project has the same buckets.
+    static var serviceAccount: HTTPServerResponse {
+        .json([
+            "kind": "storage#serviceAccount",
+            "email_address": .string(
+                "service-\(StoredBucket.projectNumber)@gs-project-accounts.iam.gserviceaccount.com"),
+        ])
+    }
+
+    func setPolicy() async throws -> HTTPServerResponse {
+        let json = try await call.json()
+        for binding in json["bindings"]?.array ?? [] {
+            guard try binding.text("role")?.isEmpty == false else {
+                throw GatewayError.badRequest("Each binding of a policy has a role.")
+            }
+            guard try binding["condition"]?.isNull ?? true || json.integer("version") ?? 1 >= 3 else {
+                throw GatewayError.badRequest("The version of a policy with conditions is at least 3.")
+            }
+        }
+        let (etag, root) = (try json.text("etag"), try call.root)
+        let changed = try await service.engine.changeBucket(bucket, if: Preconditions()) {
+            bucket throws(StorageError) in
+            if let etag, !etag.isEmpty, etag != bucket.policyTag { throw .preconditionFailed(root, nil) }
+            bucket.policy =
+                JSON.object(
+                    [JSON.Member](present: [
+                        "bindings": json["bindings"] ?? [], "version": json["version"] ?? 1,
+                    ])
+                ).text
+        }
+        return .json(changed.cloudPolicy)
+    }
+}
+
+extension StoredBucket {
+    /// That of the bucket: each change of the one changes the other.
+    fileprivate var policyTag: String { Array("\(metageneration)".utf8).base64 }
+
+    /// As Google's, a bucket has a policy from its beginning.
+    fileprivate var cloudPolicy: JSON {
+        let kept = policy.flatMap { JSON(wire: Array($0.utf8)) } ?? [:]
+        return [
+            "kind": "storage#policy", "resourceId": .string("projects/_/buckets/\(name)"),
+            "version": kept["version"] ?? 1, "etag": .string(policyTag),
+            "bindings": kept["bindings"] ?? [
+                [
+                    "role": "roles/storage.legacyBucketOwner",
+                    "members": [
+                        .string("projectEditor:\(Self.projectNumber)"), .string("projectOwner:\(Self.projectNumber)"),
+                    ],
+                ],
+                [
+                    "role": "roles/storage.legacyBucketReader",
+                    "members": [.string("projectViewer:\(Self.projectNumber)")],
+                ],
+            ],
+        ]
+    }
+}
+
+extension GatewayError {
+    /// A param, or a member of a resource, that access is granted by.
+    static func uniformAccess(_ what: String) -> GatewayError {
+        .badRequest("Cannot use \(what): the bucket has uniform bucket-level access.")
+    }
+
+    /// Google's answer where access is that of the bucket alone.
+    static func legacyACL(_ what: String, _ request: GatewayRequest) -> GatewayError {
+        let verb =
+            switch request.http.method {
+            case .get, .head, .options: "get"
+            case .post: "insert"
+            case .put, .patch: "update"
+            case .delete: "delete"
+            }
+        return .badRequest("Cannot \(verb) legacy ACL for \(what) uniform bucket-level access.")
     }
 }

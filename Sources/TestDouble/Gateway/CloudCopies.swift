@@ -5,49 +5,23 @@ import Platform
 import Storage
 import Transfers
 
-/// Objects made of others: copy, rewrite, compose, move; and what an object has below it.
-@Loop struct CloudCopies {
+/// Objects made of others: copy, rewrite, compose, move.
+@Loop struct CloudCopies: Answering {
     private static let mostSources = 32
 
-    let service: GatewayService
-    let request: GatewayRequest
-    /// `b`, the bucket, `o`, the object, and what is to be done.
-    let path: [String]
+    let call: Call
 
-    func answer() async throws -> HTTPServerResponse {
-        let object = try Reference(bucket: path[1], object: path[3])
-        switch (path[4], path.count) {
-        case ("acl", _):
-            throw GatewayError.legacyACL("an object of a bucket that has", request)
-        case ("restore", 5): throw GatewayError(501, "restore is not served here: deleted objects are not kept.")
-        case ("compose", 5):
-            try checkIsPost()
-            return try await compose(object)
-        case ("copyTo", 9), ("rewriteTo", 9):
-            guard path[5] == "b", path[7] == "o" else { throw GatewayError.notFound }
-            try checkIsPost()
-            return try await copy(object, Reference(bucket: path[6], object: path[8]))
-        case ("moveTo", 7):
-            guard path[5] == "o" else { throw GatewayError.notFound }
-            try checkIsPost()
-            return try await move(object, Reference(bucket: path[1], object: path[6]))
-        default: throw GatewayError.notFound
-        }
-    }
-
-    private func checkIsPost() throws(GatewayError) {
-        guard request.http.method == .post else { throw GatewayError(405, "Method Not Allowed") }
-    }
-
-    private func copy(_ source: Reference, _ target: Reference) async throws -> HTTPServerResponse {
-        try request.allow(QueryParams.copy)
-        let json = try JSON.object(await request.wholeBody())
-        try ResourceMembers.object.check(json)
+    func copy() async throws -> JSON {
+        let json = try await call.json()
         let change = try ResourceMembers.object.takesAny(of: json) ? MetadataChange(resource: json) : nil
-        let stored = try await service.copy(
-            source, if: request.sourcePreconditions(), to: target, change, if: request.preconditions()
+        let target = try Reference(bucket: call.names[2], object: call.names[3])
+        return try await service.copy(
+            call.object, if: request.sourcePreconditions(), to: target, change, if: request.preconditions()
         ).cloud(request.base)
-        guard path[4] == "rewriteTo" else { return .json(stored) }
+    }
+
+    func rewrite() async throws -> HTTPServerResponse {
+        let stored = try await copy()
         let size = stored["size"] ?? "0"
         return .json([
             "kind": "storage#rewriteResponse", "totalBytesRewritten": size, "objectSize": size, "done": true,
@@ -55,8 +29,8 @@ import Transfers
         ])
     }
 
-    private func move(_ source: Reference, _ target: Reference) async throws -> HTTPServerResponse {
-        try request.allow(QueryParams.conditions.union(QueryParams.source).union(["projection"]))
+    func move() async throws -> HTTPServerResponse {
+        let (source, target) = try (call.object, Reference(bucket: bucket, object: call.names[2]))
         guard try await JSON.object(request.wholeBody()).object?.isEmpty != false else {
             throw GatewayError.badRequest("A move changes no metadata.")
         }
@@ -68,10 +42,8 @@ import Transfers
         return .json(moved.cloud(request.base))
     }
 
-    private func compose(_ target: Reference) async throws -> HTTPServerResponse {
-        try request.allow(QueryParams.conditions)
-        let json = try JSON.object(await request.wholeBody())
-        try ResourceMembers.composition.check(json)
+    func compose() async throws -> HTTPServerResponse {
+        let (target, json) = try (call.object, await call.json())
         let sources = json["sourceObjects"]?.array ?? []
         guard (1...Self.mostSources).contains(sources.count) else {
             throw GatewayError.badRequest("sourceObjects has 1 to \(Self.mostSources) objects, not \(sources.count).")

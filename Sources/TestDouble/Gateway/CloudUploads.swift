@@ -8,20 +8,14 @@ import Transfers
 
 /// Uploads of Google Cloud Storage: in one request, raw or multipart, or resumable by `Content-Range` or the protocol of
 /// `X-Goog-Upload`.
-@Loop struct CloudUploads {
-    let service: GatewayService
-    let request: GatewayRequest
-    let bucket: String
+@Loop struct CloudUploads: Answering {
+    let call: Call
     /// The answer to a session that is complete; nil for that of the JSON API.
     var form: ((ObjectMetadata) -> HTTPServerResponse)?
 
-    func answer() async throws -> HTTPServerResponse {
-        if let id = request["upload_id"] {
-            try request.allow(QueryParams.session)
-            return try await continueSession(with: id, of: request["name"])
-        }
-        try request.allow(QueryParams.upload)
-        guard request.http.method == .post else { throw GatewayError(405, "Method Not Allowed") }
+    init(call: Call) { self.call = call }
+
+    func begin() async throws -> HTTPServerResponse {
         if isInsertion { return try await insert() }
         let type = try type()
         guard type == "resumable" || request.uploadCommands.isEmpty else {
@@ -29,31 +23,22 @@ import Transfers
         }
         switch type {
         case "resumable": return try await start()
-        case "multipart":
-            try request.checkAnnounced("x-upload-content-length", isWhole: false)
-            let upload = try await MultipartUpload(request)
-            return try await store(upload, upload.resource, upload.change, upload.expected)
-        case "media", "raw":
-            try request.checkAnnounced("x-upload-content-length")
-            var change = MetadataChange()
-            if let type = request.header("Content-Type") { change.content[.contentType] = type }
-            if let encoding = request["contentEncoding"] { change.content[.contentEncoding] = encoding }
-            try request.checkHasLength()
-            return try await store(request.body, [:], change, .init(request.http.headers))
+        case "multipart", "media", "raw":
+            return try await store(call.wholeUpload(type == "multipart", announced: ["x-upload-content-length"]))
         case let other: throw GatewayError.badRequest("There is no upload type \(other).")
         }
     }
 
     /// The path is that of metadata, and names no kind of upload.
     private var isInsertion: Bool {
-        request.path.first == "storage" && request.uploadCommands.isEmpty && request["uploadType"] == nil
+        request.http.path.hasPrefix("/storage/") && request.uploadCommands.isEmpty && request["uploadType"] == nil
             && request["upload_protocol"] == nil && request.header("X-Goog-Upload-Protocol") == nil
     }
 
     /// An object without bytes, whose resource is the body.
     private func insert() async throws -> HTTPServerResponse {
-        let json = try JSON.object(await request.wholeBody())
-        return try await store(NoBytes(), json, change(json), .init(request.http.headers))
+        let json = try await call.json()
+        return try await store((NoBytes(), json, change(json), .init(request.http.headers)))
     }
 
     /// Throws where the request names two, or the protocol of `X-Goog-Upload-Command`.
@@ -72,15 +57,6 @@ import Transfers
         throw .badRequest("The upload has two types: \(asked), \(named).")
     }
 
-    private func reference(_ json: JSON) throws -> Reference {
-        let named = try json.text("name")
-        try json.checkBucket(bucket)
-        guard let name = request["name"] ?? named, !name.isEmpty else {
-            throw GatewayError.badRequest("Required: the name of the object.")
-        }
-        return try Reference(bucket: bucket, object: name)
-    }
-
     /// The metadata of the resource, and what a param says of it.
     private func change(_ json: JSON) throws -> MetadataChange {
         var change = try MetadataChange(resource: json)
@@ -90,14 +66,12 @@ import Transfers
         return change
     }
 
-    private func store(
-        _ source: any ByteSource, _ json: JSON, _ change: MetadataChange, _ expected: IncomingBytes.Expected
-    ) async throws -> HTTPServerResponse {
-        let object = try reference(json)
-        var change = change
+    private func store(_ upload: WholeUpload) async throws -> HTTPServerResponse {
+        let object = try call.destination(upload.resource)
+        var change = upload.change
         change.makeNoDownloadToken()
         return complete(
-            try await service.store(source, to: object, change, if: request.preconditions(), expected))
+            try await service.store(upload.bytes, to: object, change, if: request.preconditions(), upload.expected))
     }
 
     private func complete(_ stored: ObjectMetadata) -> HTTPServerResponse {
@@ -107,8 +81,8 @@ import Transfers
     // MARK: - Resumable
 
     private func start() async throws -> HTTPServerResponse {
-        let json = try JSON.object(await request.wholeBody())
-        let object = try reference(json)
+        let json = try await call.json()
+        let object = try call.destination(json)
         var change = try change(json)
         if let type = request.header("x-upload-content-type"), json["contentType"] == nil {
             change.content[.contentType] = type
@@ -118,18 +92,17 @@ import Transfers
         if !request.uploadCommands.isEmpty {
             return try await commanded.start(object, json, change, if: request.preconditions(), at: place)
         }
-        try change.take(.init(request.http.headers))
-        try await service.engine.checkBucket(of: object)
-        let upload = try await service.transfers.upload(
-            size: request.length("x-upload-content-length"), to: object, change, if: request.preconditions())
-        guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
+        let id = try await service.startSession(
+            request, object, change, of: request.length("x-upload-content-length"), if: request.preconditions())
         return HTTPServerResponse(
             200, headers: ["Location": "\(request.base)\(place)&upload_id=\(id)", "X-GUploader-UploadID": id])
     }
 
-    /// - Parameter name: the object's, where the URL has it.
-    func continueSession(with id: String, of name: String?) async throws -> HTTPServerResponse {
-        let session = try await UploadSessionState(id, service.transfers, bucket: bucket, name: name)
+    /// The URL has the name of the object or not.
+    func continueSession() async throws -> HTTPServerResponse {
+        let session = try await UploadSessionState(
+            request["upload_id"] ?? "", service.transfers, bucket: bucket,
+            name: request["name"] ?? call.name)
         if !request.uploadCommands.isEmpty { return try await commanded.answer(about: session) }
         return try await session.used { try await answer(about: session) }
     }
@@ -144,7 +117,7 @@ import Transfers
             return HTTPServerResponse(499)
         }
         guard request.http.method == .put || request.http.method == .post else {
-            throw GatewayError(405, "Method Not Allowed")
+            throw GatewayError.methodNotAllowed
         }
         switch session {
         case .completed(let stored): return try await answer(again: stored)
@@ -154,22 +127,21 @@ import Transfers
         }
     }
 
-    /// Of a session that has ended: the client has no answer yet, or asks. What it sends must be what is stored.
+    /// Of a session that has ended.
     private func answer(again stored: ObjectMetadata) async throws -> HTTPServerResponse {
         let range = try SentRange(request)
         try range.check(request.body.length)
-        let isQuery = range.start == nil || range.end == nil && request.body.length == 0
-        if let start = range.start, !isQuery {
-            try await UploadBody(request.body, service.engine)
-                .compare(with: stored, from: start, upTo: range.end, isLast: range.isLast)
-        }
-        return try await complete(again: stored)
+        let isQuery = range.end == nil && request.body.length == 0
+        return try await complete(again: stored, range, from: isQuery ? nil : range.start)
     }
 
-    private func complete(again stored: ObjectMetadata) async throws -> HTTPServerResponse {
-        try SentRange(request).check(size: stored.size)
-        try IncomingBytes.Expected(request.http.headers).check(stored.md5, stored.crc32c, of: stored.reference)
-        return try await complete(service.withTokens(stored))
+    private func complete(
+        again stored: ObjectMetadata, _ range: SentRange, from start: Int64? = nil
+    ) async throws -> HTTPServerResponse {
+        let shown = try await service.stored(
+            again: stored, request, from: start, upTo: range.end, isLast: range.isLast)
+        try range.check(size: stored.size)
+        return complete(shown)
     }
 
     private func receive(_ upload: IncomingUpload) async throws -> HTTPServerResponse {
@@ -201,7 +173,7 @@ import Transfers
     ) async throws -> HTTPServerResponse {
         switch answer {
         case .completed(let stored): return complete(stored)
-        case .ended(let stored): return try await complete(again: stored)
+        case .ended(let stored): return try await complete(again: stored, SentRange(request))
         case .received(let offset):
             // Without bytes there is no range.
             var headers: HTTPHeaders = offset == 0 ? [:] : ["Range": "bytes=0-\(offset - 1)"]

@@ -30,10 +30,7 @@ import Transfers
         if let type, json["contentType"] == nil { change.content[.contentType] = type }
         let sizes = try Self.announcements.compactMap { header throws(GatewayError) in try request.length(header) }
         guard Set(sizes).count < 2 else { throw GatewayError.badRequest("The upload has two lengths: \(sizes).") }
-        try change.take(.init(request.http.headers))
-        try await service.engine.checkBucket(of: object)
-        let upload = try await service.transfers.upload(size: sizes.first, to: object, change, if: conditions)
-        guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
+        let id = try await service.startSession(request, object, change, of: sizes.first, if: conditions)
         return HTTPServerResponse(
             200,
             headers: [
@@ -92,19 +89,16 @@ import Transfers
         }
     }
 
-    /// Of a session that has ended: the client has no answer yet. What it sends must be what is stored. Without an offset
-    /// its bytes are the last ones.
+    /// Of a session that has ended. Without an offset the bytes are the last ones.
     private func complete(again stored: ObjectMetadata) async throws -> HTTPServerResponse {
+        let start = try request.length("X-Goog-Upload-Offset") ?? max(0, stored.size - (request.body.length ?? 0))
         do {
-            try IncomingBytes.Expected(request.http.headers).check(stored.md5, stored.crc32c, of: stored.reference)
-            let start = try request.length("X-Goog-Upload-Offset") ?? max(0, stored.size - (request.body.length ?? 0))
-            try await UploadBody(request.body, service.engine).compare(with: stored, from: start, isLast: true)
+            return try await complete(service.stored(again: stored, request, from: start, isLast: true))
         } catch let error as StorageError {
             throw GatewayError(error).final
         } catch let error as GatewayError {
             throw error.final
         }
-        return try await complete(stored)
     }
 
     private func offset(of upload: IncomingUpload) async throws -> Int64 {
@@ -168,7 +162,7 @@ extension GatewayError {
     static let hashBeforeEnd = GatewayError.badRequest("x-goog-hash is for the request with the last bytes.")
 
     /// The session takes nothing more.
-    fileprivate var final: GatewayError {
+    var final: GatewayError {
         var error = self
         error.headers["X-Goog-Upload-Status"] = "final"
         return error

@@ -41,9 +41,7 @@ extension ObjectParts {
     /// The bytes of the object that a part is copied from, or of its range that the request names. All bytes of the object
     /// are verified first: a range has no checksum of its own.
     func copiedBytes(of source: Reference) async throws -> CopiedBytes {
-        guard try await request.body.read(atMost: 1).isEmpty else {
-            throw GatewayError.badRequest("A copy takes its bytes from its source; the body must be empty.")
-        }
+        try await request.checkIsEmpty("A copy takes its bytes from its source; the body must be empty.")
         let conditions = try await service.sourceConditions(request, of: source)
         try await service.admit(.getData, source)
         return try await service.readingStored {

@@ -6,8 +6,7 @@ import Storage
 /// A request of an SDK. Path segments and query are decoded, each exactly once.
 struct GatewayRequest {
     let http: HTTPServerRequest
-    /// Decoded; a slash that was escaped is part of its segment. From `b` on a segment may be empty.
-    let path: [String]
+    let place: Place
     let body: HTTPRequestBody
     /// Of the query; nil without an equals sign.
     let params: [String: String?]
@@ -16,14 +15,7 @@ struct GatewayRequest {
     init(_ http: HTTPServerRequest, _ body: HTTPRequestBody) throws(GatewayError) {
         (self.http, self.body) = (http, body)
         if let name = http.unreadableHeader { throw .badRequest("The value of the header \(name) is not UTF-8.") }
-        var path: [String] = []
-        for segment in http.path.split(separator: "/", omittingEmptySubsequences: false) {
-            guard let decoded = percentDecoded(segment) else { throw .badRequest("The path is not UTF-8: \(segment)") }
-            path.append(decoded)
-        }
-        // Some clients put slashes around what stands before the bucket. Behind it each slash belongs to a name.
-        let head = path.prefix { $0 != "b" }
-        self.path = head.filter { !$0.isEmpty } + path.dropFirst(head.count)
+        place = try Place(http)
         var params: [String: String?] = [:]
         for item in http.queryItems {
             guard let name = item.name else { throw .badRequest("The query is not UTF-8: \(item.rawName)") }
@@ -70,7 +62,7 @@ struct GatewayRequest {
     /// Whether the param is there, with a value or without.
     func has(_ name: String) -> Bool { params[name] != nil }
 
-    var isRead: Bool { http.method == .get || http.method == .head }
+    var isRead: Bool { http.isRead }
 
     func header(_ name: String) -> String? { http.headers[name] }
 
@@ -82,15 +74,17 @@ struct GatewayRequest {
 
     /// A number of the query. Throws 400 for another text.
     func integer(_ name: String) throws(GatewayError) -> Int64? {
-        guard let text = self[name] else { return nil }
-        guard let value = Int64(digits: text) else { throw .badRequest("\(name) is no number: \(text)") }
-        return value
+        try number(self[name], name)
     }
 
     /// A number of a header. Throws 400 for another text.
     func length(_ header: String) throws(GatewayError) -> Int64? {
-        guard let text = self.header(header) else { return nil }
-        guard let value = Int64(digits: text) else { throw .badRequest("\(header) is no number: \(text)") }
+        try number(self.header(header), header)
+    }
+
+    private func number(_ text: String?, _ name: String) throws(GatewayError) -> Int64? {
+        guard let text else { return nil }
+        guard let value = Int64(digits: text) else { throw .badRequest("\(name) is no number: \(text)") }
         return value
     }
 
@@ -141,65 +135,6 @@ extension Preconditions {
     }
 }
 
-/// An answer that is no success, before its dialect gives it a form.
-struct GatewayError: Error {
-    var status: Int
-    var message: String
-    var headers: HTTPHeaders = [:]
-    /// Its name in the XML API; nil for that of the status.
-    var code: String?
-    /// The bucket that the request needs.
-    var missingBucket: String?
-    /// The connection closes without an answer.
-    var dropsConnection = false
-
-    init(_ status: Int, _ message: String) { (self.status, self.message) = (status, message) }
-
-    static func badRequest(_ message: String) -> GatewayError { GatewayError(400, message) }
-    static let notFound = GatewayError(404, "Not Found")
-
-    /// The path is in the space of an API, but is none of its.
-    static func noRoute(_ request: GatewayRequest) -> GatewayError {
-        let path = request.http.path
-        return GatewayError(404, "There is no \(request.http.method.rawValue) \(path.prefix(200)) here.")
-    }
-
-    init(_ error: StorageError) {
-        self.init(error.httpStatus ?? Self.status(of: error), Self.message(of: error))
-        code = Self.xmlCode(of: error)
-        if Self.isAboutMissingBucket(error) { missingBucket = error.bucket ?? "" }
-        dropsConnection = error.answerIsLost == true
-    }
-
-    private static func isAboutMissingBucket(_ error: StorageError) -> Bool {
-        error.code == .bucketNotFound && error.httpStatus == nil
-    }
-
-    /// As Google words it, for clients that compare it.
-    private static func message(of error: StorageError) -> String {
-        if isAboutMissingBucket(error) { return "The specified bucket does not exist." }
-        guard error.code == .objectNotFound, let bucket = error.bucket, let object = error.object else {
-            return error.message
-        }
-        return "No such object: \(bucket)/\(object)"
-    }
-
-    private static func status(of error: StorageError) -> Int {
-        switch error.code {
-        case .objectNotFound, .bucketNotFound, .projectNotFound: 404
-        // A bound of the service makes room again.
-        case .quotaExceeded: error.retryable ? 503 : 402
-        case .unauthenticated: 401
-        case .unauthorized: 403
-        case .preconditionFailed: 412
-        case .nonMatchingChecksum, .downloadSizeExceeded, .invalidArgument, .bucketMismatch, .pathError: 400
-        case .cancelled: 499
-        case .retryLimitExceeded: 503
-        case .unknown, .internalError: error.retryable ? 503 : 500
-        }
-    }
-}
-
 extension JSON {
     /// Throws 400 unless the bytes are a JSON object without repeated names; no bytes, and null, are an empty one.
     static func object(_ bytes: [UInt8]) throws(GatewayError) -> JSON {
@@ -212,5 +147,13 @@ extension JSON {
             throw .badRequest("The member \(name.joined(separator: ".").prefix(200)) occurs twice.")
         }
         return json.isNull ? [:] : json
+    }
+}
+
+extension GatewayError {
+    /// The path is in the space of an API, but is none of its.
+    static func noRoute(_ request: GatewayRequest) -> GatewayError {
+        let path = request.http.path
+        return GatewayError(404, "There is no \(request.http.method.rawValue) \(path.prefix(200)) here.")
     }
 }

@@ -8,14 +8,15 @@ extension GatewayService {
     /// The bytes of an object. What is stored as gzip is unpacked for clients that cannot do it, as Google does: without a
     /// length, which HTTP/1.0 cannot, and without ranges. What is no gzip is sent as it is stored.
     ///
+    /// - Parameter token: one that must open the object. Throws `objectNotFound` otherwise.
     /// - Parameter hasResourceTag: the entity tag is that of the object's resource, as it is there, instead of its MD5.
     func media(
-        of object: Reference, for request: GatewayRequest, if conditions: Preconditions = Preconditions(),
-        hasResourceTag: Bool = false
+        of object: Reference, openTo token: String? = nil, for request: GatewayRequest,
+        if conditions: Preconditions = Preconditions(), hasResourceTag: Bool = false
     ) async throws -> HTTPServerResponse {
         try await admit(.getData, object)
         var (metadata, resource) = try await readingStored { () throws(StorageError) in
-            try await engine.resource(of: object)
+            try await engine.resource(of: object, openTo: token)
         }
         try conditions.checkReading(metadata)
         var http = request.http

@@ -6,18 +6,14 @@ import Platform
 import Storage
 
 /// A bucket in Google Cloud Storage's XML API, at `/BUCKET`.
-@Loop struct ObjectBuckets {
-    let service: GatewayService
-    let request: GatewayRequest
-    let bucket: String
+@Loop struct ObjectBuckets: Answering {
+    let call: Call
 
     func location() async throws -> HTTPServerResponse {
-        try allow(["location"])
-        return .xml(XMLElement("LocationConstraint", try await service.engine.bucket(bucket).location).document())
+        .xml(XMLElement("LocationConstraint", try await service.engine.bucket(bucket).location).document())
     }
 
     func make() async throws -> HTTPServerResponse {
-        try allow([])
         var wanted: [JSON.Member] = []
         let body = try await request.body.readAll(atMost: 64 << 10)
         if !body.isEmpty {
@@ -35,16 +31,9 @@ import Storage
     }
 
     func remove() async throws -> HTTPServerResponse {
-        try allow([])
-        guard try await service.engine.removeBucket(bucket, if: Preconditions()) else {
+        guard try await service.removeBucket(call.root, if: Preconditions()) else {
             throw GatewayError(409, code: "BucketNotEmpty", "The bucket you tried to delete is not empty.")
         }
         return HTTPServerResponse(204)
-    }
-
-    private func allow(_ params: Set<String>) throws(GatewayError) {
-        try request.refuseValidators()
-        try request.allow(headers: BodyChecksums.amazonHeaders)
-        try request.allow(QueryParams.signature.union(params))
     }
 }

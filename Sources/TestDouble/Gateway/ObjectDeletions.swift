@@ -5,13 +5,11 @@ import Platform
 import Storage
 
 /// `POST /BUCKET?delete`: deletes the objects that the body names.
-@Loop struct ObjectDeletions {
+@Loop struct ObjectDeletions: Answering {
     private static let most = 1000
     private static let mostBytes = 4 << 20
 
-    let service: GatewayService
-    let request: GatewayRequest
-    let bucket: String
+    let call: Call
 
     private struct Deletion {
         let reference: Reference
@@ -21,9 +19,6 @@ import Storage
     }
 
     func answer() async throws -> HTTPServerResponse {
-        try request.refuseValidators()
-        try request.allow(QueryParams.signature.union(["delete"]))
-        try request.allow(headers: BodyChecksums.amazonHeaders)
         let (deletions, isQuiet) = try await deletions()
         _ = try await service.engine.bucket(bucket)
         var results: [XMLElement] = []

@@ -41,7 +41,7 @@ extension GatewayError {
     var xmlResponse: HTTPServerResponse {
         if dropsConnection { return .dropped }
         if status == 304 { return HTTPServerResponse(304, headers: headers) }
-        let error = XMLElement("Error", [XMLElement("Code", xmlCode), XMLElement("Message", message)])
+        let error = XMLElement("Error", ["Code": xmlCode, "Message": message])
         return .xml(error.document(namespace: nil), status: status, headers: headers)
     }
 }

@@ -6,14 +6,12 @@ import Storage
 
 /// A form of a browser at `/BUCKET`: `key` names the object, and `file`, the last field, has its bytes. A `policy` is
 /// fulfilled; signatures are not looked at.
-@Loop struct ObjectForm {
+@Loop struct ObjectForm: Answering {
     /// Of all fields but the file together.
     private static let mostFieldBytes = 64 << 10
     private static let mostFields = 200
 
-    let service: GatewayService
-    let request: GatewayRequest
-    let bucket: String
+    let call: Call
 
     func answer() async throws -> HTTPServerResponse {
         let reader = try request.multipart()
@@ -96,8 +94,8 @@ import Storage
         let result = XMLElement(
             "PostResponse",
             [
-                XMLElement("Location", place), XMLElement("Bucket", bucket), XMLElement("Key", object.object),
-                XMLElement("ETag", stored.entityTag?.description ?? ""),
+                "Location": place, "Bucket": bucket, "Key": object.object,
+                "ETag": stored.entityTag?.description ?? "",
             ])
         return .xml(result.document(namespace: nil), status: status, headers: kept)
     }

@@ -7,8 +7,9 @@ import Storage
 /// The headers of Google Cloud Storage's XML API that have a meaning. Those that are not served are refused by name.
 enum ObjectHeaders {
     static let conditions: Set = ["x-goog-if-generation-match", "x-goog-if-metageneration-match"]
+    static let source = "x-goog-copy-source"
     static let copy: Set = [
-        "x-goog-copy-source", "x-goog-copy-source-generation", "x-goog-copy-source-if-generation-match",
+        source, "x-goog-copy-source-generation", "x-goog-copy-source-if-generation-match",
         "x-goog-copy-source-if-metageneration-match", "x-goog-copy-source-if-match",
         "x-goog-copy-source-if-none-match", "x-goog-copy-source-if-modified-since",
         "x-goog-copy-source-if-unmodified-since", "x-goog-metadata-directive",
@@ -68,9 +69,6 @@ enum ObjectHeaders {
             || name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source")
     }
 
-    /// Whether the header is about the source of a copy.
-    static func isOfCopy(_ name: String) -> Bool { copy.contains(name.lowercased()) }
-
     /// Whether the header is Google's own, and about what is kept with an object.
     static func isMetadata(_ name: String) -> Bool {
         let lower = name.lowercased()
@@ -107,59 +105,45 @@ enum ObjectHeaders {
 }
 
 extension GatewayRequest {
-    /// Throws 501 for a header of an object's own URL that has a meaning and is not served.
-    func allow(headers served: Set<String>) throws(GatewayError) {
-        for field in http.headers.fields { try ObjectHeaders.check(field.name, field.value, served: served) }
-    }
-
-    /// Throws 501 where a header of a write, or of another API than that of `/BUCKET/NAME`, would be a condition, a source,
-    /// a property or a checksum if it were served, or says that the body has a coding.
-    @Loop func checkHeaders(_ api: any GatewayAPI) throws(GatewayError) {
-        let isObjectURL = api is ObjectAPI
+    /// Throws 501 where a header would be a condition, a source, a property or a checksum if the row served it, or says that
+    /// the body has a coding.
+    func checkHeaders(_ route: Route) throws(GatewayError) {
         for field in http.headers.fields {
-            let name = field.name.lowercased()
-            let isCondition = name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source")
-            guard isCondition && !isObjectURL || !isRead && isUnserved(name, field.value, api) else { continue }
+            if place.api == .xml { try ObjectHeaders.check(field.name, field.value, served: route.headers) }
+            guard isUnserved(field.name.lowercased(), field.value, route) else { continue }
             throw GatewayError(501, "The header \(field.name) is not served here.")
         }
-        if !isRead, isObjectURL { try checkCoding(api) }
+        // At its own URL an object is stored with the coding that the header names, as the bytes have it already.
+        guard !isRead, place.api == .xml, !(route.takesAmazonChunks && isChunkedByAmazon),
+            http.headers.list("Content-Encoding").contains(where: { $0.lowercased() == "aws-chunked" })
+        else { return }
+        throw GatewayError(501, "A body with the Content-Encoding aws-chunked is not served here.")
     }
 
-    /// Of a write.
-    @Loop private func isUnserved(_ name: String, _ value: String, _ api: any GatewayAPI) -> Bool {
-        // It refuses by itself what a request does not take.
-        let isObjectURL = api is ObjectAPI
+    private func isUnserved(_ name: String, _ value: String, _ route: Route) -> Bool {
+        let isJSON = place.api != .xml
+        if ObjectHeaders.validators.contains(name) { return !route.comparesTags || isJSON && !isRead }
+        if isJSON, name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source") { return true }
+        return !isRead && isUnservedWrite(name, value, route)
+    }
+
+    private func isUnservedWrite(_ name: String, _ value: String, _ route: Route) -> Bool {
+        let isJSON = place.api != .xml
         return switch name {
-        case "content-range": !api.takesRange
-        case "x-goog-hash": !api.takesObject
-        case "x-http-method-override":
-            value.uppercased() != http.method.rawValue
+        case "content-range": !route.headers.contains(name) || isJSON && self["upload_id"] == nil
+        case "x-goog-hash": !route.headers.contains(name)
+        case "x-http-method-override": value.uppercased() != http.method.rawValue
         // A part of the body that comes after its bytes is not read.
         case "trailer":
             http.headers.list("Trailer").map { $0.lowercased() }.contains {
                 ObjectHeaders.isAboutBytes($0) || $0 == "x-goog-hash" || $0 == "content-md5"
             }
+        case _ where name.hasPrefix("x-goog-upload-") && name != "x-goog-upload-protocol":
+            !route.headers.contains("x-goog-upload-")
         default:
-            !isObjectURL && ObjectHeaders.isAmazonChecksum(name) || ObjectHeaders.checksums.contains(name)
-                || !isObjectURL && ObjectHeaders.validators.contains(name)
-                || name.hasPrefix("x-goog-upload-") && name != "x-goog-upload-protocol" && !api.takesUploadHeaders
-                || !isObjectURL && ObjectHeaders.isProperty(name, value)
+            ObjectHeaders.checksums.contains(name)
+                || isJSON && (ObjectHeaders.isAmazonChecksum(name) || ObjectHeaders.isProperty(name, value))
         }
-    }
-
-    /// Throws 501 for a condition on reading, where the answer has nothing to compare it with.
-    func refuseValidators() throws(GatewayError) {
-        for field in http.headers.fields where ObjectHeaders.validators.contains(field.name.lowercased()) {
-            throw GatewayError(501, "The header \(field.name) is not served here.")
-        }
-    }
-
-    /// At its own URL an object is stored with the coding that the header names, as the bytes have it already.
-    @Loop private func checkCoding(_ api: any GatewayAPI) throws(GatewayError) {
-        guard http.headers.list("Content-Encoding").contains(where: { $0.lowercased() == "aws-chunked" }),
-            !(api.takesAmazonChunks && isChunkedByAmazon)
-        else { return }
-        throw GatewayError(501, "A body with the Content-Encoding aws-chunked is not served here.")
     }
 
     /// Those of the object at its own URL.
@@ -181,13 +165,6 @@ extension GatewayRequest {
         return conditions
     }
 
-    /// Whether the request begins a resumable upload.
-    func startsSession() throws(GatewayError) -> Bool {
-        guard let text = header("x-goog-resumable") else { return false }
-        guard text.lowercased() == "start" else { throw .badRequest("x-goog-resumable is start, not \(text).") }
-        return true
-    }
-
     /// Those of the object that it is copied from.
     func copySourcePreconditions() throws(GatewayError) -> Preconditions {
         Preconditions(
@@ -197,8 +174,8 @@ extension GatewayRequest {
     }
 
     /// The object that the header names: `BUCKET/NAME`, percent-encoded.
-    func copySource() throws -> Reference? {
-        guard let text = header("x-goog-copy-source") else { return nil }
+    func copySource() throws -> Reference {
+        let text = header(ObjectHeaders.source) ?? ""
         let parts = text.drop { $0 == "/" }.split(separator: "/", maxSplits: 1).map { percentDecoded($0) }
         guard parts.count == 2, let bucket = parts[0], let name = parts[1] else {
             throw GatewayError.badRequest("x-goog-copy-source is no BUCKET/NAME: \(text)")

@@ -5,31 +5,20 @@ import Platform
 import Storage
 
 /// Lists of `/BUCKET`: objects in both versions, and uploads in parts; and of `/`: buckets.
-@Loop struct ObjectLists {
-    private static let common: Set = ["prefix", "delimiter", "encoding-type", "max-keys", "list-type"]
+@Loop struct ObjectLists: Answering {
+    nonisolated static let common: Set = ["prefix", "delimiter", "encoding-type", "max-keys", "list-type"]
 
     /// In one answer.
     private static let mostBuckets: Int64 = 10_000
     /// An estimate of its name and its time.
     private static let bytesOfBucket = 512
 
-    let service: GatewayService
-    let request: GatewayRequest
-    /// Empty for the list of buckets.
-    let bucket: String
+    let call: Call
 
-    func answer() async throws -> HTTPServerResponse {
-        try request.refuseValidators()
-        try request.allow(headers: [])
-        if bucket.isEmpty { return try await buckets() }
-        let root = try Reference(bucket: bucket, path: "")
-        if request.has("uploads") { return try await uploads(root) }
+    func objects() async throws -> HTTPServerResponse {
         let isSecond = try isSecondVersion
-        try request.allow(
-            Self.common.union(QueryParams.signature).union(
-                isSecond ? ["continuation-token", "start-after", "fetch-owner"] : ["marker"]))
         let text = try ListText(request)
-        try await service.admit(.list, root)
+        try await service.admit(.list, call.root)
         let most = try most("max-keys")
         var query = ObjectQuery(bucket: bucket)
         (query.prefix, query.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
@@ -45,8 +34,7 @@ import Storage
             ).document())
     }
 
-    private func buckets() async throws -> HTTPServerResponse {
-        try request.allow(QueryParams.signature.union(["prefix", "max-buckets", "continuation-token"]))
+    func buckets() async throws -> HTTPServerResponse {
         let most = try request.integer("max-buckets") ?? Self.mostBuckets
         guard most > 0 else { throw GatewayError.badRequest("max-buckets is at least 1.") }
         try await request.expectAnswer(of: Int(min(most, Self.mostBuckets)) * Self.bytesOfBucket)
@@ -54,9 +42,7 @@ import Storage
             prefix: request["prefix"] ?? "", pageToken: request["continuation-token"],
             most: Int(min(most, Self.mostBuckets)))
         let buckets = page.map { bucket in
-            XMLElement(
-                "Bucket",
-                [XMLElement("Name", bucket.name), XMLElement("CreationDate", bucket.timeCreated.rfc3339)])
+            XMLElement("Bucket", ["Name": bucket.name, "CreationDate": bucket.timeCreated.rfc3339])
         }
         var elements = [
             XMLElement("Owner", [XMLElement("ID", StoredBucket.projectNumber)]), XMLElement("Buckets", buckets),
@@ -128,13 +114,9 @@ import Storage
 
     // MARK: - Uploads in parts
 
-    private func uploads(_ root: Reference) async throws -> HTTPServerResponse {
-        try request.allow(
-            QueryParams.signature.union([
-                "uploads", "prefix", "encoding-type", "max-uploads", "key-marker", "upload-id-marker",
-            ]))
+    func uploads() async throws -> HTTPServerResponse {
         let text = try ListText(request)
-        try await service.admit(.list, root)
+        try await service.admit(.list, call.root)
         _ = try await service.engine.bucket(bucket)
         let most = try most("max-uploads")
         let (key, id) = (request["key-marker"] ?? "", request["upload-id-marker"] ?? "")
@@ -159,8 +141,8 @@ import Storage
                 XMLElement(
                     "Upload",
                     [
-                        XMLElement("Key", try text(upload.reference.object)), XMLElement("UploadId", upload.id),
-                        XMLElement("StorageClass", "STANDARD"), XMLElement("Initiated", upload.began.rfc3339),
+                        "Key": try text(upload.reference.object), "UploadId": upload.id, "StorageClass": "STANDARD",
+                        "Initiated": upload.began.rfc3339,
                     ]))
         }
         return .xml(XMLElement("ListMultipartUploadsResult", elements + text.encoding).document())

@@ -7,7 +7,7 @@ import Storage
 import Transfers
 
 /// Uploads in parts at `/BUCKET/NAME`: start, parts in any order, and the end, which makes them an object or drops them.
-@Loop struct ObjectParts {
+@Loop struct ObjectParts: Answering {
     private static let numbers: ClosedRange<Int64> = 1...10_000
     /// In bytes: of a part, and of one that is not the last.
     private static let largest: Int64 = 5 << 30
@@ -19,35 +19,18 @@ import Transfers
     private static let block = 1 << 20
     private static let piece = 256 << 10
 
-    let service: GatewayService
-    let request: GatewayRequest
-    let object: Reference
+    let call: Call
 
     private var multiparts: Multiparts { service.engine.multiparts }
 
-    /// Of a request with `uploads` or `uploadId`.
-    func answer() async throws -> HTTPServerResponse {
-        if request.has("uploads") {
-            guard request.http.method == .post else { throw GatewayError(405, "Method Not Allowed") }
-            return try await start()
-        }
+    /// The upload that the request is about. Throws 404 for none.
+    private func upload() async throws -> Multipart {
         let id = request["uploadId"] ?? ""
-        guard let upload = try await multiparts.upload(id, of: object, within: service.multipartBounds) else {
+        guard let upload = try await multiparts.upload(id, of: call.object, within: service.multipartBounds) else {
             throw GatewayError.noSuchUpload
         }
         try checkRepetitions(of: upload)
-        switch request.http.method {
-        case .put: return try await put(upload)
-        case .post: return try await complete(upload)
-        case .delete: return try await abort(upload)
-        case .get, .head: return try await list(upload)
-        case .patch, .options: throw GatewayError(405, "Method Not Allowed")
-        }
-    }
-
-    private func allow(_ params: Set<String>, headers: Set<String> = []) throws(GatewayError) {
-        try request.allow(QueryParams.signature.union(params))
-        try request.allow(headers: headers.union(ObjectHeaders.kept).union([ObjectHeaders.custom]))
+        return upload
     }
 
     /// Python's client repeats the metadata of the start in all requests. Throws 400 for other metadata.
@@ -59,13 +42,9 @@ import Transfers
         }
     }
 
-    private func start() async throws -> HTTPServerResponse {
-        try request.refuseValidators()
-        // The client says how it computes the checksums of the parts: each of them says it, too.
-        try allow(["uploads"], headers: ["x-amz-checksum-algorithm"])
-        guard try await request.body.read(atMost: 1).isEmpty else {
-            throw GatewayError.badRequest("The start of an upload in parts has no body.")
-        }
+    func start() async throws -> HTTPServerResponse {
+        let object = try call.object
+        try await request.checkIsEmpty("The start of an upload in parts has no body.")
         let fields = request.http.headers.fields.filter { MetadataChange.takes($0.name) }
         try MetadataChange(fields: fields.map { ($0.name, $0.value) }).check()
         try await service.admit(.open, object)
@@ -74,10 +53,7 @@ import Transfers
         let upload = try await multiparts.begin(object, metadata: metadata, within: service.multipartBounds)
         let result = XMLElement(
             "InitiateMultipartUploadResult",
-            [
-                XMLElement("Bucket", object.bucket), XMLElement("Key", object.object),
-                XMLElement("UploadId", upload.id),
-            ])
+            ["Bucket": object.bucket, "Key": object.object, "UploadId": upload.id])
         var response = HTTPServerResponse.xml(result.document())
         // Node's client reads no other type of XML.
         response.headers["Content-Type"] = "text/xml; charset=UTF-8"
@@ -86,24 +62,33 @@ import Transfers
 
     // MARK: - Parts
 
-    private func put(_ upload: Multipart) async throws -> HTTPServerResponse {
-        try request.refuseValidators()
-        let copied = try request.copySource()
-        try allow(
-            ["partNumber", "uploadId"],
-            headers: copied == nil ? ObjectHeaders.bytes.union(["x-goog-hash"]) : ObjectHeaders.partCopy)
-        guard let number = try request.integer("partNumber"), Self.numbers.contains(number) else {
-            throw GatewayError.badRequest("partNumber is 1 to \(Self.numbers.upperBound).")
+    func put() async throws -> HTTPServerResponse {
+        let (upload, number) = (try await upload(), try number)
+        try request.checkHasLength()
+        let part = try await store(request.byteSource(), as: number, of: upload)
+        return HTTPServerResponse(200, headers: part.headers)
+    }
+
+    func copy() async throws -> HTTPServerResponse {
+        let (upload, number) = (try await upload(), try number)
+        let part = try await store(copiedBytes(of: request.copySource()), as: number, of: upload)
+        let result = XMLElement("CopyPartResult", ["LastModified": part.stored.rfc3339, "ETag": part.entityTag])
+        return .xml(result.document(), headers: part.headers)
+    }
+
+    private var number: Int {
+        get throws(GatewayError) {
+            guard let number = try request.integer("partNumber"), Self.numbers.contains(number) else {
+                throw .badRequest("partNumber is 1 to \(Self.numbers.upperBound).")
+            }
+            return Int(number)
         }
-        let source: any ByteSource
-        if let copied {
-            source = try await copiedBytes(of: copied)
-        } else {
-            try request.checkHasLength()
-            source = try request.byteSource()
-        }
+    }
+
+    private func store(_ source: any ByteSource, as number: Int, of upload: Multipart) async throws -> MultipartPart {
+        let object = upload.reference
         let expected = try IncomingBytes.Expected(request.http.headers)
-        let answer = try await multiparts.using(upload) {
+        let part = try await multiparts.using(upload) {
             try await service.admit(.send, object)
             let file = try await multiparts.makePart()
             do {
@@ -113,19 +98,13 @@ import Transfers
                 file.discard()
                 throw error
             }
-            guard let part = try await multiparts.store(file, as: Int(number), of: upload) else {
+            guard let part = try await multiparts.store(file, as: number, of: upload) else {
                 throw GatewayError.noSuchUpload
             }
-            let headers: HTTPHeaders = [
-                "ETag": part.entityTag, "x-goog-hash": "crc32c=\(part.crc32c.base64),md5=\(part.md5.base64)",
-            ]
-            guard copied != nil else { return HTTPServerResponse(200, headers: headers) }
-            let result = XMLElement(
-                "CopyPartResult",
-                [XMLElement("LastModified", part.stored.rfc3339), XMLElement("ETag", part.entityTag)])
-            return .xml(result.document(), headers: headers)
+            return part
         }
-        return try answer ?? busy()
+        guard let part else { throw Self.busy }
+        return part
     }
 
     private func receive(_ source: any ByteSource, into file: PartFile) async throws {
@@ -142,14 +121,14 @@ import Transfers
         try await file.append(bytes)
     }
 
-    private func busy() throws -> HTTPServerResponse {
-        throw GatewayError(409, code: "OperationAborted", "Another request uses or completes the upload.")
-    }
+    private static let busy = GatewayError(
+        409, code: "OperationAborted", "Another request uses or completes the upload.")
 
     // MARK: - The end
 
-    private func complete(_ upload: Multipart) async throws -> HTTPServerResponse {
-        try allow(["uploadId"], headers: ObjectHeaders.conditions)
+    func complete() async throws -> HTTPServerResponse {
+        let upload = try await upload()
+        let object = upload.reference
         let wanted = try await wantedParts()
         let conditions = try await service.writeConditions(request, of: object)
         let answer = try await multiparts.using(upload, alone: true) {
@@ -166,14 +145,14 @@ import Transfers
             _ = try? await multiparts.remove(upload)
             return stored
         }
-        guard let stored = answer else { return try busy() }
+        guard let stored = answer else { throw Self.busy }
         let place = "\(request.base)/\(object.bucket.escaped)/\(object.object.escaped)"
         return .xml(
             XMLElement(
                 "CompleteMultipartUploadResult",
                 [
-                    XMLElement("Location", place), XMLElement("Bucket", object.bucket),
-                    XMLElement("Key", object.object), XMLElement("ETag", stored.entityTag?.description ?? ""),
+                    "Location": place, "Bucket": object.bucket, "Key": object.object,
+                    "ETag": stored.entityTag?.description ?? "",
                 ]
             ).document(), headers: stored.objectHeaders)
     }
@@ -230,18 +209,16 @@ import Transfers
             "The part \(small.number) has \(small.size) bytes: all but the last have at least \(smallest).")
     }
 
-    private func abort(_ upload: Multipart) async throws -> HTTPServerResponse {
-        try request.refuseValidators()
-        try allow(["uploadId"])
+    func abort() async throws -> HTTPServerResponse {
+        let upload = try await upload()
         let isThere = try await multiparts.using(upload) { try await multiparts.remove(upload) }
-        guard let isThere else { return try busy() }
+        guard let isThere else { throw Self.busy }
         guard isThere else { throw GatewayError.noSuchUpload }
         return HTTPServerResponse(204)
     }
 
-    private func list(_ upload: Multipart) async throws -> HTTPServerResponse {
-        try request.refuseValidators()
-        try allow(["uploadId", "max-parts", "part-number-marker", "encoding-type"])
+    func list() async throws -> HTTPServerResponse {
+        let upload = try await upload()
         let text = try ListText(request)
         let most = Int(min(try request.integer("max-parts") ?? 1000, 1000))
         let marker = try request.integer("part-number-marker") ?? 0
@@ -250,7 +227,7 @@ import Transfers
         let page = found.prefix(most)
         let elements =
             [
-                XMLElement("Bucket", object.bucket), XMLElement("Key", try text(object.object)),
+                XMLElement("Bucket", bucket), XMLElement("Key", try text(upload.reference.object)),
                 XMLElement("UploadId", upload.id), XMLElement("StorageClass", "STANDARD"),
                 XMLElement("PartNumberMarker", "\(marker)"),
                 XMLElement("NextPartNumberMarker", "\(page.last.map { Int64($0.number) } ?? marker)"),
@@ -260,8 +237,8 @@ import Transfers
             XMLElement(
                 "Part",
                 [
-                    XMLElement("PartNumber", "\(part.number)"), XMLElement("LastModified", part.stored.rfc3339),
-                    XMLElement("ETag", part.entityTag), XMLElement("Size", "\(part.size)"),
+                    "PartNumber": "\(part.number)", "LastModified": part.stored.rfc3339, "ETag": part.entityTag,
+                    "Size": "\(part.size)",
                 ])
         }
         return .xml(XMLElement("ListPartsResult", elements + parts).document())
@@ -271,6 +248,10 @@ import Transfers
 extension MultipartPart {
     /// Quoted.
     fileprivate var entityTag: String { "\"\(md5.hexadecimal)\"" }
+
+    fileprivate var headers: HTTPHeaders {
+        ["ETag": entityTag, "x-goog-hash": "crc32c=\(crc32c.base64),md5=\(md5.base64)"]
+    }
 }
 
 extension Multipart {

@@ -58,12 +58,12 @@ enum QueryParams {
     }()
 
     /// They change no answer, or only its form. Every route takes them.
-    fileprivate static let standard: Set = [
+    static let standard: Set = [
         "$.xgafv", "access_token", "alt", "fields", "key", "oauth_token", "prettyPrint", "quotaUser", "uploadType",
         "upload_protocol", "userIp", "userProject",
     ]
     /// Nothing is asked for with `false`, which Python's client spells `False`.
-    fileprivate static let flags: Set = [
+    static let flags: Set = [
         "enableObjectRetention", "includeFoldersAsPrefixes", "includeTrailingDelimiter", "overrideUnlockedRetention",
         "softDeleted", "versions", "copySourceAcl", "allowNonEmpty", "returnPartialSuccess",
     ]
@@ -75,7 +75,7 @@ enum QueryParams {
         "private", "projectPrivate", "bucketOwnerRead", "bucketOwnerFullControl",
     ]
     /// Subresources of `/BUCKET/NAME` and `/BUCKET`.
-    fileprivate static let subresources: Set = [
+    static let subresources: Set = [
         "accelerate", "acl", "analytics", "attributes", "billing", "compose", "cors", "defaultObjectAcl", "delete",
         "encryption", "encryptionConfig", "inventory", "legal-hold", "lifecycle", "list-type", "location", "logging",
         "metrics", "notification", "object-lock", "ownershipControls", "partNumber", "policy", "policyStatus",
@@ -84,10 +84,10 @@ enum QueryParams {
         "website", "websiteConfig", "append", "position",
     ]
     /// All that have a meaning for some route.
-    fileprivate static let known: Set = subresources.union(flags).union(object).union(source).union(list).union(upload)
+    static let known: Set = subresources.union(flags).union(object).union(source).union(list).union(upload)
         .union(copy).union(firebaseTokens).union(responseHeaders.keys).union([
             "callback", "destinationKmsKeyName", "filter", "kmsKeyName", "matchGlob", "restoreToken", "rewriteToken",
-            "project", "token", "encoding-type", "fetch-owner",
+            "project", "token", "encoding-type", "fetch-owner", "fields",
         ])
 }
 
@@ -127,14 +127,14 @@ extension GatewayRequest {
         }
     }
 
-    /// Throws 501 for a param that has a meaning which the route does not serve, and 400 for an unknown one.
-    ///
-    /// - Parameter ignoresUnknown: the answer has the bytes of an object; their URL may have params that make it a new one
-    ///   for caches.
-    func allow(_ served: Set<String>, ignoresUnknown: Bool = false) throws(GatewayError) {
-        try checkTypes(served)
+    /// Throws 501 for a param that has a meaning which the row does not serve, and 400 for an unknown one.
+    func checkParams(_ route: Route) throws(GatewayError) {
+        if route.unknown == .unchecked { return }
+        try checkTypes(route.params)
+        let ignoresUnknown = route.unknown == .ignored || route.unknown == .ignoredWithMedia && self["alt"] == "media"
         guard self["alt"] != "media" || ignoresUnknown else { throw .badRequest("There is no alt=media here.") }
-        let others = params.filter { !served.contains($0.key) && !QueryParams.standard.contains($0.key) }
+        let standard = QueryParams.standard.subtracting(place.api == .firebase ? ["fields"] : [])
+        let others = params.filter { !route.params.contains($0.key) && !standard.contains($0.key) }
         for (name, value) in others.sorted(by: { $0.key < $1.key }) {
             if value == "" && !QueryParams.subresources.contains(name) { continue }
             if ["", "false", "False"].contains(value), QueryParams.flags.contains(name) { continue }

@@ -68,6 +68,11 @@ extension HTTPRequestBody.Failure {
     }
 }
 
+/// An upload in one request.
+typealias WholeUpload = (
+    bytes: any ByteSource, resource: JSON, change: MetadataChange, expected: IncomingBytes.Expected
+)
+
 /// An upload in one request: a JSON resource, then the bytes.
 @Loop final class MultipartUpload: ByteSource {
     private static let mostJSON = 1 << 20

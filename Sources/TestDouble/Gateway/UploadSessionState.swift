@@ -51,6 +51,39 @@ import Transfers
 }
 
 extension GatewayService {
+    /// Begins a session, and returns its id.
+    func startSession(
+        _ request: GatewayRequest, _ object: Reference, _ change: MetadataChange, of size: Int64?,
+        if conditions: Preconditions
+    ) async throws -> String {
+        var change = change
+        try change.take(.init(request.http.headers))
+        try await engine.checkBucket(of: object)
+        let upload = try await transfers.upload(size: size, to: object, change, if: conditions)
+        guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
+        return id
+    }
+
+    /// Removes a bucket with the sessions of uploads to it. False where it has objects.
+    func removeBucket(_ root: Reference, if conditions: Preconditions) async throws -> Bool {
+        guard try await engine.removeBucket(root.bucket, if: conditions) else { return false }
+        try await transfers.endSessions(in: root)
+        return true
+    }
+
+    /// What a complete upload has stored, for a client that has no answer yet, or asks: checksums and bytes that it sends
+    /// again must be those of the object. `start` is where its bytes are; nil where it sends none.
+    func stored(
+        again stored: ObjectMetadata, _ request: GatewayRequest, from start: Int64?, upTo end: Int64? = nil,
+        isLast: Bool
+    ) async throws -> ObjectMetadata {
+        if let start {
+            try await UploadBody(request.body, engine).compare(with: stored, from: start, upTo: end, isLast: isLast)
+        }
+        try IncomingBytes.Expected(request.http.headers).check(stored.md5, stored.crc32c, of: stored.reference)
+        return try await withTokens(stored)
+    }
+
     /// What an upload has stored, with the download tokens that the record of an ended task does not have: those that the
     /// object has by now. Without them where another object has the name.
     func withTokens(_ stored: ObjectMetadata) async throws(StorageError) -> ObjectMetadata {

@@ -6,6 +6,9 @@ struct XMLElement {
 
     init(_ name: String, _ text: String) { (self.name, self.text) = (name, text) }
     init(_ name: String, _ children: [XMLElement]) { (self.name, self.children) = (name, children) }
+    init(_ name: String, _ texts: KeyValuePairs<String, String>) {
+        self.init(name, texts.map { XMLElement($0.key, $0.value) })
+    }
 
     /// The namespace of the documents of Amazon S3, which clients of Google Cloud Storage ask for, too.
     static let namespace = "http://s3.amazonaws.com/doc/2006-03-01/"

@@ -35,7 +35,7 @@ package final class HTTPServer {
     package convenience init(
         address: String, methods: Set<HTTPServerRequest.Method> = [.get, .head],
         limits: HTTPServerLimits = HTTPServerLimits(), hosts: AcceptedHosts = AcceptedHosts(), time: TimeSource,
-        metrics: HTTPServerMetrics = HTTPServerMetrics(), memory: ConnectionMemory = ConnectionMemory(),
+        metrics: HTTPServerMetrics, memory: ConnectionMemory,
         handler: @escaping Handler
     ) throws(ListenError) {
         guard let parsed = SocketAddress(address) else {

@@ -15,9 +15,11 @@ final class HeldMemory {
     private static let rounds = 2
 
     private let freeBytes: Int
+    private let hasGone: @Loop () -> Bool
 
-    init(_ memory: ConnectionMemory, freeBytes: Int) {
-        self.freeBytes = freeBytes
+    /// `hasGone` is asked before a request that has waited gets memory.
+    init(_ memory: ConnectionMemory, freeBytes: Int, hasGone: @escaping @Loop () -> Bool) {
+        (self.freeBytes, self.hasGone) = (freeBytes, hasGone)
         incoming = QuotaShare(of: memory.incoming, least: freeBytes, pace: Self.pace)
         outgoing = QuotaShare(of: memory.outgoing, least: freeBytes, pace: Self.pace)
     }
@@ -43,9 +45,12 @@ final class HeldMemory {
     func expectAnswer(of bytes: Int) async -> Bool { await reserve(bytes, of: outgoing) }
 
     private func reserve(_ bytes: Int, of share: QuotaShare) async -> Bool {
-        guard bytes > share.reserved else { return true }
-        let last = share.quota.rounds + Self.rounds
-        return (try? await share.reserve(bytes - share.reserved, unless: { share.quota.rounds >= last })) ?? false
+        guard bytes > share.reserved, !share.reserveAtOnce(bytes - share.reserved) else { return true }
+        let (last, wanted) = (share.quota.rounds + Self.rounds, bytes - share.reserved)
+        return
+            (try? await share.reserve(wanted) {
+                hasGone() || share.quota.rounds >= last && !share.quota.hasRoom(for: wanted)
+            }) ?? false
     }
 
     /// The request is done, and its answer has so many bytes in memory.

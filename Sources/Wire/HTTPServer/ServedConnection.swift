@@ -26,7 +26,7 @@ final class ServedConnection {
 
     init(_ socket: Descriptor, of server: HTTPServer) {
         (self.socket, self.server) = (socket, server)
-        memory = HeldMemory(server.memory, freeBytes: server.limits.freeBytes)
+        memory = HeldMemory(server.memory, freeBytes: server.limits.freeBytes) { socket.isAtEnd }
         let peer = SocketAddress(ofPeerOf: socket)?.description ?? ""
         parser = RequestParser(
             limits: server.limits, methods: server.methods, hosts: server.hosts, remoteAddress: peer)

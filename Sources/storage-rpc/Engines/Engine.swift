@@ -35,15 +35,13 @@ extension Engine {
 
 /// Creates the engine that the flags select. Blocks. Throws a line about the flag, the variable or the directory that
 /// cannot be used.
-///
-/// - Parameter server: the server of the engine's predecessor in its space.
 func makeEngine(
     _ options: ServiceOptions, _ log: Log, time: TimeSource = .system, random: RandomSource = .secure,
-    keepsTasks: Bool, server: ObjectServer? = nil
+    keepsTasks: Bool
 ) throws -> any Engine {
     switch options.engine {
     case .embedded:
-        try LocalEngine(options, log, time: time, random: random, keepsTasks: keepsTasks, server: server)
+        try LocalEngine(options, log, time: time, random: random, keepsTasks: keepsTasks)
     case .firebase: try RemoteEngine.firebase(options, log, time: time, keepsTasks: keepsTasks)
     case .gcs: try RemoteEngine.gcs(options, log, time: time, keepsTasks: keepsTasks)
     }

@@ -24,12 +24,12 @@ struct HarnessEngine: Engine {
     var local: LocalEngine? { engine.local }
 
     /// Throws the errors of `makeEngine`.
-    init(_ options: ServiceOptions, _ wanted: SpaceOptions, _ log: Log, server: ObjectServer? = nil) throws {
+    init(_ options: ServiceOptions, _ wanted: SpaceOptions, _ log: Log) throws {
         harness = Harness(HarnessClock(), random: .seeded(wanted.seed)) { CurrentProcess.exitAtOnce($0) }
         var options = options
         options.buckets = wanted.buckets ?? options.buckets
         engine = try makeEngine(
-            options, log, time: harness.clock.time, random: harness.random, keepsTasks: true, server: server)
+            options, log, time: harness.clock.time, random: harness.random, keepsTasks: true)
         // An engine on this machine restricts the buckets itself.
         ledger = SpaceLedger(buckets: engine.local == nil ? wanted.buckets : nil, quota: wanted.quota)
         rules = HarnessBackend(engine.backend, ledger, harness)

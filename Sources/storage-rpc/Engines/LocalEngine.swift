@@ -8,10 +8,9 @@ import Storage
 import TaskStore
 import Transfers
 
-/// Objects and tasks in a root on this machine, and the server of their download URLs.
+/// Objects and tasks in a root on this machine.
 struct LocalEngine: Engine {
     let embedded: EmbeddedBackend
-    let server: ObjectServer
     let time: TimeSource
     let persistence: TaskPersistence?
     let root: StorageRoot?
@@ -23,31 +22,22 @@ struct LocalEngine: Engine {
     var local: LocalEngine? { self }
 
     init(
-        _ options: ServiceOptions, _ log: Log, time: TimeSource, random: RandomSource, keepsTasks: Bool,
-        server: ObjectServer?
+        _ options: ServiceOptions, _ log: Log, time: TimeSource, random: RandomSource, keepsTasks: Bool
     ) throws {
         let allowed = try FileAccessPolicy(reading: options.readable, writing: options.writable)
         let root = try StorageRoot(options.directory(), lockTimeout: options.rootTimeout ?? 0) {
             log.write(.warning, $0)
         }
-        let embedded = try EmbeddedBackend(
+        embedded = try EmbeddedBackend(
             root, time: time, random: random, allowed: allowed, buckets: options.buckets,
             mostThreads: options.limits.transfers.transfersWithFiles
         ) { log.write(.error, $0) }
-        let server =
-            server
-            ?? ObjectServer(
-                embedded, address: options.http, connections: options.servedConnections, time: TimeSource.system)
-        embedded.urlBase = { () async throws(StorageError) in try await server.start() }
         persistence = keepsTasks ? log.persistence(embedded.taskStore, isEngines: true) : nil
         plans = keepsTasks ? embedded.folders : FolderFiles(temporaryIn: CurrentProcess.temporaryDirectory)
-        (self.embedded, self.server, self.time, self.root) = (embedded, server, time, root)
+        (self.time, self.root) = (time, root)
     }
 
-    func open() async throws(StorageError) {
-        try await embedded.open()
-        await server.serve(embedded)
-    }
+    func open() async throws(StorageError) { try await embedded.open() }
 
     func removeTemporaryFiles() async {
         if persistence == nil { await plans.close() }

@@ -29,7 +29,15 @@ import Transfers
     ) {
         (self.engine, self.transfers, self.options, self.log) = (engine, transfers, options, log)
         self.memory = memory
-        downloads = engine.server
+        downloads = ObjectServer(
+            engine.embedded, address: options.http, connections: options.servedConnections, time: .system,
+            memory: memory)
+        serveDownloads(of: engine)
+    }
+
+    private func serveDownloads(of engine: LocalEngine) {
+        downloads.serve(engine.embedded)
+        engine.embedded.urlBase = { [downloads] () async throws(StorageError) in try await downloads.start() }
     }
 
     /// Serves the metrics of a service, which include those of the HTTP servers.
@@ -85,6 +93,7 @@ import Transfers
     /// Serves the objects and tasks of another engine from now on.
     func serve(_ engine: LocalEngine, _ transfers: Transfers) {
         (self.engine, self.transfers) = (engine, transfers)
+        serveDownloads(of: engine)
         gateway?.serve(transfers, engine.embedded, admission: admission)
     }
 

@@ -186,7 +186,7 @@ extension TestSpace: HarnessSpace {
                     }
                     try StorageRoot.replace(root.path, by: new, former: former)
                 }
-                return (try HarnessEngine(options, wanted, log, server: engine.local?.server), failure)
+                return (try HarnessEngine(options, wanted, log), failure)
             }
         }
         engine = next

@@ -1,3 +1,4 @@
+import ClientMemory
 import Database
 import Glibc
 import HTTPClient
@@ -21,7 +22,7 @@ import Testing
     init() async throws {
         place = try await EmbeddedFixture(complain: complaints.take)
         backend = place.backend
-        server = ObjectServer(backend, address: nil)
+        server = ObjectServer(backend, address: nil, memory: ConnectionMemory())
         backend.urlBase = { [unowned server] () async throws(StorageError) in try await server.start() }
     }
 

@@ -1,3 +1,4 @@
+import ClientMemory
 import HTTPClient
 import HTTPText
 import Platform
@@ -14,7 +15,7 @@ import Testing
     {
         let day = TimeOfDay()
         let place = try await EmbeddedFixture(time: TimeSource(clock: ManualClock()) { day.now })
-        let server = ObjectServer(place.backend, address: nil)
+        let server = ObjectServer(place.backend, address: nil, memory: ConnectionMemory())
         place.backend.urlBase = { () async throws(StorageError) in try await server.start() }
         defer { place.backend.urlBase = nil }
 

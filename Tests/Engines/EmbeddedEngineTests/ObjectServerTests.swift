@@ -1,3 +1,4 @@
+import ClientMemory
 import HTTPClient
 import HTTPText
 import Platform
@@ -16,7 +17,7 @@ import Testing
 
     init() async throws {
         place = try await EmbeddedFixture()
-        server = ObjectServer(place.backend, address: nil)
+        server = ObjectServer(place.backend, address: nil, memory: ConnectionMemory())
         place.backend.urlBase = { [unowned server] () async throws(StorageError) in try await server.start() }
     }
 
@@ -118,9 +119,9 @@ import Testing
     }
 
     @Test func `An address in use is an error that names it`() async throws {
-        let first = ObjectServer(place.backend, address: "127.0.0.1:0")
+        let first = ObjectServer(place.backend, address: "127.0.0.1:0", memory: ConnectionMemory())
         let address = try await first.start().dropFirst("http://".count)
-        let second = ObjectServer(place.backend, address: String(address))
+        let second = ObjectServer(place.backend, address: String(address), memory: ConnectionMemory())
         let error = try await failure { _ = try await second.start() }
         #expect(error.message.contains(address))
     }

@@ -1,3 +1,4 @@
+import ClientMemory
 import HTTPClient
 import Platform
 import Storage
@@ -49,7 +50,7 @@ import Testing
 
     @Test func `The embedded engine serves the very object, and its URL names no other`() async throws {
         let place = try await EmbeddedFixture()
-        let server = ObjectServer(place.backend, address: nil)
+        let server = ObjectServer(place.backend, address: nil, memory: ConnectionMemory())
         place.backend.urlBase = { () async throws(StorageError) in try await server.start() }
         defer { place.backend.urlBase = nil }
         let (client, caller) = (HTTPClient(environment: HTTPEnvironment { _ in nil }), Caller(retryTime: .zero))

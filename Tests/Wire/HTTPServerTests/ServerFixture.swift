@@ -24,7 +24,7 @@ import Testing
     ) throws {
         server = try HTTPServer(
             address: "127.0.0.1:0", methods: methods, limits: limits, time: TimeSource(clock: clock),
-            memory: memory ?? ConnectionMemory()
+            metrics: HTTPServerMetrics(), memory: memory ?? ConnectionMemory()
         ) { request in
             do { return try await handler(request) } catch { return HTTPServerResponse(500) }
         }

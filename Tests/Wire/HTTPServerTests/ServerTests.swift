@@ -1,3 +1,4 @@
+import ClientMemory
 import Glibc
 import HTTPText
 import Platform
@@ -147,7 +148,9 @@ import Testing
             "example.com:80", "::1:80", "[::1]", "[::1:80", "127.0.0.1:+1", "203.0.113.1:0",
         ] {
             #expect(throws: HTTPServer.ListenError.self, "\(address)") {
-                try HTTPServer(address: address, time: .system) { _ in HTTPServerResponse(200) }
+                try HTTPServer(
+                    address: address, time: .system, metrics: HTTPServerMetrics(), memory: ConnectionMemory()
+                ) { _ in HTTPServerResponse(200) }
             }
         }
         #expect(SocketAddress("[::1]:80")?.description == "[::1]:80")

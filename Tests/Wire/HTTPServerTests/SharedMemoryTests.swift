@@ -9,6 +9,8 @@ import Testing
 /// Requests and answers that are in memory, of many clients together.
 @Loop @Suite(.watchdog(minutes: 10)) struct SharedMemoryTests {
     private static let bytes = 1 << 20
+    /// More than a socket takes at once.
+    private static let large = 8 << 20
     private let clock = ManualClock()
     private let memory: ConnectionMemory
     private let kept = Mail<Int>()
@@ -83,6 +85,25 @@ import Testing
         share.leave()
     }
 
+    @Test func `What the last of slow clients has freed is for the request that waits`() async throws {
+        let share = QuotaShare(of: memory.incoming)
+        #expect(share.reserve(2 * Self.bytes) {})
+        var rounds = 0
+        share.revoke = {
+            rounds += 1
+            if rounds == 2 { share.leave() }
+        }
+        let fixture = try fixture { await keep($0) }
+        let client = try fixture.client()
+        await client.send(head("POST", "Content-Length: \(Self.bytes)"))
+        for _ in 0..<2 {
+            #expect(try await clock.nextSleep() == .seconds(10))
+            clock.advance(by: .seconds(10))
+        }
+        await client.send([UInt8](repeating: 7, count: Self.bytes))
+        #expect(await client.answer()?.status == 200)
+    }
+
     @Test func `An answer that is expected waits for those that are not read`() async throws {
         let fixture = try fixture { request in
             do throws(HTTPRequestBody.Failure) { try await request.body.expectAnswer(of: Self.bytes) } catch {
@@ -96,6 +117,47 @@ import Testing
         await client.get("/")
         #expect(try await clock.nextSleep() == .seconds(10))
         share.leave()
+        #expect(await client.answer()?.status == 200)
+        try await until { memory.outgoing.hasRoom(for: 2 * Self.bytes) }
+    }
+
+    @Test func `An answer does not wait for those to clients that have gone`() async throws {
+        let made = Mail<Void>()
+        let fixture = try fixture { request in
+            do throws(HTTPRequestBody.Failure) { try await request.body.expectAnswer(of: Self.bytes) } catch {
+                return HTTPServerResponse(error.status)
+            }
+            made.deliver(())
+            return HTTPServerResponse(200)
+        }
+        let share = QuotaShare(of: memory.outgoing)
+        #expect(share.reserve(2 * Self.bytes) {})
+        for _ in 0..<5 { await (try fixture.client()).get("/") }
+        let client = try fixture.client()
+        await client.get("/")
+        try await otherAnswer()
+        share.leave()
+        #expect(await client.answer()?.status == 200)
+        #expect(made.waiting.count == 1)
+    }
+
+    @Test func `An answer begins once clients that do not read theirs have gone`() async throws {
+        let fixture = try fixture { request in
+            do throws(HTTPRequestBody.Failure) { try await request.body.expectAnswer(of: Self.large) } catch {
+                return HTTPServerResponse(error.status)
+            }
+            return HTTPServerResponse(200, body: .bytes([UInt8](repeating: 7, count: Self.large)))
+        }
+        var slow: [TestClient] = []
+        for _ in 0..<6 {
+            slow.append(try fixture.client(isNarrow: true))
+            await slow.last?.get("/")
+        }
+        try await until { memory.outgoing.isFull }
+        let client = try fixture.client()
+        await client.get("/")
+        #expect(try await clock.nextSleep() == .seconds(10))
+        slow = []
         #expect(await client.answer()?.status == 200)
         try await until { memory.outgoing.hasRoom(for: 2 * Self.bytes) }
     }

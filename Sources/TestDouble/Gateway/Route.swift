@@ -1,0 +1,156 @@
+import HTTPServer
+import HTTPText
+import JSONText
+import Platform
+import Storage
+
+/// A row of the table of what the gateway serves: the requests that it is about, what they may have, and what answers
+/// them. Params, headers and members of bodies that a row does not name are refused by name, unless they change nothing.
+struct Route: Sendable {
+    typealias Handler = @Loop @Sendable (Call) async throws -> HTTPServerResponse
+
+    /// Which other params are ignored: the URLs of bytes may have some without a meaning that make them new ones for
+    /// caches, and what is refused anyway may have any.
+    enum Unknown { case refused, ignoredWithMedia, ignored, unchecked }
+
+    let methods: Set<HTTPServerRequest.Method>
+    /// Names, `*` for any segment, and a last `...` for all that follows, if anything.
+    let pattern: [String]
+    /// A param that the request must have, such as `uploads`, `upload_id=*` or `list-type=2`.
+    let selector: String?
+    /// A header that the request must have.
+    let header: String?
+    let params: Set<String>
+    /// The headers with a meaning that are served; the beginning `x-goog-upload-` stands for all of them.
+    let headers: Set<String>
+    /// The members that a body of JSON may have.
+    let members: ResourceMembers
+    /// Conditions on reading are compared with something, or change nothing.
+    let comparesTags: Bool
+    let unknown: Unknown
+    let handler: Handler
+
+    init(
+        _ methods: Set<HTTPServerRequest.Method>, _ pattern: String, selector: String? = nil, header: String? = nil,
+        _ params: Set<String> = [],
+        headers: Set<String> = [], json members: ResourceMembers = [:], comparesTags: Bool = false,
+        unknown: Unknown = .refused, _ handler: @escaping Handler
+    ) {
+        (self.methods, self.selector, self.header, self.params, self.headers) = (
+            methods, selector, header, params, headers
+        )
+        self.pattern = pattern.split(separator: "/").map(String.init)
+        (self.members, self.comparesTags, self.unknown, self.handler) = (members, comparesTags, unknown, handler)
+    }
+
+    /// A row of what is refused by name.
+    static func refusal(
+        _ methods: Set<HTTPServerRequest.Method>, _ pattern: String, _ status: Int, _ message: String
+    ) -> Route {
+        Route(methods, pattern, unknown: .unchecked) { _ in throw GatewayError(status, message) }
+    }
+
+    /// The body may be in the coding `aws-chunked`.
+    var takesAmazonChunks: Bool { headers.isSuperset(of: ObjectHeaders.bytes) }
+
+    /// The segments that `*` and `...` stand for. Nil where the row is about other paths.
+    func names(in path: [String]) -> [String]? {
+        let fixed = pattern.last == "..." ? pattern.dropLast() : pattern[...]
+        guard path.count == fixed.count || path.count > fixed.count && fixed.count < pattern.count else { return nil }
+        var names: [String] = []
+        for (wanted, segment) in zip(fixed, path) {
+            if wanted == "*" { names.append(segment) } else if wanted != segment { return nil }
+        }
+        return names + path.dropFirst(fixed.count)
+    }
+}
+
+extension Set<HTTPServerRequest.Method> {
+    static let all = Set(HTTPServerRequest.Method.allCases)
+    static let reads: Set = [.get, .head]
+    static let changes: Set = [.patch, .put]
+}
+
+/// A request, and the row that it fits.
+@Loop struct Call {
+    /// Answers a request of a batch.
+    let answerInBatch: @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse
+    let service: GatewayService
+    let request: GatewayRequest
+    let route: Route
+    /// What stands for the wildcards of the row.
+    let names: [String]
+
+    var bucket: String { names[0] }
+    /// That of the object, where the path has it.
+    var name: String? { names.dropFirst().first }
+    /// The bucket as a whole.
+    var root: Reference { get throws(StorageError) { try Reference(bucket: names[0], path: "") } }
+    var object: Reference { get throws(StorageError) { try Reference(bucket: names[0], object: names[1]) } }
+
+    /// The object of an upload: the query names it, the path, or the resource in the body.
+    func destination(_ json: JSON) throws -> Reference {
+        try json.checkBucket(bucket)
+        let (asked, named) = (request["name"], try json.text("name"))
+        if let asked, let name, asked != name {
+            throw GatewayError.badRequest("The object has two names: \(asked), \(name).")
+        }
+        guard let name = asked ?? name ?? named, !name.isEmpty else {
+            throw GatewayError.badRequest("Required: the name of the object.")
+        }
+        return try Reference(bucket: bucket, object: name)
+    }
+
+    /// The upload that the body is, raw or multipart, of the length that headers announce.
+    func wholeUpload(_ isMultipart: Bool, announced: [String]) async throws -> WholeUpload {
+        for header in announced { try request.checkAnnounced(header, isWhole: !isMultipart) }
+        if isMultipart {
+            let upload = try await MultipartUpload(request)
+            return (upload, upload.resource, upload.change, upload.expected)
+        }
+        try request.checkHasLength()
+        var change = MetadataChange()
+        change.content[.contentType] = request.header("Content-Type").map { .some($0) }
+        change.content[.contentEncoding] = request["contentEncoding"].map { .some($0) }
+        return (request.body, [:], change, try .init(request.http.headers))
+    }
+
+    /// Only what the client wants of a resource is in the answer.
+    func answer() async throws -> HTTPServerResponse {
+        guard request.place.api == .cloud, let text = request["fields"] else { return try await route.handler(self) }
+        let fields = try FieldSelection(text)
+        var response = try await route.handler(self)
+        if response.status == 200, request["alt"] != "media", case .bytes(let bytes) = response.body,
+            let json = JSON(wire: bytes)
+        {
+            response.body = .bytes(Array(fields.selected(from: json).text.utf8))
+        }
+        return response
+    }
+
+    /// Of the body, with the members of the row.
+    func json() async throws -> JSON {
+        let json = try JSON.object(await request.wholeBody())
+        try route.members.check(json)
+        return json
+    }
+}
+
+/// The handler that a method is.
+func method<Handlers: Answering>(
+    _ answer: @escaping @Sendable (Handlers) -> @Loop () async throws -> HTTPServerResponse
+) -> Route.Handler {
+    { try await answer(Handlers(call: $0))() }
+}
+
+/// Answers calls.
+@Loop protocol Answering {
+    var call: Call { get }
+    init(call: Call)
+}
+
+extension Answering {
+    var service: GatewayService { call.service }
+    var request: GatewayRequest { call.request }
+    var bucket: String { call.bucket }
+}

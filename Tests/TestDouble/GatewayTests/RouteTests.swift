@@ -1,0 +1,303 @@
+import HTTPServer
+import HTTPText
+import JSONText
+import Storage
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// The table of what the gateway serves: each row with each param, header and member that is known.
+@Suite(.watchdog) struct RouteTests {
+    typealias Method = HTTPServerRequest.Method
+
+    private static let rows = [Place.API.firebase, .cloud, .xml, .internal].flatMap { api in
+        Route.table(of: api).map { (api, $0) }
+    }
+
+    /// A request that fits a row.
+    private static func target(_ api: Place.API, _ route: Route) -> String {
+        let path = route.pattern.map { $0 == "*" ? "x" : $0 == "..." ? "y" : $0 }.joined(separator: "/")
+        let selector = route.selector.map { "?" + $0.replacing("=*", with: "=x") } ?? ""
+        let base =
+            switch api {
+            case .firebase: "/v0/"
+            case .cloud: ["b", "projects"].contains(route.pattern[0]) ? "/storage/v1/" : "/"
+            case .internal: "/internal/"
+            case .xml: "/"
+            }
+        return base + path + selector
+    }
+
+    private static func headers(_ route: Route) -> HTTPHeaders {
+        route.header.map { HTTPHeaders([.init($0, "x")]) } ?? [:]
+    }
+
+    private func request(
+        _ method: Method, _ target: String, _ headers: HTTPHeaders = [:]
+    ) throws(GatewayError) -> GatewayRequest {
+        let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
+        let http = HTTPServerRequest(
+            parts[0], method: method, query: parts.count > 1 ? parts[1] : nil, headers: headers)
+        return try GatewayRequest(Place.isXML(http) ? http.withGoogleHeaders : http, .empty)
+    }
+
+    /// What a request is refused with; nil where a row answers it.
+    private func refusal(_ method: Method, _ target: String, _ headers: HTTPHeaders = [:]) -> GatewayError? {
+        do {
+            _ = try request(method, target, headers).allowedRoute()
+            return nil
+        } catch { return error }
+    }
+
+    private func eachRow(_ check: (Route, Method, String, HTTPHeaders) throws -> Void) rethrows {
+        for (api, route) in Self.rows {
+            for method in route.methods { try check(route, method, Self.target(api, route), Self.headers(route)) }
+        }
+    }
+
+    /// What is answered otherwise than with this status, and with an error that names what is refused.
+    private struct Flaws {
+        var all: [String] = []
+
+        mutating func check(_ error: GatewayError?, _ status: Int?, naming name: String, _ request: String) {
+            guard error?.status != status || error?.message.contains(name) == false else { return }
+            all.append("\(request) \(name): \(error?.message ?? "served")")
+        }
+    }
+
+    @Test func `Each row answers the requests that it is about`() throws {
+        var seen = 0
+        try eachRow { route, method, target, headers in
+            // A row before it may serve some of its paths.
+            let (found, names) = try request(method, target, headers).allowedRoute()
+            #expect(found.pattern.count <= route.pattern.count, "\(method) \(target)")
+            #expect(names == found.names(in: try request(method, target, headers).place.path))
+            if found.pattern == route.pattern, found.selector == route.selector { seen += 1 }
+        }
+        #expect(seen > 100)
+    }
+
+    @Test func `A row takes its params, refuses others that are known by name, and unknown ones`() {
+        let selectors = Set(Self.rows.compactMap { $0.1.selector?.prefix { $0 != "=" } }.map(String.init))
+        let known = QueryParams.known.union(["predefinedAcl", "strange"]).subtracting(selectors)
+        var flaws = Flaws()
+        eachRow { route, method, target, headers in
+            guard route.unknown != .unchecked else { return }
+            let query = target + (target.contains("?") ? "&" : "?")
+            for name in known {
+                let isStandard = QueryParams.standard.contains(name) && !(name == "fields" && target.hasPrefix("/v0"))
+                let isServed = route.params.contains(name) || isStandard
+                let isTaken = isServed || name == "strange" && route.unknown == .ignored
+                let status = isTaken ? nil : ["strange", "predefinedAcl"].contains(name) ? 400 : 501
+                flaws.check(
+                    refusal(method, "\(query)\(name)=\(Self.value(of: name))", headers), status, naming: name,
+                    "\(method) \(target)")
+                guard !isServed, !QueryParams.subresources.contains(name), name != "predefinedAcl" else { continue }
+                flaws.check(refusal(method, "\(query)\(name)=", headers), nil, naming: name, "\(method) \(target)")
+            }
+        }
+        #expect(flaws.all == [])
+    }
+
+    /// One that the param may have, and that changes something.
+    private static func value(of name: String) -> String {
+        switch name {
+        case "predefinedAcl": "publicRead"
+        case "projection": "full"
+        case _ where QueryParams.flags.contains(name) || name == "create_token": "true"
+        default: "1"
+        }
+    }
+
+    @Test func `A write takes its headers, and refuses others with a meaning by name`() {
+        let values: HTTPHeaders = [
+            "content-range": "bytes 0-1/2", "x-goog-hash": "crc32c=AAAAAA==", "x-goog-upload-offset": "0",
+            "x-goog-if-generation-match": "1", "x-goog-meta-a": "b", "x-goog-custom-time": "t",
+            "x-goog-storage-class": "NEARLINE", "x-goog-acl": "public-read", "x-goog-tagging": "a=b",
+            "x-goog-content-length-range": "0,1", "x-amz-tagging": "a=b", "x-amz-meta-a": "b",
+            "x-amz-checksum-crc32": "AAAAAA==", "x-goog-copy-source-if-match": "a", "content-digest": "d",
+            "x-goog-if-strange": "1", "x-goog-strange": "1", "x-http-method-override": "BREW",
+            "trailer": "x-goog-hash", "x-amz-object-lock-mode": "GOVERNANCE",
+        ]
+        var flaws = Flaws()
+        eachRow { route, method, target, headers in
+            guard ![Method.get, .head].contains(method) else { return }
+            let isXML = Self.isXML(target)
+            for field in values.fields {
+                var all = headers
+                all.add(field.name, field.value)
+                let name = isXML ? HTTPServerRequest.googleName(of: field.name) : field.name
+                // The JSON APIs give no meaning to what they do not know.
+                if !isXML, name == "x-goog-strange" { continue }
+                let isServed = route.headers.contains { name == $0 || $0.hasSuffix("-") && name.hasPrefix($0) }
+                flaws.check(
+                    refusal(method, target, all), isServed ? nil : 501, naming: name, "\(method) \(target)")
+            }
+        }
+        #expect(flaws.all == [])
+    }
+
+    @Test func `Headers that identify a client or sign a request, and defaults, change nothing`() {
+        let values: HTTPHeaders = [
+            "x-goog-api-client": "c", "x-goog-date": "d", "x-goog-user-project": "p", "x-amz-date": "d",
+            "x-goog-api-version": "2", "x-goog-acl": "private",
+            "x-amz-security-token": "t", "Authorization": "a", "Accept": "b", "X-Strange": "c",
+        ]
+        var flaws = Flaws()
+        eachRow { _, method, target, headers in
+            for field in values.fields {
+                var all = headers
+                all.add(field.name, field.value)
+                flaws.check(refusal(method, target, all), nil, naming: field.name, "\(method) \(target)")
+            }
+        }
+        #expect(flaws.all == [])
+    }
+
+    @Test func `Conditions on reading are compared, or refused by name`() {
+        var flaws = Flaws()
+        eachRow { route, method, target, headers in
+            let isRead = [Method.get, .head].contains(method)
+            for name in ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"] {
+                var all = headers
+                all.add(name, "a")
+                let isServed = route.comparesTags && (isRead || Self.isXML(target))
+                flaws.check(
+                    refusal(method, target, all), isServed ? nil : 501, naming: name, "\(method) \(target)")
+            }
+        }
+        #expect(flaws.all == [])
+    }
+
+    @Test func `No row takes a key that objects would be encrypted with`() {
+        var flaws = Flaws()
+        eachRow { _, method, target, headers in
+            for name in [
+                "x-goog-encryption-key", "X-Goog-Copy-Source-Encryption-Key", "x-goog-encryption-kms-key-name",
+            ] {
+                var all = headers
+                all.add(name, "k")
+                flaws.check(refusal(method, target, all), 501, naming: name, "\(method) \(target)")
+            }
+        }
+        #expect(flaws.all == [])
+    }
+
+    @Test func `The members of a body are those of the row`() {
+        var flaws = Flaws()
+        for (api, route) in Self.rows where !route.members.isEmpty {
+            let target = Self.target(api, route)
+            for (name, json, status) in Self.values(route.members) {
+                var found: GatewayError?
+                do { try route.members.check(json) } catch { found = error }
+                flaws.check(found, status, naming: name, target)
+            }
+            #expect(throws: GatewayError.self) { try route.members.check(["strange": nil]) }
+        }
+        #expect(flaws.all == [])
+    }
+
+    /// A value of each member, and the status that refuses it; nil for one that is taken.
+    private static func values(_ members: ResourceMembers) -> [(name: String, JSON, status: Int?)] {
+        members.flatMap { name, member in
+            func values(_ value: JSON, _ status: Int?) -> [(name: String, JSON, status: Int?)] {
+                [(name, .object([.init(key: name, value: value)]), status)]
+            }
+            return switch member {
+            case .refused: values(["a": true], 501)
+            case .access: values([["entity": "allUsers"]], 400)
+            case .taken(let type), .outputOnly(let type): values(value(of: type), nil)
+            case .fixed(let value): values(value, nil) + values(value == true ? false : true, 501)
+            case .oneOf(let texts): values("strange", 400) + texts.flatMap { values(.string($0), nil) }
+            case .members(let inner):
+                Self.values(inner).flatMap { _, json, status in values(json, status) } + values(["strange": nil], 400)
+            case .each(let inner): Self.values(inner).flatMap { _, json, status in values([json], status) }
+            }
+        }
+    }
+
+    private static func value(of type: MemberType) -> JSON {
+        switch type {
+        case .text: "a"
+        case .number: 1
+        case .flag: true
+        case .list, .texts: ["a"]
+        case .labels, .object: ["a": "b"]
+        }
+    }
+
+    private static func isXML(_ target: String) -> Bool {
+        !["/v0", "/storage", "/upload", "/batch", "/internal"].contains { target.hasPrefix($0) }
+    }
+
+    // MARK: - Requests that no row is about
+
+    @Test(
+        arguments: [
+            "/storage/v1/projects/p/x", "/storage/v2/b/x/o/y", "/upload/x/y", "/download/x/y", "/resumable/x/y",
+            "/batch/x/y", "/batch", "/upload/storage/v1/b/x/o/y", "/storage", "/upload", "/v0/x", "/v0/b/x",
+            "/storage/v1/b/x/strange", "/storage/v1/b/x/o/y/strange", "/storage/v1/b/x/o/y/moveTo/b/z",
+        ])
+    func `A path in the space of an API is no object of a bucket`(path: String) {
+        for method in [Method.put, .delete, .post, .get] where path != "/batch" || method != .post {
+            guard let (route, _) = try? request(method, path).allowedRoute() else {
+                #expect(refusal(method, path)?.status == 404, "\(method)")
+                continue
+            }
+            // It is refused by its handler.
+            #expect(route.unknown == .unchecked, "\(method) \(path)")
+        }
+    }
+
+    @Test(arguments: [
+        "/b", "/storage/v1/b", "/b/x/o/y", "/storage/v1/b/x/o/y", "/v0/b/x/o", "/v0/b/x/o/y", "/x", "/x/y",
+    ])
+    func `A method that a path does not have is refused`(path: String) {
+        let methods = Method.allCases.filter { refusal($0, path)?.status == 405 }
+        #expect(methods.contains(.options))
+        #expect(methods.contains(.patch) == ["/b", "/storage/v1/b", "/v0/b/x/o", "/x"].contains(path))
+    }
+
+    @Test(arguments: [
+        (Method.get, "/storage/v1/b/x/o", "versions=bogus"), (.get, "/storage/v1/b/x/o", "projection=bogus"),
+        (.get, "/storage/v1/b/x/o", "alt=bogus"), (.get, "/storage/v1/b/x/o", "alt=media"),
+        (.get, "/storage/v1/b/x/o", "prettyPrint=bogus"), (.get, "/storage/v1/b/x/o", "softDeleted=bogus"),
+        (.get, "/storage/v1/b/x/o", "maxResults=-1"), (.get, "/storage/v1/b/x/o", "maxResults=+1"),
+        (.get, "/storage/v1/b/x/o", "maxResults=01"), (.get, "/storage/v1/b/x/o", "maxResults=1.5"),
+        (.get, "/storage/v1/b/x/o", "maxResults=99999999999999999999"),
+        (.get, "/storage/v1/b/x/o", "uploadType=bogus"),
+        (.post, "/b/x/o/y/rewriteTo/b/x/o/z", "maxBytesRewrittenPerCall=-1"),
+        (.post, "/b/x/o/y/rewriteTo/b/x/o/z", "ifGenerationMatch=a"),
+        (.post, "/b/x/o/y/rewriteTo/b/x/o/z", "sourceGeneration=+1"),
+        (.post, "/b/x/o/y/rewriteTo/b/x/o/z", "projection=a"), (.get, "/b/x/o/y", "generation=-1"),
+        (.get, "/b/x/o/y", "ifMetagenerationNotMatch=1x"), (.get, "/b/x/o/y", "projection=bogus"),
+        (.get, "/b/x/o/y", "prettyPrint=2"), (.get, "/v0/b/x/o", "maxResults=-1"),
+        (.get, "/v0/b/x/o/y", "alt=bogus"), (.get, "/b/x/o/y", "alt=proto"),
+        (.get, "/b/x/o/y", "generation=1&generation=2"),
+    ])
+    func `A param with a value of another type is refused by name`(method: Method, path: String, query: String) {
+        let error = refusal(method, "\(path)?\(query)")
+        let name = String(query.prefix { $0 != "=" })
+        #expect(error?.status == 400 && error?.message.contains(name) == true)
+    }
+
+    @Test func `What Python's client sends of a bucket that is not soft-deleted is served`() {
+        let bucket = "/storage/v1/b/x?projection=noAcl&prettyPrint=false"
+        #expect(refusal(.get, "\(bucket)&softDeleted=False&generation=None") == nil)
+        #expect(refusal(.get, "\(bucket)&softDeleted=True&generation=5")?.message.contains("generation") == true)
+        #expect(refusal(.get, "\(bucket)&softDeleted=True&generation=None")?.message.contains("softDeleted") == true)
+    }
+
+    @Test func `A batch has requests about metadata only`() throws {
+        for (method, target, isServed) in [
+            (Method.get, "/storage/v1/b/x/o/y", true), (.delete, "/storage/v1/b/x/o/y", true), (.get, "/b", true),
+            (.patch, "/b/x", true), (.get, "/b/x/o/y?alt=media", false), (.post, "/upload/storage/v1/b/x/o", false),
+            (.post, "/b/x/o", false), (.post, "/batch", false), (.get, "/v0/b/x/o", false), (.get, "/x/y", false),
+        ] {
+            var status: Int?
+            do { _ = try request(method, target).allowedRoute(isInBatch: true) } catch { status = error.status }
+            #expect(status == (isServed ? nil : 400), "\(method) \(target)")
+        }
+    }
+}
