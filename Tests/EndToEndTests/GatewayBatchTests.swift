@@ -1,6 +1,7 @@
 import Foundation
 import HTTPText
 import JSONText
+import Synchronization
 import TestSupport
 import Testing
 
@@ -51,6 +52,28 @@ import Testing
         }
         let some = try await gateway.client.get("/storage/v1/b/box/o?fields=items/name,items/size")
         #expect(some.json == ["items": [["name": "x", "size": "5"]]])
+        try gateway.end()
+    }
+
+    @Test func `A request about one object does not wait for all lists`() async throws {
+        let gateway = try LiveGateway()
+        let client = gateway.client
+        for number in 0..<300 { _ = try await client.store("\(number)-" + String(repeating: "n", count: 400)) }
+        let answered = Mutex(0)
+        try await withThrowingTaskGroup(of: Void.self) { lists in
+            for _ in 0..<40 {
+                lists.addTask {
+                    #expect(try await client.get("/storage/v1/b/box/o").status == 200)
+                    answered.withLock { $0 += 1 }
+                }
+            }
+            // From now on at least one list is answered, and others wait.
+            try await until { answered.withLock { $0 > 0 } }
+            let before = answered.withLock { $0 }
+            #expect(try await client.get("/storage/v1/b/box/o/0-" + String(repeating: "n", count: 400)).status == 200)
+            #expect(answered.withLock { $0 } - before < 20)
+            try await lists.waitForAll()
+        }
         try gateway.end()
     }
 

@@ -20,6 +20,8 @@ import Transfers
     let time: TimeSource
     /// Nil where objects are not for tests.
     let reset: Reset?
+    /// Locked by the request about many objects that is being answered.
+    private let longRequests = LoopMutex()
     var access = AccessTable()
 
     /// Its rules apply to every request.
@@ -30,6 +32,15 @@ import Transfers
 
     func admit(_ operation: Operation, _ reference: Reference) async throws(StorageError) {
         try await admission?(operation, reference, caller)
+    }
+
+    /// Answers a request about many objects once no other one is being answered. A harness may hold requests, so there
+    /// none waits for another.
+    func inTurn<Answer>(_ answer: @Loop () async throws -> Answer) async throws -> Answer {
+        guard admission == nil else { return try await answer() }
+        try await longRequests.lock()
+        defer { longRequests.unlock() }
+        return try await answer()
     }
 
     /// As test code asks the emulator of Firebase.

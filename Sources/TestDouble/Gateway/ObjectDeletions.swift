@@ -20,6 +20,10 @@ import Storage
 
     func answer() async throws -> HTTPServerResponse {
         let (deletions, isQuiet) = try await deletions()
+        return try await service.inTurn { try await delete(deletions, isQuiet) }
+    }
+
+    private func delete(_ deletions: [Deletion], _ isQuiet: Bool) async throws -> HTTPServerResponse {
         _ = try await service.engine.bucket(bucket)
         var results: [XMLElement] = []
         for deletion in deletions {

@@ -28,14 +28,17 @@ struct Route: Sendable {
     /// Conditions on reading are compared with something, or change nothing.
     let comparesTags: Bool
     let unknown: Unknown
+    /// Whether the answer is about many objects: such requests are answered one after the other.
+    let isLong: Bool
     let handler: Handler
 
     init(
         _ methods: Set<HTTPServerRequest.Method>, _ pattern: String, selector: String? = nil, header: String? = nil,
         _ params: Set<String> = [],
         headers: Set<String> = [], json members: ResourceMembers = [:], comparesTags: Bool = false,
-        unknown: Unknown = .refused, _ handler: @escaping Handler
+        unknown: Unknown = .refused, isLong: Bool = false, _ handler: @escaping Handler
     ) {
+        self.isLong = isLong
         (self.methods, self.selector, self.header, self.params, self.headers) = (
             methods, selector, header, params, headers
         )
@@ -115,8 +118,14 @@ extension Set<HTTPServerRequest.Method> {
         return (request.body, [:], change, try .init(request.http.headers))
     }
 
-    /// Only what the client wants of a resource is in the answer.
+    /// Other requests wait for at most one long request.
     func answer() async throws -> HTTPServerResponse {
+        guard route.isLong else { return try await selected() }
+        return try await service.inTurn { try await selected() }
+    }
+
+    /// Only what the client wants of a resource is in the answer.
+    private func selected() async throws -> HTTPServerResponse {
         guard request.place.api == .cloud, let text = request["fields"] else { return try await route.handler(self) }
         let fields = try FieldSelection(text)
         var response = try await route.handler(self)

@@ -38,7 +38,8 @@ extension Route {
         Route(
             [.put, .post], "b/*/o/...", QueryParams.firebaseUpload, headers: upload, json: .object,
             method(FirebaseUploads.answer)),
-        Route([.get], "b/*/o", QueryParams.firebaseList, headers: commanded, method(FirebaseObjects.list)),
+        Route(
+            [.get], "b/*/o", QueryParams.firebaseList, headers: commanded, isLong: true, method(FirebaseObjects.list)),
         Route(
             .reads, "b/*/o/*", ["token"], headers: commanded, comparesTags: true, unknown: .ignoredWithMedia,
             method(FirebaseObjects.get)),
@@ -69,7 +70,7 @@ extension Route {
 
     private static let cloudBuckets: [Route] =
         [
-            Route([.get], "b", QueryParams.bucketList, comparesTags: true, method(CloudBuckets.list)),
+            Route([.get], "b", QueryParams.bucketList, comparesTags: true, isLong: true, method(CloudBuckets.list)),
             Route([.post], "b", QueryParams.bucket, json: .bucket, method(CloudBuckets.make)),
             Route(.reads, "b/*", QueryParams.bucket, comparesTags: true, method(CloudBuckets.get)),
             Route(.changes, "b/*", QueryParams.bucket, json: .bucket, method(CloudBuckets.change)),
@@ -97,7 +98,7 @@ extension Route {
         .map { refusal(.all, "b/*/\($0)/...", 501, "\($0) is not served here.") }
 
     private static let cloudObjects: [Route] = [
-        Route([.get], "b/*/o", QueryParams.list, method(CloudObjects.list)),
+        Route([.get], "b/*/o", QueryParams.list, isLong: true, method(CloudObjects.list)),
         refusal([.post], "b/*/o/watch", 501, "watch is not served here."),
         refusal([.post], "b/*/o/bulkRestore", 501, "bulkRestore is not served here."),
         Route(
@@ -128,7 +129,9 @@ extension Route {
     private static func signed(_ params: Set<String> = []) -> Set<String> { QueryParams.signature.union(params) }
 
     private static let xmlBuckets: [Route] = [
-        Route(.reads, "", signed(["prefix", "max-buckets", "continuation-token"]), method(ObjectLists.buckets)),
+        Route(
+            .reads, "", signed(["prefix", "max-buckets", "continuation-token"]), isLong: true,
+            method(ObjectLists.buckets)),
         Route([.put], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.make)),
         Route([.delete], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.remove)),
         Route(
@@ -137,12 +140,12 @@ extension Route {
         Route(
             .reads, "*", selector: "uploads",
             signed(["uploads", "prefix", "encoding-type", "max-uploads", "key-marker", "upload-id-marker"]),
-            method(ObjectLists.uploads)),
+            isLong: true, method(ObjectLists.uploads)),
         Route(
             .reads, "*", selector: "list-type=2",
             signed(ObjectLists.common).union(["continuation-token", "start-after", "fetch-owner"]),
-            method(ObjectLists.objects)),
-        Route(.reads, "*", signed(ObjectLists.common).union(["marker"]), method(ObjectLists.objects)),
+            isLong: true, method(ObjectLists.objects)),
+        Route(.reads, "*", signed(ObjectLists.common).union(["marker"]), isLong: true, method(ObjectLists.objects)),
         Route(
             [.post], "*", selector: "delete", signed(["delete"]), headers: BodyChecksums.amazonHeaders,
             method(ObjectDeletions.answer)),
@@ -171,7 +174,7 @@ extension Route {
         Route(
             .reads, "*/*", selector: "uploadId",
             signed(["uploadId", "max-parts", "part-number-marker", "encoding-type"]), headers: repeated,
-            method(ObjectParts.list)),
+            isLong: true, method(ObjectParts.list)),
     ]
 
     /// Of the write of an object.
