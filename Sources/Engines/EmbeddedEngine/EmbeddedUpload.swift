@@ -132,11 +132,19 @@ final class EmbeddedUpload: TransferSession {
     private func sendWhole(_ attempt: PendingAnswer) {
         switch upload.source {
         case .object(let source): copy(source.request, attempt)
-        case let source where source.size > EmbeddedBackend.largestRow:
+        case .data, .file:
+            guard let size = upload.source.size, size > EmbeddedBackend.largestRow else { return sendRow(attempt) }
             stage(attempt) { [self] state, staging throws(StorageError) in
                 state.isWhole = true
-                try finish(staging, 0..<source.size, attempt)
+                try finish(staging, 0..<size, attempt)
             }
+        case .incoming: attempt.answer(.failed(StorageError(.internalError, "The bytes come in chunks.")))
+        }
+    }
+
+    /// The bytes become a row of the database.
+    private func sendRow(_ attempt: PendingAnswer) {
+        switch upload.source {
         case .data(let bytes): commit(whole: bytes, attempt)
         case .file(let path, let identity):
             if let bytes = bytesOfFile.withLock({ exchange(&$0, with: nil) }) { return commit(whole: bytes, attempt) }
@@ -148,7 +156,7 @@ final class EmbeddedUpload: TransferSession {
                     attempt.answer(.failed(error))
                 }
             }
-        case .incoming: attempt.answer(.failed(StorageError(.internalError, "The bytes come in chunks.")))
+        case .incoming, .object: break
         }
     }
 
@@ -287,7 +295,7 @@ final class EmbeddedUpload: TransferSession {
                 return attempt.answer(.failed(StorageError(.internalError, "The upload was never opened.")))
             }
             do throws(StorageError) {
-                guard range.upperBound < upload.source.size else { return try finish(staging, range, attempt) }
+                guard range.upperBound != upload.source.size else { return try finish(staging, range, attempt) }
                 try staging.copy(range, while: { !attempt.isAborted })
                 claim(&state)
                 staging.saveCheckpoint()

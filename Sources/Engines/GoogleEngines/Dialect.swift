@@ -62,15 +62,15 @@ protocol Dialect: Sendable {
     func session(in response: HTTPResponse) throws(GarbledAnswer) -> RemoteSession
     /// Whether the last bytes can carry the CRC32C of all bytes.
     var takesFinalChecksum: Bool { get }
-    /// `total` is `Int64.max` while it is not known, here and below.
-    func send(_ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?)
+    /// `total` is nil while it is not known, here and below.
+    func send(_ range: Range<Int64>, of total: Int64?, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?)
         -> RemoteRequest
-    func query(_ session: RemoteSession, total: Int64) -> RemoteRequest
+    func query(_ session: RemoteSession, total: Int64?) -> RemoteRequest
     func cancel(_ session: RemoteSession) -> RemoteRequest
     /// Whether the response to that says that the session takes no bytes any more.
     func isCancelled(in response: HTTPResponse) -> Bool
     /// The response to sent bytes or a query; nil where it is an error. May add to the session what later requests need.
-    func status(in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession)
+    func status(in response: HTTPResponse, after range: Range<Int64>?, of total: Int64?, _ session: inout RemoteSession)
         -> UploadStatus?
 }
 
@@ -170,10 +170,11 @@ struct RemoteSession: Equatable, Sendable, CustomStringConvertible {
     /// The start of the range up to the last multiple of the granularity in it, or the next one. The server may have kept
     /// any part of a chunk: what follows it ends at a multiple again. A task from an earlier process may not know the
     /// granularity.
-    func chunk(_ range: Range<Int64>, of size: Int64) -> Range<Int64> {
-        guard range.upperBound < size, granularity > 0 else { return range }
+    func chunk(_ range: Range<Int64>, of size: Int64?) -> Range<Int64> {
+        guard range.upperBound != size, granularity > 0 else { return range }
         let next = range.lowerBound.addingSaturated(granularity - range.lowerBound % granularity)
-        return range.lowerBound..<min(max(range.upperBound / granularity * granularity, next), size)
+        let end = max(range.upperBound / granularity * granularity, next)
+        return range.lowerBound..<min(size ?? end, end)
     }
 
     var description: String { "session(…)" }

@@ -44,7 +44,7 @@ extension UploadDestination {
     /// How the stored object differs from the source; nil where it does not. Prefers CRC32C, which was computed while the
     /// bytes were sent.
     func flaw(in stored: ObjectMetadata) async throws(StorageError) -> String? {
-        if let size = upload.source.knownSize, size != stored.size {
+        if let size = upload.source.size, size != stored.size {
             return "it has \(stored.size) bytes instead of \(size)"
         }
         if let flaw = upload.flaw(inMD5: stored.md5, hasOwn: source.checksum(of: stored.size) != nil) { return flaw }

@@ -194,18 +194,15 @@ public enum UploadSource: Sendable {
     case incoming(IncomingBytes)
     case object(CopySource)
 
-    /// In bytes; `Int64.max` where it is not known yet.
-    public var size: Int64 {
+    /// In bytes; nil where it is not known yet.
+    public var size: Int64? {
         switch self {
         case .data(let bytes): Int64(bytes.count)
         case .file(_, let identity): identity.size
-        case .incoming(let bytes): bytes.size ?? .max
-        case .object(let source): source.found?.size ?? .max
+        case .incoming(let bytes): bytes.size
+        case .object(let source): source.found?.size
         }
     }
-
-    /// Nil where it is not known yet.
-    package var knownSize: Int64? { size < .max ? size : nil }
 
     /// Nil where no object is copied.
     public var copy: CopySource? { if case .object(let source) = self { source } else { nil } }

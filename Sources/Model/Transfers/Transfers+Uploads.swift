@@ -171,20 +171,17 @@ extension Transfers {
             if: conditions, caller: client.caller(\.maxUploadRetryTime))
         upload.expectedCRC32C = change.crc32c
         let settings = client.settings
-        var strategy = strategy(of: upload, chunkSize: settings.uploadChunkSizeBytes)
-        strategy.sizeIsKnown = error == nil
+        let strategy = strategy(
+            of: upload, size: error == nil ? source.size : nil, chunkSize: settings.uploadChunkSizeBytes)
         var request = TaskRequest(
             file: "", retryTime: settings.maxUploadRetryTime, chunkSize: settings.uploadChunkSizeBytes,
             userProject: settings.userProject, preconditions: conditions.isEmpty ? nil : conditions,
             hasOwnTokens: await client.tokens?.isPersonal() ?? false)
         request.origin = client.origin
         switch source {
-        case .data: break
+        case .data, .object: break
         case .file(let path, let identity): (request.file, request.identity) = (path, identity)
-        case .incoming(let bytes):
-            (request.announcedSize, request.crc32c) = (bytes.announced, change.crc32c)
-            strategy.sizeIsKnown = bytes.announced != nil
-        case .object: strategy.sizeIsKnown = false
+        case .incoming(let bytes): (request.size, request.crc32c) = (bytes.announced, change.crc32c)
         }
         var record = TaskRecord(
             id: newTaskID(), kind: .upload, number: list.newNumber(), began: time.now(), reference: reference,
@@ -266,11 +263,11 @@ extension Transfers {
         }
     }
 
-    private func strategy(of upload: Upload, chunkSize: Int64?) -> UploadStrategy {
-        let size = upload.source.size
+    /// `size` is nil where it is not known, or the file cannot be read.
+    private func strategy(of upload: Upload, size: Int64?, chunkSize: Int64?) -> UploadStrategy {
         let isOneRequest =
             switch upload.source {
-            case .data, .file: size <= backend.oneRequestLimit && size <= chunkSize ?? .max
+            case .data, .file: size ?? 0 <= min(backend.oneRequestLimit, chunkSize ?? backend.oneRequestLimit)
             case .incoming: false
             case .object: backend.copiesAtOnce
             }
@@ -290,7 +287,7 @@ extension Transfers {
         if let copy = record.copy {
             source = .object(CopySource(copy))
         } else if request.origin != nil, request.identity == nil {
-            source = .incoming(IncomingBytes(size: request.announcedSize))
+            source = .incoming(IncomingBytes(size: request.size))
         } else {
             guard let identity = request.identity else { return nil }
             source = .file(path: request.file, identity)
@@ -304,15 +301,10 @@ extension Transfers {
         upload.isRestored = true
         upload.isSpooled = request.isSpooled
         upload.bookmark = bookmark
-        var strategy = strategy(of: upload, chunkSize: request.chunkSize)
-        switch source {
-        case .data, .file: break
-        case .incoming: strategy.sizeIsKnown = request.announcedSize != nil
-        case .object where bookmark != nil && record.progress.totalIsKnown:
-            strategy.know(record.progress.totalUnitCount)
-        case .object: strategy.sizeIsKnown = false
-        }
-        strategy = strategy.restored(acknowledged: record.progress.completedUnitCount, isOpen: bookmark != nil)
+        // The object that an open session copies is known.
+        let known = source.copy == nil || bookmark == nil ? source.size : record.progress.total
+        let strategy = strategy(of: upload, size: known, chunkSize: request.chunkSize)
+            .restored(acknowledged: record.progress.completedUnitCount, isOpen: bookmark != nil)
         let machine = UploadMachine(
             restored: strategy, retryTime: .seconds(request.retryTime), seed: random.next())
         let sessionState = SessionState<UploadStrategy>.deferred { [self] tokens in

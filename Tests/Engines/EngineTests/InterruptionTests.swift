@@ -11,7 +11,7 @@ import Testing
     /// Aborts the step with this number shortly after it began, then continues like a resumed upload.
     private func run(_ upload: Upload, in backend: some Backend, aborting victim: Int) async throws -> ObjectMetadata {
         let session = backend.beginUpload(upload)
-        let size = upload.source.size
+        let size = upload.source.size ?? 0
         var machine = UploadMachine(
             size: size, oneRequest: size <= backend.oneRequestLimit,
             chunks: ChunkSizes(first: 100_000, largest: 400_000))

@@ -125,6 +125,6 @@ extension InMemoryTaskStore {
 
 extension ScriptedSession {
     func complete() {
-        answer(.completed(.stored(upload.reference, size: upload.source.size)))
+        answer(.completed(.stored(upload.reference, size: upload.source.size ?? 0)))
     }
 }

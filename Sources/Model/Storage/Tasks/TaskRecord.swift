@@ -124,17 +124,17 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var isSpooled = false
     /// Who sends the bytes of an upload that has no source: a client of the gateway, or one that appends to a stream.
     public var origin: Origin?
-    /// The bytes that such a client has announced; nil where it has not.
-    public var announcedSize: Int64?
+    /// The size that such a client has announced, in bytes; nil where it has not.
+    public var size: Int64?
     /// The CRC32C that such a client has announced.
     public var crc32c: UInt32?
 
     public enum Origin: String, Codable, Sendable { case gateway, stream }
 
-    /// Stored in the task table; `patience` is the key that earlier releases wrote.
+    /// Stored in the task table; `patience` and `announcedSize` are the keys that earlier releases wrote.
     private enum CodingKeys: String, CodingKey {
         case file, identity, retryTime = "patience", chunkSize, userProject, preconditions, hasOwnTokens, isSpooled
-        case newFilesMask, tree, origin, announcedSize, crc32c
+        case newFilesMask, tree, origin, size = "announcedSize", crc32c
     }
 
     public init(

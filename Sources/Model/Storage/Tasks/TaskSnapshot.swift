@@ -34,32 +34,30 @@ public enum TaskState: String, CaseIterable, Sendable {
 /// Acknowledged bytes out of all bytes.
 public struct Progress: Equatable, Sendable {
     public var completedUnitCount: Int64
-    public var totalUnitCount: Int64
-    public private(set) var totalIsKnown = true
+    /// Nil while it is unknown.
+    public private(set) var total: Int64?
+
+    public init(completedUnitCount: Int64, total: Int64?) {
+        (self.completedUnitCount, self.total) = (completedUnitCount, total)
+    }
 
     public init(completedUnitCount: Int64, totalUnitCount: Int64) {
-        (self.completedUnitCount, self.totalUnitCount) = (completedUnitCount, totalUnitCount)
+        self.init(completedUnitCount: completedUnitCount, total: totalUnitCount)
     }
 
     /// The total is unknown, and nothing is done.
-    public static var unknown: Progress { .unknown(after: 0) }
+    public static var unknown: Progress { Progress(completedUnitCount: 0, total: nil) }
 
-    /// The total is unknown: at least the bytes that there are.
-    package static func unknown(after completed: Int64) -> Progress {
-        var progress = Progress(completedUnitCount: completed, totalUnitCount: completed)
-        progress.totalIsKnown = false
-        return progress
-    }
+    /// While the total is unknown, the bytes that there are.
+    public var totalUnitCount: Int64 { total ?? completedUnitCount }
 
     /// Nothing is done.
-    var atBeginning: Progress {
-        totalIsKnown ? Progress(completedUnitCount: 0, totalUnitCount: totalUnitCount) : .unknown
-    }
+    var atBeginning: Progress { Progress(completedUnitCount: 0, total: total) }
 
     /// 0 to 1; 1 for a total of 0.
     public var fractionCompleted: Double {
-        guard totalIsKnown else { return 0 }
-        return totalUnitCount == 0 ? 1 : Double(completedUnitCount) / Double(totalUnitCount)
+        guard let total else { return 0 }
+        return total == 0 ? 1 : Double(completedUnitCount) / Double(total)
     }
 }
 

@@ -1,3 +1,5 @@
+import Platform
+
 public typealias UploadMachine = TaskMachine<UploadStrategy>
 
 /// An upload: one request, or a resumable session with one chunk after the other.
@@ -40,10 +42,9 @@ public struct UploadStrategy: TransferStrategy {
 
     public static func isOpening(_ step: Step) -> Bool { step == .open }
 
-    public private(set) var size: Int64
-    /// False where the source could not be inspected, its client has not announced the size yet, or the engine has not
+    /// Nil where the source could not be inspected, its client has not announced the size yet, or the engine has not
     /// looked at the object that it copies.
-    public var sizeIsKnown = true
+    public private(set) var size: Int64?
     /// Bytes that the engine has acknowledged; never goes back, even where the engine loses some.
     public private(set) var acknowledged: Int64 = 0
 
@@ -57,7 +58,7 @@ public struct UploadStrategy: TransferStrategy {
     /// What had been acknowledged when the engine lost the session.
     private var acknowledgedBeforeForgotten: Int64?
 
-    public init(size: Int64, oneRequest: Bool = false, chunks: ChunkSizes) {
+    public init(size: Int64?, oneRequest: Bool = false, chunks: ChunkSizes) {
         self.size = size
         isWhole = oneRequest
         self.chunk = NextChunk(chunks)
@@ -66,21 +67,20 @@ public struct UploadStrategy: TransferStrategy {
     /// As an earlier process left it: with so many bytes acknowledged, and perhaps opened.
     public func restored(acknowledged: Int64, isOpen: Bool) -> UploadStrategy {
         var strategy = self
-        strategy.acknowledged = min(max(acknowledged, 0), max(size, 0))
+        strategy.acknowledged = max(min(acknowledged, size ?? acknowledged), 0)
         (strategy.isOpen, strategy.isWhole) = (isOpen, isWhole && !isOpen)
         strategy.offsetIsCertain = !isOpen
         return strategy
     }
 
-    public var progress: Progress {
-        sizeIsKnown ? Progress(completedUnitCount: acknowledged, totalUnitCount: size) : .unknown(after: acknowledged)
-    }
+    public var progress: Progress { Progress(completedUnitCount: acknowledged, total: size) }
 
     public var nextStep: Step {
         if isWhole { return .sendWhole }
         if !isOpen { return .open }
         if !offsetIsCertain { return .query }
-        return .send(offset..<(size - offset > chunk.size ? offset + chunk.size : size))
+        let end = offset.addingSaturated(chunk.size)
+        return .send(offset..<min(size ?? end, end))
     }
 
     public func stage(of step: Step) -> Retry.Stage {
@@ -113,7 +113,7 @@ public struct UploadStrategy: TransferStrategy {
     }
 
     private func outcome(of offset: Int64, _ step: Step, _ wasStopped: Bool) -> StepOutcome {
-        guard (0...size).contains(offset) else { return .failed(.impossibleOffset(offset, of: size)) }
+        guard offset >= 0, offset <= size ?? offset else { return .failed(.impossibleOffset(offset, of: size)) }
         guard case .send(let range) = step, offset <= range.lowerBound, !wasStopped else { return .advanced }
         return .failed(.noneReceived(of: range))
     }
@@ -148,7 +148,7 @@ public struct UploadStrategy: TransferStrategy {
 
     /// Takes the size of the object that is copied.
     public mutating func know(_ found: Int64) {
-        (size, sizeIsKnown) = (found, true)
+        size = found
         acknowledged = min(acknowledged, found)
     }
 
