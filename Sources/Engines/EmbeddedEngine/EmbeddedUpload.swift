@@ -99,7 +99,7 @@ final class EmbeddedUpload: TransferSession {
             state.known = nil
             if state.staging != nil {
                 removeStaging(&state)
-            } else if upload.isRestored, let task = upload.record?.id {
+            } else if upload.isRestored, let task = upload.recorded?.id {
                 Loop.task { [backend] in backend.removeFiles(for: task) }
             }
         }
@@ -223,7 +223,7 @@ final class EmbeddedUpload: TransferSession {
     /// Binds the file to the task, so that the next start keeps it. The record of the task, which names the file, is
     /// written later.
     private func claim(_ state: inout State) {
-        guard !state.isClaimed, let task = upload.record?.id, let file = state.staging?.file else { return }
+        guard !state.isClaimed, let task = upload.recorded?.id, let file = state.staging?.file else { return }
         state.isClaimed = true
         backend.claim(file, for: task)
     }
@@ -238,7 +238,7 @@ final class EmbeddedUpload: TransferSession {
     private func query(_ attempt: PendingAnswer) {
         Loop.task { [self] in
             do throws(StorageError) {
-                let task = upload.isRestored ? upload.record?.id : nil
+                let task = upload.isRestored ? upload.recorded?.id : nil
                 let files = try await backend.store.read { try task.map($0.files) ?? [] }
                 let kept = await latest.withLock { $0 }?.lastCheckpoint()
                 queue.submit { [self] state in
@@ -327,7 +327,7 @@ final class EmbeddedUpload: TransferSession {
         }
         let object = NewObject(
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,
-            record: upload.record)
+            record: upload.recorded)
         commit(here: here, attempt) { [backend] database, token, now in
             try database.put(object, token: token, at: now, backend.generations)
         } refused: { [self] in
@@ -346,7 +346,7 @@ final class EmbeddedUpload: TransferSession {
         here: Bool, _ attempt: PendingAnswer, _ put: @escaping EmbeddedBackend.Store,
         refused: @escaping @Sendable () -> Void = {}
     ) {
-        backend.commit(for: upload.record?.id, here: here) { [self] database, token, now in
+        backend.commit(for: upload.recorded?.id, here: here) { [self] database, token, now in
             try checkBuckets(database)
             try database.check(upload.preconditions, at: upload.reference)
             guard try !isSuperseded(database) && attempt.mayCommit() else { return nil }
@@ -370,7 +370,7 @@ final class EmbeddedUpload: TransferSession {
     private func isSuperseded(_ database: Database) throws -> Bool {
         guard !replacesNewer.withLock({ $0 }) else { return false }
         if let began = upload.began { return try database.hasObject(at: upload.reference, newerThan: began) }
-        guard let task = upload.record?.id else { return false }
+        guard let task = upload.recorded?.id else { return false }
         return try database.hasObject(at: upload.reference, newerThan: task)
     }
 

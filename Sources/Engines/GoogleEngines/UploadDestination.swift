@@ -120,7 +120,7 @@ import Storage
 
     /// Whether it was there before the task was created, in an earlier process.
     private func isOlder(_ object: ObjectMetadata, _ clockLead: Duration) -> Bool {
-        guard upload.isRestored, let began = upload.record?.began else { return false }
+        guard upload.isRestored, let began = upload.recorded?.began else { return false }
         return object.timeCreated < began.advanced(by: clockLead)
     }
 
@@ -134,7 +134,9 @@ import Storage
 
     /// The answer to any step where an object was stored since the task was created, and it may not be replaced.
     func answerIfSuperseded() async throws(StorageError) -> UploadStrategy.Answer? {
-        guard !replacesNewer, let began = upload.began ?? upload.record.map({ Beginning($0.began) }) else { return nil }
+        guard !replacesNewer, let began = upload.began ?? upload.recorded.map({ Beginning($0.began) }) else {
+            return nil
+        }
         switch try await look() {
         case .nothing: return nil
         case .hidden(let refusal):

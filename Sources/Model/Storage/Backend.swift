@@ -151,40 +151,62 @@ extension TransferSession {
 public typealias UploadSession = TransferSession<UploadStrategy>
 public typealias DownloadSession = TransferSession<DownloadStrategy>
 
-/// A request to upload bytes or a file, or to copy an object.
+/// An upload of bytes or a file, or a copy of an object: the record of its task, its source, and its caller.
 public struct Upload: Sendable {
-    public var reference: Reference
+    /// An upload without a task has one without an id.
+    public var record: TaskRecord
+    /// The task store has the record, or gets it when the task has to wait. An engine with its own task store writes the
+    /// task's success in the transaction that stores the object.
+    public var isRecorded = false
     public var source: UploadSource
-    public var metadata: SettableMetadata
-    /// The base64 MD5 that the bytes must have.
-    public var expectedMD5: String?
-    public var expectedCRC32C: UInt32?
-    public var preconditions: Preconditions
     public var caller: Caller
-    /// The id of its task.
-    public var task: String?
-    /// That of the task over a folder that it belongs to.
-    public var folder: String?
     /// Where the task over a folder began, which its uploads did later. Nil for any other upload.
     public var began: Beginning?
     /// The bytes of the file, as it was when it was inspected: for the first attempt. Nil where they are not at hand.
     public var bytesOfFile: [UInt8]?
-    /// The record of its task, if it has one. An engine with its own task store writes the task's success in the
-    /// transaction that stores the object.
-    public var record: TaskRecord?
-    /// The source is a file that the service made for this upload.
-    public var isSpooled = false
-    /// An earlier process, or an earlier session, began the upload.
+    /// An earlier process, or an earlier session, began the upload: the record has the state of that session.
     public var isRestored = false
-    /// The state of that session.
-    public var bookmark: Bookmark?
 
+    public init(_ record: TaskRecord, from source: UploadSource, for caller: Caller) {
+        (self.record, self.source, self.caller) = (record, source, caller)
+    }
+
+    /// An upload without a task.
     public init(
         reference: Reference, source: UploadSource, metadata: SettableMetadata, expectedMD5: String? = nil,
         if preconditions: Preconditions = Preconditions(), caller: Caller = Caller(retryTime: .seconds(600))
     ) {
-        (self.reference, self.source, self.metadata, self.expectedMD5) = (reference, source, metadata, expectedMD5)
-        (self.preconditions, self.caller) = (preconditions, caller)
+        let request = TaskRequest(file: "", retryTime: 0, preconditions: preconditions, hasOwnTokens: false)
+        let record = TaskRecord(
+            id: "", kind: .upload, number: 0, began: Timestamp(microseconds: 0), reference: reference,
+            progress: .unknown, metadata: metadata, md5Hash: expectedMD5, stage: .unfinished(request, nil))
+        self.init(record, from: source, for: caller)
+    }
+
+    /// Nil for a task that the store does not get.
+    public var recorded: TaskRecord? { isRecorded ? record : nil }
+
+    /// The id of its task.
+    public var task: String? { record.id.isEmpty ? nil : record.id }
+    /// The id of the task over a folder that it belongs to.
+    public var folder: String? { record.folder }
+    public var reference: Reference { record.reference }
+    public var metadata: SettableMetadata {
+        get { record.metadata }
+        set { record.metadata = newValue }
+    }
+    /// The base64 MD5 that the bytes must have.
+    public var expectedMD5: String? {
+        get { record.md5Hash }
+        set { record.md5Hash = newValue }
+    }
+    public var expectedCRC32C: UInt32? { record.request?.crc32c }
+    public var preconditions: Preconditions { record.request?.preconditions ?? Preconditions() }
+    /// The source is a file that the service made for this upload.
+    public var isSpooled: Bool { record.request?.isSpooled ?? false }
+    public var bookmark: Bookmark? {
+        get { record.bookmark }
+        set { record.bookmark = newValue }
     }
 }
 

@@ -263,26 +263,19 @@ public struct TransferLog: Sendable {
 @Loop public protocol ListedStrategy: TransferStrategy {
     static func tasks(of transfers: Transfers) -> TaskList<Self>
     /// Makes a paused task of one that has failed, in its place.
-    static func again(_ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in transfers: Transfers)
-        -> TransferTask<Self>?
+    static func again(_ record: TaskRecord, in transfers: Transfers) -> TransferTask<Self>?
 }
 
 extension UploadStrategy: ListedStrategy {
     public static func tasks(of transfers: Transfers) -> TaskList<UploadStrategy> { transfers.uploads }
 
-    public static func again(
-        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in transfers: Transfers
-    ) -> UploadTask? {
-        transfers.restore(record, request, bookmark)
-    }
+    public static func again(_ record: TaskRecord, in transfers: Transfers) -> UploadTask? { transfers.restore(record) }
 }
 
 extension DownloadStrategy: ListedStrategy {
     public static func tasks(of transfers: Transfers) -> TaskList<DownloadStrategy> { transfers.downloads }
 
-    public static func again(
-        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in transfers: Transfers
-    ) -> DownloadTask? {
-        transfers.restore(record, request, bookmark, isRestored: false)
+    public static func again(_ record: TaskRecord, in transfers: Transfers) -> DownloadTask? {
+        record.request.map { transfers.restore(record, $0, isRestored: false) }
     }
 }

@@ -61,16 +61,14 @@ extension Transfers {
     ///
     /// - Parameter isRestored: it may have left a partial file. A run that has failed removes its own, perhaps only now:
     ///   the next one takes another name then.
-    func restore(
-        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, isRestored: Bool = true
-    ) -> DownloadTask {
+    func restore(_ record: TaskRecord, _ request: TaskRequest, isRestored: Bool = true) -> DownloadTask {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))
         (download.folder, download.tree) = (record.folder, request.tree)
         download.began = record.folder.flatMap { folders.tasks[$0] }?.began ?? Beginning(record.began)
         download.isRestored = isRestored
         download.newFilesMask = request.newFilesMask
-        download.bookmark = bookmark
+        download.bookmark = record.bookmark
         let machine = DownloadMachine(
             restored: DownloadStrategy(record.progress), retryTime: .seconds(request.retryTime),
             seed: random.next())

@@ -5,37 +5,22 @@ import Storage
 // client, who may have gone. So sessions have a bound of their own, beyond which the longest idle one goes, and expire.
 
 extension Transfers {
-    /// Begins an upload whose client sends the bytes. `size` is nil where only the last request has it.
-    /// `isSession`: it sends them in several requests.
-    public func upload(
-        size: Int64?, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions = Preconditions(),
-        isSession: Bool = true
-    ) async throws -> IncomingUpload {
-        try change.check()
-        try await ready()
-        let source = UploadSource.incoming(IncomingBytes(size: size))
-        let task =
-            isSession
-            ? try await createSession(source, reference, change, conditions)
-            : try await create(
-                source, reference, change, conditions, .gateway, contentTypeFrom: [reference.name], isAwaited: false)
+    /// Begins an upload whose client sends the bytes: in several requests if it is a session.
+    public func begin(_ request: UploadRequest, isSession: Bool = true) async throws -> IncomingUpload {
+        let task = isSession ? try await admitted(request) { try await createSession($0) } : try await upload(request)
         task.start()
-        guard let upload = task.incoming else {
+        guard let incoming = task.incoming else {
             let error = try await task.failure()
             throw error
         }
-        return upload
+        return incoming
     }
 
-    private func createSession(
-        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions
-    ) async throws -> UploadTask {
-        let reference = try reference.checkedAsObject("cannot be written")
+    private func createSession(_ request: UploadRequest) async throws -> UploadTask {
         uploadSessionsBegun += 1
         defer { uploadSessionsBegun -= 1 }
         try await makeRoomForSession()
-        let task = try await make(
-            source, reference, change, conditions, .gateway, contentTypeFrom: [reference.name], isAwaited: false)
+        let task = try await make(request, source(of: request))
         uploadSessions[task.id] = task
         return task
     }
@@ -99,16 +84,15 @@ extension Transfers {
     }
 
     /// Makes the session of a task whose client sends the bytes.
-    func incoming(
-        _ task: String, _ session: any UploadSession, _ bytes: IncomingBytes, to reference: Reference, isStream: Bool
-    ) -> IncomingUpload {
+    func incoming(_ upload: Upload, _ session: any UploadSession, _ bytes: IncomingBytes) -> IncomingUpload {
+        let isStream = upload.record.request?.origin == .stream
         // The requests of a stream wait by themselves.
         let waits = isStream ? ClientWaits() : clientWaits
-        let upload = IncomingUpload(session, bytes, to: reference, waits, isStream: isStream)
+        let incoming = IncomingUpload(session, bytes, to: upload.reference, waits, isStream: isStream)
         // One that is made for a task of an earlier process has its task by now.
-        upload.task = try? uploads.task(task)
-        (upload.task?.stream as? StreamUpload)?.attach(to: upload)
-        return upload
+        incoming.task = try? uploads.task(upload.record.id)
+        (incoming.task?.stream as? StreamUpload)?.attach(to: incoming)
+        return incoming
     }
 }
 

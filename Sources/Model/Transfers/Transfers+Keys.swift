@@ -40,36 +40,23 @@ extension Transfers {
         return try await body()
     }
 
-    /// The unfinished upload with this key, or a new task, which waits for `start`.
+    /// The unfinished upload of a file with the key of the request, or a new task, which waits for `start`.
     ///
     /// An upload whose file has changed would fail: it is cancelled, and a new one takes its place.
-    public func upload(
-        file path: String, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions,
-        for client: TransferClient, isAwaited: Bool, withKey key: String?
-    ) async throws -> RequestedTask<UploadTask> {
+    public func keyedUpload(_ request: UploadRequest) async throws -> RequestedTask<UploadTask> {
+        guard let key = request.key else { return RequestedTask(try await upload(request)) }
+        try request.check()
         try await ready()
         return try await exclusively(for: key, of: UploadTask.kind) { [self] in
-            if let key, let task = uploads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
-                try change.check()
-                let reference = try reference.checkedAsObject("cannot be written")
-                let request = record.request
-                try StorageError.checkSame(
-                    key, of: task.id,
-                    [
-                        ("reference", reference == record.reference), ("file", request?.file.hasSameBytes(as: path)),
-                        ("metadata", try record.hasMetadata(change, named: [path, reference.name])),
-                        ("ifGenerationMatch", request?.preconditions?.generation == conditions.generation),
-                        ("ifMetagenerationMatch", request?.preconditions?.metageneration == conditions.metageneration),
-                    ])
+            if let task = uploads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
+                try StorageError.checkSame(key, of: task.id, request.comparison(with: record))
                 if try await isSourceUnchanged(of: record) {
                     if !task.state.isFinished { return RequestedTask(task, isContinued: true) }
                 } else {
-                    _ = try await task.cancel(tokens: client.tokens)
+                    _ = try await task.cancel(tokens: request.client?.tokens)
                 }
             }
-            return RequestedTask(
-                try await upload(
-                    file: path, to: reference, change, if: conditions, for: client, isAwaited: isAwaited, key: key))
+            return RequestedTask(try await upload(request))
         }
     }
 
@@ -119,11 +106,19 @@ extension Transfers {
     }
 }
 
-extension TaskRecord {
-    /// An upload that is begun with this change has the metadata of this task.
-    fileprivate func hasMetadata(_ change: MetadataChange, named names: [String]) throws -> Bool {
-        try SettableMetadata.ofUpload(change, named: names) == metadata && change.md5Hash == md5Hash
-            && change.crc32c == request?.crc32c
+extension UploadRequest {
+    /// The params, and whether the task that has this record was begun with the same.
+    fileprivate func comparison(with record: TaskRecord) throws -> [(param: String, isSame: Bool?)] {
+        var isSameFile: Bool?
+        if case .file(let path) = source { isSameFile = record.request?.file.hasSameBytes(as: path) }
+        let isSameMetadata =
+            try metadata == record.metadata && change.md5Hash == record.md5Hash
+            && change.crc32c == record.request?.crc32c
+        return [
+            ("reference", reference == record.reference), ("file", isSameFile), ("metadata", isSameMetadata),
+            ("ifGenerationMatch", record.request?.preconditions?.generation == conditions.generation),
+            ("ifMetagenerationMatch", record.request?.preconditions?.metageneration == conditions.metageneration),
+        ]
     }
 }
 

@@ -80,11 +80,11 @@ extension Transfers {
             switch record.stage {
             case .ended where record.folder != nil: ofFolders.append(record)
             case .ended: ended.append(record)
-            case .unfinished(let request, let bookmark):
+            case .unfinished(let request, _):
                 if record.folder != nil { ofFolders.append(record) }
                 switch record.kind {
                 case .upload:
-                    let task: UploadTask? = restore(record, request, bookmark)
+                    let task: UploadTask? = restore(record)
                     guard let task else {
                         ends.persistence.complain(
                             "Task \(record.id) cannot be restored: its record does not say what its file was like. It is kept."
@@ -93,7 +93,7 @@ extension Transfers {
                     }
                     try await settle(task, unfinished, request, tokens, in: uploads)
                 case .download:
-                    let task: DownloadTask = restore(record, request, bookmark)
+                    let task: DownloadTask = restore(record, request)
                     try await settle(task, unfinished, request, tokens, in: downloads)
                 }
             }

@@ -24,9 +24,7 @@ extension Transfers {
     private func retryFailed<Strategy: ListedStrategy>(
         _ task: TransferTask<Strategy>, _ tokens: (any TokenSource)?
     ) async throws -> TransferTask<Strategy>? {
-        guard let record = task.recordForRetry, case .unfinished(let request, let bookmark) = record.stage else {
-            return nil
-        }
+        guard let record = task.recordForRetry else { return nil }
         try reservePlace()
         defer { tasksBegun -= 1 }
         let list = Strategy.tasks(of: self)
@@ -35,7 +33,7 @@ extension Transfers {
         var isOpen = false
         defer { if !isOpen { list.finish(task) } }
         isOpen = try await ends?.reopen(record) ?? true
-        guard isOpen, let again = Strategy.again(record, request, bookmark, in: self) else { return nil }
+        guard isOpen, let again = Strategy.again(record, in: self) else { return nil }
         _ = again.resume(tokens: tokens)
         return again
     }

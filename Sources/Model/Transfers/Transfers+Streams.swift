@@ -14,22 +14,6 @@ import Storage
 }
 
 extension Transfers {
-    /// Creates an upload whose client appends the bytes; it waits for `start`. `size` is nil where only the client's last
-    /// request decides it.
-    public func uploadStream(
-        size: Int64?, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions = Preconditions(),
-        for client: TransferClient? = nil
-    ) async throws -> UploadTask {
-        try change.check()
-        if let size, size < 0 { throw StorageError.invalidArgument("size", "size must be at least 0, not \(size).") }
-        var client = orDefault(client)
-        client.origin = .stream
-        try await ready()
-        return try await create(
-            .incoming(IncomingBytes(size: size)), reference, change, conditions, client,
-            contentTypeFrom: [reference.name], isAwaited: false)
-    }
-
     /// Creates a download whose client reads the bytes from an offset on; it waits for `start`, and ends with the process.
     public func downloadStream(
         _ reference: Reference, from offset: Int64 = 0, for client: TransferClient? = nil

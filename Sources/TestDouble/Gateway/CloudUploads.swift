@@ -120,8 +120,10 @@ import Transfers
         }
         try change.take(.init(request.http.headers))
         try await service.engine.checkBucket(of: object)
-        let upload = try await service.transfers.upload(
-            size: request.length("x-upload-content-length"), to: object, change, if: request.preconditions())
+        let upload = try await service.transfers.begin(
+            UploadRequest(
+                .incoming(size: request.length("x-upload-content-length")), to: object, change,
+                if: request.preconditions(), for: .gateway))
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
         return HTTPServerResponse(
             200, headers: ["Location": "\(request.base)\(place)&upload_id=\(id)", "X-GUploader-UploadID": id])

@@ -32,7 +32,8 @@ import Transfers
         guard Set(sizes).count < 2 else { throw GatewayError.badRequest("The upload has two lengths: \(sizes).") }
         try change.take(.init(request.http.headers))
         try await service.engine.checkBucket(of: object)
-        let upload = try await service.transfers.upload(size: sizes.first, to: object, change, if: conditions)
+        let upload = try await service.transfers.begin(
+            UploadRequest(.incoming(size: sizes.first), to: object, change, if: conditions, for: .gateway))
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
         return HTTPServerResponse(
             200,

@@ -129,8 +129,10 @@ import Transfers
         change.makeNoDownloadToken()
         try change.take(.init(request.http.headers))
         try await service.engine.checkBucket(of: object)
-        let upload = try await service.transfers.upload(
-            size: request.length("x-upload-content-length"), to: object, change, if: request.objectPreconditions())
+        let upload = try await service.transfers.begin(
+            UploadRequest(
+                .incoming(size: request.length("x-upload-content-length")), to: object, change,
+                if: request.objectPreconditions(), for: .gateway))
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
         let place = "\(request.base)/\(bucket.escaped)/\(name.escaped)?upload_id=\(id)"
         return HTTPServerResponse(201, headers: ["Location": place, "X-GUploader-UploadID": id])

@@ -88,6 +88,7 @@ import Testing
             id: "a", kind: .upload, number: 1, began: TimeSource.system.now(), reference: upload.reference,
             progress: .unknown,
             stage: .unfinished(TaskRequest(file: "source", retryTime: 600, hasOwnTokens: false), nil))
+        upload.isRecorded = true
         let session = place.backend.beginUpload(upload)
         for _ in 0..<2 { #expect(await session.perform(.open) == .opened()) }
         await place.backend.filesAreIdle()

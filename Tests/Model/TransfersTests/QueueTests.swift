@@ -108,7 +108,9 @@ import Transfers
         let half = Transfers.memoryLimit / 2 + 1
         let all = try await uploads(2, of: half)
         let third = Task { try await stage.upload(1, to: "late") }
-        let cancelled = Task { try await stage.transfers.upload([], to: TransfersFixture.reference(), .init()) }
+        let cancelled = Task {
+            try await stage.transfers.upload(UploadRequest(.data([]), to: TransfersFixture.reference()))
+        }
         try await TransfersFixture.succeedElsewhere()
         #expect(stage.transfers.uploads.all.count == 2)
         cancelled.cancel()

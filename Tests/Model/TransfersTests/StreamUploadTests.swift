@@ -402,7 +402,7 @@ import Testing
         (limits.tasks, limits.uploadSessions) = (1, 0)
         let scene = try await StreamScene(limits: limits)
         let refusal = try await failure {
-            _ = try await scene.transfers.uploadStream(size: nil, to: TransfersFixture.reference(), .init())
+            _ = try await scene.transfers.upload(UploadRequest(.stream(size: nil), to: TransfersFixture.reference()))
         }
         #expect(refusal.message.contains("--max-tasks"))
         #expect(scene.transfers.uploadSessions.isEmpty)
@@ -467,7 +467,7 @@ import Testing
     ) async throws {
         stage = TransfersFixture(ScriptedBackend(takesAnyPiece: takesAnyPiece), store, limits: limits)
         if let chunk { try stage.transfers.settings.setUploadChunkSize(chunk) }
-        task = try await stage.transfers.uploadStream(size: size, to: TransfersFixture.reference(), .init())
+        task = try await stage.transfers.upload(UploadRequest(.stream(size: size), to: TransfersFixture.reference()))
         stream = try task.openStream()
         session = try await stage.backend.nextSession()
         session.mark = "mark"

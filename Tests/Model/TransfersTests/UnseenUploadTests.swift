@@ -35,7 +35,7 @@ import Testing
     @Test(arguments: Source.allCases)
     func `One that succeeds is listed, counted and logged as any other`(source: Source) async throws {
         let (id, session, end) = try await begin(source)
-        #expect(session.upload.record?.id == id && session.upload.task == id)
+        #expect(session.upload.recorded?.id == id && session.upload.task == id)
         session.complete()
         let snapshot = try await end.value
         #expect(stage.transfers.count(of: .success) == 1 && list.unfinished == 0)
@@ -155,12 +155,9 @@ extension Transfers {
     fileprivate func awaited(
         _ source: UnseenUploadTests.Source = .bytes, _ begun: @Loop (String) -> Void
     ) async throws -> TaskSnapshot {
-        let (reference, client) = (try TransfersFixture.reference(), TransferClient(settings: settings))
-        switch source {
-        case .bytes:
-            return try await uploadAwaited([1], to: reference, .init(), if: .init(), for: client, begun: begun)
-        case .file:
-            return try await uploadAwaited(file: "/x", to: reference, .init(), if: .init(), for: client, begun: begun)
-        }
+        let made: UploadRequest.Source = source == .bytes ? .data([1]) : .file("/x")
+        return try await uploadAwaited(
+            UploadRequest(made, to: TransfersFixture.reference(), for: TransferClient(settings: settings)), begun: begun
+        )
     }
 }

@@ -41,7 +41,16 @@ public struct TaskRecord: Equatable, Sendable {
     public var hasEnded: Bool { if case .ended = stage { true } else { false } }
 
     /// Of an unfinished task.
-    public var request: TaskRequest? { if case .unfinished(let request, _) = stage { request } else { nil } }
+    public var request: TaskRequest? {
+        get { if case .unfinished(let request, _) = stage { request } else { nil } }
+        set { if let newValue { stage = .unfinished(newValue, bookmark) } }
+    }
+
+    /// The engine's state of an unfinished task.
+    public var bookmark: Bookmark? {
+        get { if case .unfinished(_, let bookmark) = stage { bookmark } else { nil } }
+        set { if case .unfinished(let request, _) = stage { stage = .unfinished(request, newValue) } }
+    }
 
     /// For the log: the id of an upload of the gateway is the address of its session, and stays out of it.
     public var title: String { "the \(kind.rawValue) of \(reference.url)" }

@@ -36,10 +36,11 @@ extension Transfers {
             if request.kind == .write {
                 return try await make(object, to: path, for: client, isAwaited: true, folder: folder)
             }
-            return try await upload(
-                file: path, to: object, MetadataChange(all: request.metadata),
-                if: Preconditions(generation: request.keepsExisting ? 0 : nil), for: client, isAwaited: true,
-                folder: folder)
+            var new = UploadRequest(
+                .file(path), to: object, MetadataChange(all: request.metadata),
+                if: Preconditions(generation: request.keepsExisting ? 0 : nil), for: client)
+            (new.isAwaited, new.folder) = (true, folder)
+            return try await upload(new)
         } catch {
             throw error as? StorageError ?? StorageError(.cancelled, "The transfer was stopped.")
         }
