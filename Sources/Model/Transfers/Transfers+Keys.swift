@@ -11,35 +11,7 @@ public struct RequestedTask<Controlled: ControllableTask>: Sendable {
     public init(_ task: Controlled, isContinued: Bool = false) { (self.task, self.isContinued) = (task, isContinued) }
 }
 
-/// Requests with one key follow one another: together they begin one task.
-@Loop final class KeysInUse {
-    private var keys = ByteKeyedDictionary<Waiters>()
-
-    /// Returns when nobody else uses the key; then `free` must follow.
-    fileprivate func use(_ key: String) async throws {
-        while let waiters = keys[key] { try await waiters.wait() }
-        keys[key] = Waiters()
-    }
-
-    fileprivate func free(_ key: String) {
-        let waiters = keys[key]
-        keys[key] = nil
-        waiters?.wakeAll()
-    }
-}
-
 extension Transfers {
-    /// Runs `body` while nobody else begins, or goes on with, a task of this kind that has the key.
-    func exclusively<Value>(
-        for key: String?, of kind: String, _ body: @Loop () async throws -> Value
-    ) async throws -> Value {
-        guard let key else { return try await body() }
-        let name = "\(kind) \(key)"
-        try await keysInUse.use(name)
-        defer { keysInUse.free(name) }
-        return try await body()
-    }
-
     /// The unfinished upload of a file with the key of the request, or a new task, which waits for `start`.
     ///
     /// An upload whose file has changed would fail: it is cancelled, and a new one takes its place.
@@ -47,7 +19,7 @@ extension Transfers {
         guard let key = request.key else { return RequestedTask(try await upload(request)) }
         try request.check()
         try await ready()
-        return try await exclusively(for: key, of: UploadTask.kind) { [self] in
+        return try await tasks.exclusively(for: key, of: UploadTask.kind) {
             if let task = uploads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
                 try StorageError.checkSame(key, of: task.id, request.comparison(with: record))
                 if try await isSourceUnchanged(of: record) {
@@ -76,7 +48,7 @@ extension Transfers {
         _ reference: Reference, to file: String, for client: TransferClient, isAwaited: Bool, withKey key: String?
     ) async throws -> RequestedTask<DownloadTask> {
         try await ready()
-        return try await exclusively(for: key, of: DownloadTask.kind) { [self] in
+        return try await tasks.exclusively(for: key, of: DownloadTask.kind) {
             if let key, let task = downloads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
                 try StorageError.checkSame(
                     key, of: task.id,
@@ -96,7 +68,7 @@ extension Transfers {
         _ request: FolderRequest, for client: TransferClient
     ) async throws -> RequestedTask<FolderTask> {
         try await ready()
-        return try await exclusively(for: request.key, of: FolderTask.kind) { [self] in
+        return try await tasks.exclusively(for: request.key, of: FolderTask.kind) {
             if let key = request.key, let task = folders.unfinishedTask(withKey: key) {
                 try StorageError.checkSame(key, of: task.id, request.comparison(with: task.request))
                 return RequestedTask(task, isContinued: true)

@@ -18,9 +18,8 @@ extension Transfers {
             return try await upload.end()
         }
         // The bytes of a small file are in memory until its upload has ended.
-        let isRead = filesInMemory < Self.mostFilesInMemory
-        if isRead { filesInMemory += 1 }
-        defer { if isRead { filesInMemory -= 1 } }
+        let isRead = memory.takeFile()
+        defer { if isRead { memory.giveBackFile() } }
         let upload = try await admitted(request) { try await awaited($0, source(of: $0, isRead: isRead)) }
         begun(upload.id)
         return try await upload.end()
@@ -34,8 +33,8 @@ extension Transfers {
         try request.check()
         try await ready()
         guard case .data(let bytes) = request.source else { return try await make(request) }
-        while bytesInMemory > Self.memoryLimit { try await room.wait() }
-        return try await settingAside(bytes.count) { try await make(request) }
+        try await memory.free()
+        return try await memory.holding(bytes.count) { try await make(request) }
     }
 
     /// Throws `CancellationError`.
@@ -66,8 +65,8 @@ extension Transfers {
         let found = try await source(of: request)
         // Those of folders do not count.
         guard request.folder == nil else { return try await make(request, found) }
-        try reservePlace()
-        defer { tasksBegun -= 1 }
+        try tasks.reservePlace()
+        defer { tasks.giveBackPlace() }
         return try await make(request, found)
     }
 
@@ -77,8 +76,8 @@ extension Transfers {
     }
 
     private func awaited(_ request: UploadRequest, _ found: FoundSource) async throws(StorageError) -> AwaitedUpload {
-        try reservePlace()
-        defer { tasksBegun -= 1 }
+        try tasks.reservePlace()
+        defer { tasks.giveBackPlace() }
         let new = try await plan(request, found)
         guard mayBeUnseen(new) else { return .task(await make(new, isAwaited: true)) }
         var upload = new.upload
@@ -93,15 +92,15 @@ extension Transfers {
         let strategy = strategy(of: found.source, size: known, chunkSize: client.settings.uploadChunkSizeBytes)
         let task = await request.recorded(found.source, for: client)
         var record = TaskRecord(
-            id: newTaskID(), kind: .upload, number: (folder == nil ? uploads : folderUploads).newNumber(),
-            began: time.now(), reference: request.reference, progress: strategy.progress, metadata: metadata,
+            id: tasks.newID(), kind: .upload, number: tasks.uploads(of: folder?.id).newNumber(),
+            began: context.time.now(), reference: request.reference, progress: strategy.progress, metadata: metadata,
             md5Hash: request.change.md5Hash, stage: .unfinished(task, nil))
         (record.copy, record.folder, record.key) = (found.source.copy?.request, folder?.id, request.key)
         var upload = Upload(record, from: found.source, for: client.caller(\.maxUploadRetryTime))
         upload.began = folder?.began
         // Small files of a folder are in its plan.
-        upload.isRecorded = ends != nil && (folder == nil || !strategy.isWhole)
-        let machine = UploadMachine(strategy, retryTime: .seconds(task.retryTime), seed: random.next())
+        upload.isRecorded = context.ends != nil && (folder == nil || !strategy.isWhole)
+        let machine = UploadMachine(strategy, retryTime: .seconds(task.retryTime), seed: context.random.next())
         return NewUpload(upload, strategy, machine, failing: found.failure)
     }
 
@@ -113,8 +112,7 @@ extension Transfers {
         if let recordWriter, error == nil, isRecorded { error = await keep(&upload, recordWriter) }
         let session: any UploadSession =
             if let error { FailingSession(error: error) } else { session(of: upload) }
-        let list = new.record.folder == nil ? uploads : folderUploads
-        let task = list.make(
+        let task = tasks.uploads(of: new.record.folder).make(
             new.record, new.machine, .open(session), limiter(of: upload, new.strategy), recordWriter,
             holding: heldBytes(of: upload))
         task.incoming?.task = task
@@ -125,13 +123,14 @@ extension Transfers {
 
     /// Nil where the upload has no record.
     func recordWriter(of new: NewUpload) -> TaskRecordWriter? {
-        guard let ends, new.upload.isRecorded else { return nil }
+        guard let ends = context.ends, new.upload.isRecorded else { return nil }
         return TaskRecordWriter(ends, new.record, bytes: new.upload.source.bytes)
     }
 
     /// An upload of one request is over soon, and its success is recorded together with its object. It begins at once.
     private func mayBeUnseen(_ new: NewUpload) -> Bool {
-        new.error == nil && new.strategy.isWhole && ends?.persistence.isEngines != false && small.enter(new.record.id)
+        new.error == nil && new.strategy.isWhole && context.ends?.persistence.isEngines != false
+            && tasks.limits.small.enter(new.record.id)
     }
 
     private func session(of upload: Upload) -> any UploadSession {
@@ -145,7 +144,7 @@ extension Transfers {
         task.stream = StreamUpload(
             bytes, of: task, granularity: backend.takesAnyPiece ? 1 : ChunkSizes.granularity,
             chunkSize: upload.record.request?.chunkSize,
-            from: upload.isRestored ? upload.record.progress.completedUnitCount : nil, streamMemory)
+            from: upload.isRestored ? upload.record.progress.completedUnitCount : nil, memory.streams)
     }
 
     /// Records the task. Bytes in memory are spooled first.
@@ -187,7 +186,8 @@ extension Transfers {
     }
 
     private func limiter(of upload: Upload, _ strategy: UploadStrategy) -> ConcurrencyLimiter {
-        upload.source.isIncoming ? fromClients : strategy.isWhole ? small : large
+        let limits = tasks.limits
+        return upload.source.isIncoming ? limits.fromClients : strategy.isWhole ? limits.small : limits.large
     }
 
     /// Makes a paused task of what an earlier process, or an earlier run, has left. Nil where the record does not say what
@@ -195,25 +195,25 @@ extension Transfers {
     func restore(_ record: TaskRecord) -> UploadTask? {
         guard let request = record.request, let source = record.source else { return nil }
         var upload = Upload(record, from: source, for: caller(request))
-        (upload.isRecorded, upload.isRestored) = (ends != nil, true)
+        (upload.isRecorded, upload.isRestored) = (context.ends != nil, true)
         upload.began = record.folder.flatMap { folders.tasks[$0] }?.began
         // The object that an open session copies is known.
         let known = source.copy == nil || record.bookmark == nil ? source.size : record.progress.total
         let strategy = strategy(of: source, size: known, chunkSize: request.chunkSize)
             .restored(acknowledged: record.progress.completedUnitCount, isOpen: record.bookmark != nil)
         let machine = UploadMachine(
-            restored: strategy, retryTime: .seconds(request.retryTime), seed: random.next())
+            restored: strategy, retryTime: .seconds(request.retryTime), seed: context.random.next())
         let sessionState = SessionState<UploadStrategy>.deferred { [self] tokens in
             // The session is at another server, which this service does not ask.
             if let endpoint = record.endpoint { return FailingSession(error: .belongs(record.id, to: endpoint)) }
             upload.caller.tokens = tokens
             return session(of: upload)
         }
-        let recordWriter = ends.map { TaskRecordWriter($0, record, isKept: true) }
-        let list = record.folder == nil ? uploads : folderUploads
-        let task = list.make(record, machine, sessionState, limiter(of: upload, strategy), recordWriter)
+        let recordWriter = context.ends.map { TaskRecordWriter($0, record, isKept: true) }
+        let task = tasks.uploads(of: record.folder).make(
+            record, machine, sessionState, limiter(of: upload, strategy), recordWriter)
         // A client that has sent a part in one request and got no answer may be gone: that upload expires, too.
-        if request.origin == .gateway, source.isIncoming, task.endpoint == nil { uploadSessions[task.id] = task }
+        if request.origin == .gateway, source.isIncoming, task.endpoint == nil { tasks.sessions.add(task) }
         addStream(to: task, of: upload)
         return task
     }

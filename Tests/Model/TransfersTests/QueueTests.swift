@@ -2,7 +2,7 @@ import Platform
 import Storage
 import TestSupport
 import Testing
-import Transfers
+@testable import Transfers
 
 @Loop @Suite(.watchdog(minutes: 10)) struct QueueTests {
     let stage = TransfersFixture()
@@ -105,7 +105,7 @@ import Transfers
     }
 
     @Test func `An upload waits while too much memory is in use`() async throws {
-        let half = Transfers.memoryLimit / 2 + 1
+        let half = TransferMemory.limit / 2 + 1
         let all = try await uploads(2, of: half)
         let third = Task { try await stage.upload(1, to: "late") }
         let cancelled = Task {

@@ -12,13 +12,13 @@ extension Transfers {
             throw StorageError(.invalidArgument, "This service keeps no tasks, so it has none over folders.")
         }
         try await ready()
-        try reservePlace()
-        defer { tasksBegun -= 1 }
+        try tasks.reservePlace()
+        defer { tasks.giveBackPlace() }
         let client = orDefault(client)
         var request = request
         request.client = await FolderClient(client, of: request.kind)
-        let began = Beginning(time.now(), lastGeneration: try await backend.lastGeneration())
-        let (id, number) = (newTaskID(), folders.newNumber())
+        let began = Beginning(context.time.now(), lastGeneration: try await backend.lastGeneration())
+        let (id, number) = (tasks.newID(), folders.newNumber())
         let plan = try await folderStore.begin(id, request, number: number, began: began)
         let stored = StoredFolder(plan: plan, request: request, stage: .planning, number: number, began: began)
         let task = FolderTask(stored, isNew: true, tokens: client.tokens, of: self)
@@ -47,10 +47,10 @@ extension Transfers {
     }
 
     /// Removes the records of transfers that the plan knows the ends of.
-    func forgetFolderTransfers(_ tasks: [String]) async { if !tasks.isEmpty { await ends?.forget(tasks) } }
+    func forgetFolderTransfers(_ tasks: [String]) async { if !tasks.isEmpty { await context.ends?.forget(tasks) } }
 
     func folderComplaint(_ what: String, _ error: StorageError) {
-        ends?.persistence.complain("\(what): \(error.message)")
+        context.ends?.persistence.complain("\(what): \(error.message)")
     }
 
     // MARK: - Tasks of earlier processes
@@ -78,8 +78,8 @@ extension Transfers {
             }
         }
         for id in lost {
-            await folderUploads.tasks[id]?.drop(tokens)
-            await folderDownloads.tasks[id]?.drop(tokens)
+            await tasks.folderUploads.tasks[id]?.drop(tokens)
+            await tasks.folderDownloads.tasks[id]?.drop(tokens)
         }
         await forgetFolderTransfers(lost)
         for task in folders.all where task.endpoint == nil { await settle(task, unfinished, tokens) }
@@ -120,7 +120,7 @@ extension FolderTask {
             guard !state.isFinished else { return false }
             let transfer: (any FolderTransfer)? =
                 record.kind == .upload
-                ? transfers.folderUploads.tasks[record.id] : transfers.folderDownloads.tasks[record.id]
+                ? transfers.tasks.folderUploads.tasks[record.id] : transfers.tasks.folderDownloads.tasks[record.id]
             transfersBefore[path] = transfer
             return transfer != nil
         }
@@ -160,7 +160,7 @@ extension MetadataChange {
 
 extension Transfers {
     /// The waits of files after failures, with the tasks over folders that they belong to.
-    public var restingFolders: [(String, Retry)] { resting(folderUploads) + resting(folderDownloads) }
+    public var restingFolders: [(String, Retry)] { resting(tasks.folderUploads) + resting(tasks.folderDownloads) }
 
     private func resting<Strategy>(_ list: TaskList<Strategy>) -> [(String, Retry)] {
         list.all.compactMap { task in task.machine.retry.flatMap { retry in task.folder.map { ($0, retry) } } }
