@@ -13,22 +13,21 @@ extension Backend {
         file path: String, to name: String, at offset: Int, thenSending extra: Int = 0, md5Hash: String? = nil
     ) async throws -> Upload {
         var upload = try await upload(file: path, to: name)
-        upload.expectedMD5 = md5Hash
         guard case .file(_, let identity) = upload.source else { return upload }
-        let request = TaskRequest(file: path, identity: identity, retryTime: 600, hasOwnTokens: false)
-        var record = TaskRecord(
+        upload.record = TaskRecord(
             id: "task \(name)".replacing(" ", with: "-"), kind: .upload, number: 1, began: TimeSource.system.now(),
             reference: upload.reference,
-            progress: Progress(completedUnitCount: 0, totalUnitCount: identity.size), md5Hash: md5Hash,
-            stage: .unfinished(request, nil))
-        upload.record = record
-        try await (self as? EmbeddedBackend)?.taskStore.keep(record, isUrgent: true)
+            progress: Progress(completedUnitCount: 0, totalUnitCount: identity.size), metadata: upload.metadata,
+            md5Hash: md5Hash,
+            stage: .unfinished(
+                TaskRequest(file: path, identity: identity, retryTime: 600, hasOwnTokens: false), nil))
+        upload.isRecorded = true
+        try await (self as? EmbeddedBackend)?.taskStore.keep(upload.record, isUrgent: true)
         let session = beginUpload(upload)
         guard case .opened = await session.perform(.open) else { throw Aborted() }
         try await send(0..<offset, by: session)
         upload.bookmark = await session.bookmark()
-        record.stage = .unfinished(request, upload.bookmark)
-        try await (self as? EmbeddedBackend)?.taskStore.keep(record, isUrgent: false)
+        try await (self as? EmbeddedBackend)?.taskStore.keep(upload.record, isUrgent: false)
         try await send(offset..<offset + extra, by: session)
         upload.isRestored = true
         return upload

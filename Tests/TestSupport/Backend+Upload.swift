@@ -15,10 +15,9 @@ extension Backend {
 
     private func strategy(of upload: Upload, _ chunks: ChunkSizes?) -> UploadStrategy {
         let size = upload.source.size
-        let isWhole = upload.source.copy == nil ? size <= oneRequestLimit && chunks == nil : copiesAtOnce
-        var strategy = UploadStrategy(size: size, oneRequest: isWhole, chunks: chunks ?? chunkSizes)
-        strategy.sizeIsKnown = size < .max
-        return strategy
+        let isSmall = size.map { $0 <= oneRequestLimit && chunks == nil } ?? false
+        return UploadStrategy(
+            size: size, oneRequest: upload.source.copy == nil ? isSmall : copiesAtOnce, chunks: chunks ?? chunkSizes)
     }
 
     /// The same with one that an earlier process began.

@@ -110,7 +110,7 @@ final class EmbeddedDownload: TransferSession {
         _ reports: DownloadProgressReporter
     ) throws(StorageError) {
         let (size, start) = (object.metadata.size, partial.offset)
-        let end = min(size, step.end)
+        let end = min(size, step.end ?? size)
         // The block fits into the processor's cache while it is read, summed and written.
         let block = backend.blocks.take()
         defer { backend.blocks.give(back: block) }

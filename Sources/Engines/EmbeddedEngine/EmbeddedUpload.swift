@@ -100,7 +100,7 @@ final class EmbeddedUpload: TransferSession {
             state.known = nil
             if state.staging != nil {
                 removeStaging(&state)
-            } else if upload.isRestored, let task = upload.record?.id {
+            } else if upload.isRestored, let task = upload.recorded?.id {
                 Loop.task { [backend] in backend.removeFiles(for: task) }
             }
         }
@@ -133,11 +133,19 @@ final class EmbeddedUpload: TransferSession {
     private func sendWhole(_ attempt: PendingAnswer) {
         switch upload.source {
         case .object(let source): copy(source.request, attempt)
-        case let source where source.size > EmbeddedBackend.largestRow:
+        case .data, .file:
+            guard let size = upload.source.size, size > EmbeddedBackend.largestRow else { return sendRow(attempt) }
             stage(attempt) { [self] state, staging throws(StorageError) in
                 state.isWhole = true
-                try finish(staging, 0..<source.size, attempt)
+                try finish(staging, 0..<size, attempt)
             }
+        case .incoming: attempt.answer(.failed(StorageError(.internalError, "The bytes come in chunks.")))
+        }
+    }
+
+    /// The bytes become a row of the database.
+    private func sendRow(_ attempt: PendingAnswer) {
+        switch upload.source {
         case .data(let bytes): commit(whole: bytes, attempt)
         case .file(let path, let identity):
             if let bytes = bytesOfFile.withLock({ exchange(&$0, with: nil) }) { return commit(whole: bytes, attempt) }
@@ -149,7 +157,7 @@ final class EmbeddedUpload: TransferSession {
                     attempt.answer(.failed(error))
                 }
             }
-        case .incoming: attempt.answer(.failed(StorageError(.internalError, "The bytes come in chunks.")))
+        case .incoming, .object: break
         }
     }
 
@@ -216,7 +224,7 @@ final class EmbeddedUpload: TransferSession {
     /// Binds the file to the task, so that the next start keeps it. The task's record, which names the file, is written
     /// later.
     private func claim(_ state: inout State) {
-        guard !state.isClaimed, let task = upload.record?.id, let file = state.staging?.file else { return }
+        guard !state.isClaimed, let task = upload.recorded?.id, let file = state.staging?.file else { return }
         state.isClaimed = true
         backend.claim(file, for: task)
     }
@@ -231,7 +239,7 @@ final class EmbeddedUpload: TransferSession {
     private func query(_ attempt: PendingAnswer) {
         Loop.task { [self] in
             do throws(StorageError) {
-                let task = upload.isRestored ? upload.record?.id : nil
+                let task = upload.isRestored ? upload.recorded?.id : nil
                 let files = try await backend.store.read { try task.map($0.files) ?? [] }
                 let kept = await latest.withLock { $0 }?.lastCheckpoint()
                 queue.submit { [self] state in
@@ -288,7 +296,7 @@ final class EmbeddedUpload: TransferSession {
                 return attempt.answer(.failed(StorageError(.internalError, "The upload was never opened.")))
             }
             do throws(StorageError) {
-                guard range.upperBound < upload.source.size else { return try finish(staging, range, attempt) }
+                guard range.upperBound != upload.source.size else { return try finish(staging, range, attempt) }
                 try staging.copy(range, while: { !attempt.isAborted })
                 claim(&state)
                 staging.saveCheckpoint()
@@ -320,7 +328,7 @@ final class EmbeddedUpload: TransferSession {
         }
         let object = NewObject(
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,
-            record: upload.record)
+            record: upload.recorded)
         commit(here: here, attempt) { [backend] database, token, now in
             try database.put(object, token: token, at: now, backend.generations)
         } refused: { [self] in
@@ -339,7 +347,7 @@ final class EmbeddedUpload: TransferSession {
         here: Bool, _ attempt: PendingAnswer, _ put: @escaping EmbeddedBackend.Store,
         refused: @escaping @Sendable () -> Void = {}
     ) {
-        backend.commit(for: upload.record?.id, here: here) { [self] database, token, now in
+        backend.commit(for: upload.recorded?.id, here: here) { [self] database, token, now in
             try checkBuckets(database)
             try database.check(upload.preconditions, at: upload.reference)
             guard try !isSuperseded(database) && attempt.mayCommit() else { return nil }
@@ -363,7 +371,7 @@ final class EmbeddedUpload: TransferSession {
     private func isSuperseded(_ database: Database) throws -> Bool {
         guard !replacesNewer.withLock({ $0 }) else { return false }
         if let began = upload.began { return try database.hasObject(at: upload.reference, newerThan: began) }
-        guard let task = upload.record?.id else { return false }
+        guard let task = upload.recorded?.id else { return false }
         return try database.hasObject(at: upload.reference, newerThan: task)
     }
 

@@ -152,7 +152,7 @@ extension Database {
         }
         let copy = NewObject(
             reference: upload.reference, metadata: settable, size: object.size, md5: md5, crc32c: crc32c,
-            body: try copied(body(of: source), of: object, checked), record: upload.record)
+            body: try copied(body(of: source), of: object, checked), record: upload.recorded)
         var put = try put(copy, token: token, at: now, generations)
         if request.isMove { put.changes.append(try delete(source).change) }
         return put

@@ -62,16 +62,16 @@ protocol Dialect: Sendable {
     func session(in response: HTTPResponse) throws(GarbledAnswer) -> RemoteSession
     /// Whether the last bytes can carry the CRC32C of the whole object.
     var takesFinalChecksum: Bool { get }
-    /// Sends bytes to a session. `total` is `Int64.max` while it is unknown, here and below.
-    func send(_ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?)
+    /// Sends bytes to a session. `total` is nil while it is unknown, here and below.
+    func send(_ range: Range<Int64>, of total: Int64?, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?)
         -> RemoteRequest
-    func query(_ session: RemoteSession, total: Int64) -> RemoteRequest
+    func query(_ session: RemoteSession, total: Int64?) -> RemoteRequest
     func cancel(_ session: RemoteSession) -> RemoteRequest
     /// Whether the response to `cancel` says that the session accepts no more bytes.
     func isCancelled(in response: HTTPResponse) -> Bool
     /// The status in the response to sent bytes or a query; nil for an error. May add data for later requests to the
     /// session.
-    func status(in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession)
+    func status(in response: HTTPResponse, after range: Range<Int64>?, of total: Int64?, _ session: inout RemoteSession)
         -> UploadStatus?
 }
 
@@ -171,10 +171,11 @@ struct RemoteSession: Equatable, Sendable, CustomStringConvertible {
     /// The part of the range up to the last multiple of the granularity in it, or else up to the next one. The server
     /// may have kept any part of a chunk, so the next one ends at a multiple again. A task from an earlier process may
     /// not know the granularity.
-    func chunk(_ range: Range<Int64>, of size: Int64) -> Range<Int64> {
-        guard range.upperBound < size, granularity > 0 else { return range }
+    func chunk(_ range: Range<Int64>, of size: Int64?) -> Range<Int64> {
+        guard range.upperBound != size, granularity > 0 else { return range }
         let next = range.lowerBound.addingSaturated(granularity - range.lowerBound % granularity)
-        return range.lowerBound..<min(max(range.upperBound / granularity * granularity, next), size)
+        let end = max(range.upperBound / granularity * granularity, next)
+        return range.lowerBound..<min(size ?? end, end)
     }
 
     var description: String { "session(…)" }

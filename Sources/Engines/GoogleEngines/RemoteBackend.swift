@@ -204,7 +204,7 @@ package final class RemoteBackend: Backend {
     }
 
     /// The URL of the requests of a session.
-    func url(of session: RemoteSession) -> String { url(of: dialect.query(session, total: 0)) }
+    func url(of session: RemoteSession) -> String { url(of: dialect.query(session, total: nil)) }
 
     func url(of request: RemoteRequest) -> String {
         request.target.hasPrefix("/") ? endpoint.url + request.target : request.target

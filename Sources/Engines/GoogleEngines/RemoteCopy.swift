@@ -52,7 +52,8 @@ final class RemoteCopy: TransferSession {
         // The source's own metadata is no longer needed, since the copy was opened.
         source.found = ObjectMetadata(
             reference: source.reference, generation: mark.generation, metageneration: mark.metageneration,
-            size: mark.size, timeCreated: upload.began, updated: upload.began, md5: mark.md5, crc32c: mark.crc32c,
+            size: mark.size, timeCreated: upload.record.began, updated: upload.record.began, md5: mark.md5,
+            crc32c: mark.crc32c,
             settable: SettableMetadata())
         way = Self.makeWay(of: source, as: upload, backend, mark.way)
     }
@@ -206,10 +207,6 @@ final class RemoteCopy: TransferSession {
 extension UploadSource {
     /// In bytes: larger chunks are split.
     var largestPiece: Int64 { copy == nil ? .max : RemoteCopy.largestPiece }
-}
-
-extension Upload {
-    fileprivate var began: Timestamp { record?.began ?? Timestamp(microseconds: 0) }
 }
 
 extension RemoteBackend {

@@ -101,7 +101,7 @@ final class RemoteDownload: TransferSession {
             return partial.offset
         }
         reports.arrived(offset, of: object.size)
-        guard offset < min(part.end, object.size) || offset == object.size else {
+        guard offset < min(part.end ?? object.size, object.size) || offset == object.size else {
             throw end(at: offset, of: object, step, reports)
         }
         var object = object
@@ -125,12 +125,12 @@ final class RemoteDownload: TransferSession {
         let buffer = DownloadBuffer(on: queue) { partial, bytes throws(StorageError) in
             guard !step.isAborted else { return }
             let wanted = UnsafeRawBufferPointer(
-                rebasing: bytes.prefix(Int(min(part.end - partial.offset, Int64(bytes.count)))))
+                rebasing: bytes.prefix(Int(min((part.end ?? .max) - partial.offset, Int64(bytes.count)))))
             if part.isDamaged, partial.offset == offset { UnsafeMutableRawBufferPointer(mutating: wanted)[0] ^= 1 }
             try partial.append(wanted)
             reports.arrived(partial.offset, of: object.size)
-            if partial.offset == part.end, part.end < object.size {
-                throw self.end(at: part.end, of: object, step, reports)
+            if let end = part.end, partial.offset == end, end < object.size {
+                throw self.end(at: end, of: object, step, reports)
             }
         }
         do throws(StorageError) {

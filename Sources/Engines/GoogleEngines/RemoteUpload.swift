@@ -53,7 +53,7 @@ final class RemoteUpload: TransferSession {
         let mark =
             upload.isRestored
             ? upload.bookmark.flatMap { try? UploadBookmark(text: $0.text) }.flatMap { mark in
-                (0...upload.source.size).contains(mark.end) ? mark : nil
+                mark.end >= 0 && mark.end <= upload.source.size ?? mark.end ? mark : nil
             } : nil
         destination = UploadDestination(upload, source, backend, before: mark?.before)
         guard let mark else { return }

@@ -122,7 +122,7 @@ import Storage
 
     /// Whether the object was stored before the task was created, in an earlier process.
     private func isOlder(_ object: ObjectMetadata, _ clockLead: Duration) -> Bool {
-        guard upload.isRestored, let began = upload.record?.began else { return false }
+        guard upload.isRestored, let began = upload.recorded?.began else { return false }
         return object.timeCreated < began.advanced(by: clockLead)
     }
 
@@ -136,7 +136,9 @@ import Storage
 
     /// The answer to any step if the object is newer than the task and may not be replaced; nil otherwise.
     func answerIfSuperseded() async throws(StorageError) -> UploadStrategy.Answer? {
-        guard !replacesNewer, let began = upload.began ?? upload.record.map({ Beginning($0.began) }) else { return nil }
+        guard !replacesNewer, let began = upload.began ?? upload.recorded.map({ Beginning($0.began) }) else {
+            return nil
+        }
         switch try await look() {
         case .nothing: return nil
         case .hidden(let refusal):

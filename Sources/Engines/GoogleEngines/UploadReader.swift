@@ -86,7 +86,7 @@ final class UploadReader: Sendable {
     }
 
     /// The checksums of the first `size` bytes, if no more have been passed. Nil if an earlier process has passed some.
-    func checksum(of size: Int64) -> Checksum? {
+    func checksum(of size: Int64?) -> Checksum? {
         passed.withLock { $0.end == size ? $0.checksum : nil }
     }
 
@@ -102,7 +102,7 @@ final class UploadReader: Sendable {
                 try SourceFile(path, identity, in: allowed).readWhole()
             }
         case .incoming: throw .notWhole
-        case .object: return try await fetched(0..<source.size)
+        case .object: return try await fetched(0..<size())
         }
     }
 
@@ -137,14 +137,14 @@ final class UploadReader: Sendable {
 
     /// The CRC32C of an object of this size. Reads the bytes that were not sent in order, unless the service knows the
     /// source's CRC32C. Nil if bytes that can be read only once were passed by an earlier process.
-    func crc32c(of size: Int64) async throws(StorageError) -> UInt32? {
+    func crc32c(of size: Int64?) async throws(StorageError) -> UInt32? {
         if isIncoming { return checksum(of: size)?.crc32c }
         if let known = source.copy?.found?.crc32c { return known }
         try await readRest()
         return passed.withLock { $0.checksum.crc32c }
     }
 
-    func md5(of size: Int64) async throws(StorageError) -> [UInt8]? {
+    func md5(of size: Int64?) async throws(StorageError) -> [UInt8]? {
         if isIncoming { return checksum(of: size)?.md5 }
         if source.copy != nil { return try await md5OfObject() }
         return try await onThread { [source, allowed] () throws(StorageError) in
@@ -156,7 +156,7 @@ final class UploadReader: Sendable {
 
     private func readRest() async throws(StorageError) {
         let start = passed.withLock { $0.end }
-        guard start < source.size else { return }
+        guard try start < size() else { return }
         guard source.copy == nil else { return try await forEachPiece(from: start) { _ in } }
         try await onThread { [self] () throws(StorageError) in
             try source.read(from: start, in: allowed) { bytes, offset in passed.withLock { $0.take(bytes, at: offset) }
@@ -171,10 +171,17 @@ final class UploadReader: Sendable {
         return checksum.md5
     }
 
+    /// Throws for bytes that come in pieces, and for an object that was not looked at.
+    private func size() throws(StorageError) -> Int64 {
+        guard let size = source.size else { throw .notWhole }
+        return size
+    }
+
     private func forEachPiece(from start: Int64, _ body: ([UInt8]) -> Void) async throws(StorageError) {
+        let size = try size()
         var offset = start
-        while offset < source.size {
-            let end = min(offset.addingSaturated(RemoteCopy.largestPiece), source.size)
+        while offset < size {
+            let end = min(offset.addingSaturated(RemoteCopy.largestPiece), size)
             body(try await fetched(offset..<end))
             offset = end
         }

@@ -44,7 +44,7 @@ extension UploadDestination {
     /// How the stored object differs from the source; nil if it does not. Prefers the CRC32C, which is computed while
     /// the bytes are sent.
     func flaw(in stored: ObjectMetadata) async throws(StorageError) -> String? {
-        if let size = upload.source.knownSize, size != stored.size {
+        if let size = upload.source.size, size != stored.size {
             return "it has \(stored.size) bytes instead of \(size)"
         }
         if let flaw = upload.flaw(inMD5: stored.md5, hasOwn: source.checksum(of: stored.size) != nil) { return flaw }

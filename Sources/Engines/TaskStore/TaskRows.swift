@@ -25,7 +25,7 @@ extension Database {
             "number": .integer(record.number), "began": .integer(record.began.microseconds),
             "bucket": .text(record.reference.bucket), "name": .name(record.reference), "md5Hash": .text(record.md5Hash),
             "completed": .integer(record.progress.completedUnitCount),
-            "total": .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil),
+            "total": .integer(record.progress.total),
             "request": .text(request), "bookmark": .text(bookmark), "copy": .text(try record.copy?.text),
             "folder": .text(record.folder), "taskKey": .text(record.key),
             "customMetadata": .text(settable.custom.isEmpty ? nil : JSON(members: settable.custom).text),
@@ -151,9 +151,7 @@ extension TaskRecord {
         else { throw Unreadable(description: "it is of no known kind, or its object has no name") }
         let reference = try Reference(bucket: try row.text("bucket"), object: name)
         let completed = try row.integer("completed")
-        let progress = try row.integerOrNil("total").map {
-            Progress(completedUnitCount: min(max(completed, 0), max($0, 0)), totalUnitCount: max($0, 0))
-        }
+        let total = try row.integerOrNil("total").map { max($0, 0) }
         let number = try row.integer("number")
         guard (0..<Self.endOfNumbers).contains(number) else { throw Unreadable(description: "its number is \(number)") }
         let began = Timestamp(microseconds: try row.integer("began"))
@@ -161,7 +159,8 @@ extension TaskRecord {
         if let text = try row.textOrNil("customMetadata") { settable.custom = try .init(text: text) }
         self.init(
             id: id, kind: kind, number: number, began: began, reference: reference,
-            progress: progress ?? .unknown(after: max(completed, 0)), metadata: settable,
+            progress: Progress(completedUnitCount: max(min(completed, total ?? completed), 0), total: total),
+            metadata: settable,
             md5Hash: try row.textOrNil("md5Hash"),
             stage: .ended(.cancelled, at: began))
         stage = try stage(row)
@@ -205,7 +204,7 @@ extension TaskRecord {
 extension TaskRequest {
     /// A number that no request has, as a text; nil if there is none.
     fileprivate var flaw: String? {
-        for size in [identity?.size, announcedSize].compactMap(\.self) where size < 0 { return "its size is \(size)" }
+        for size in [identity?.size, size].compactMap(\.self) where size < 0 { return "its size is \(size)" }
         return Self.flaw(ofRetryTime: retryTime)
     }
 

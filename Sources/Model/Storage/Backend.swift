@@ -154,40 +154,62 @@ extension TransferSession {
 public typealias UploadSession = TransferSession<UploadStrategy>
 public typealias DownloadSession = TransferSession<DownloadStrategy>
 
-/// A request to upload bytes or a file, or to copy an object.
+/// An upload of bytes or a file, or a copy of an object: the record of its task, its source, and its caller.
 public struct Upload: Sendable {
-    public var reference: Reference
+    /// An upload without a task has one without an id.
+    public var record: TaskRecord
+    /// The task store has the record, or gets it when the task has to wait. An engine with its own task store writes the
+    /// task's success in the transaction that stores the object.
+    public var isRecorded = false
     public var source: UploadSource
-    public var metadata: SettableMetadata
-    /// The base64 MD5 that the bytes are checked against.
-    public var expectedMD5: String?
-    public var expectedCRC32C: UInt32?
-    public var preconditions: Preconditions
     public var caller: Caller
-    /// The id of the task of this upload.
-    public var task: String?
-    /// The id of the task over a folder that the upload belongs to.
-    public var folder: String?
     /// When the task over a folder began that the upload belongs to. Nil for any other upload.
     public var began: Beginning?
     /// The file's bytes at its inspection, for the first attempt. Nil if they were not read.
     public var bytesOfFile: [UInt8]?
-    /// The record of the upload's task, if it has one. An engine with its own task store writes the task's success in
-    /// the transaction that stores the object.
-    public var record: TaskRecord?
-    /// The source is a file that the service made for this upload.
-    public var isSpooled = false
-    /// An earlier process, or an earlier session, began the upload.
+    /// An earlier process, or an earlier session, began the upload: the record has the state of that session.
     public var isRestored = false
-    /// The bookmark of the earlier session.
-    public var bookmark: Bookmark?
 
+    public init(_ record: TaskRecord, from source: UploadSource, for caller: Caller) {
+        (self.record, self.source, self.caller) = (record, source, caller)
+    }
+
+    /// An upload without a task.
     public init(
         reference: Reference, source: UploadSource, metadata: SettableMetadata, expectedMD5: String? = nil,
         if preconditions: Preconditions = Preconditions(), caller: Caller = Caller(retryTime: .seconds(600))
     ) {
-        (self.reference, self.source, self.metadata, self.expectedMD5) = (reference, source, metadata, expectedMD5)
-        (self.preconditions, self.caller) = (preconditions, caller)
+        let request = TaskRequest(file: "", retryTime: 0, preconditions: preconditions, hasOwnTokens: false)
+        let record = TaskRecord(
+            id: "", kind: .upload, number: 0, began: Timestamp(microseconds: 0), reference: reference,
+            progress: .unknown, metadata: metadata, md5Hash: expectedMD5, stage: .unfinished(request, nil))
+        self.init(record, from: source, for: caller)
+    }
+
+    /// Nil for a task that the store does not get.
+    public var recorded: TaskRecord? { isRecorded ? record : nil }
+
+    /// The id of its task.
+    public var task: String? { record.id.isEmpty ? nil : record.id }
+    /// The id of the task over a folder that it belongs to.
+    public var folder: String? { record.folder }
+    public var reference: Reference { record.reference }
+    public var metadata: SettableMetadata {
+        get { record.metadata }
+        set { record.metadata = newValue }
+    }
+    /// The base64 MD5 that the bytes must have.
+    public var expectedMD5: String? {
+        get { record.md5Hash }
+        set { record.md5Hash = newValue }
+    }
+    public var expectedCRC32C: UInt32? { record.request?.crc32c }
+    public var preconditions: Preconditions { record.request?.preconditions ?? Preconditions() }
+    /// The source is a file that the service made for this upload.
+    public var isSpooled: Bool { record.request?.isSpooled ?? false }
+    public var bookmark: Bookmark? {
+        get { record.bookmark }
+        set { record.bookmark = newValue }
     }
 }
 
@@ -197,18 +219,15 @@ public enum UploadSource: Sendable {
     case incoming(IncomingBytes)
     case object(CopySource)
 
-    /// In bytes; `Int64.max` while it is unknown.
-    public var size: Int64 {
+    /// In bytes; nil while it is unknown.
+    public var size: Int64? {
         switch self {
         case .data(let bytes): Int64(bytes.count)
         case .file(_, let identity): identity.size
-        case .incoming(let bytes): bytes.size ?? .max
-        case .object(let source): source.found?.size ?? .max
+        case .incoming(let bytes): bytes.size
+        case .object(let source): source.found?.size
         }
     }
-
-    /// In bytes; nil while it is unknown.
-    package var knownSize: Int64? { size < .max ? size : nil }
 
     /// The object that is copied; nil if the source is no object.
     public var copy: CopySource? { if case .object(let source) = self { source } else { nil } }

@@ -45,15 +45,16 @@ import Storage
     ) {
         (self.engine, self.bytes, self.reference, self.waits) = (engine, bytes, reference, waits)
         self.isStream = isStream
-        machine = IncomingUploadMachine(announcedSize: bytes.announced, isStream: isStream)
+        size = bytes.announced
+        machine = IncomingUploadMachine(size: size, isStream: isStream)
         noteUse()
     }
 
-    /// The bytes that the client has announced; nil where it has not.
-    public var announcedSize: Int64? { bytes.announced }
+    /// The size of all bytes, as the first request of the client that has it says; nil where none had it in this process.
+    public private(set) var size: Int64?
 
-    /// The size of all bytes as a later request of the client has it. Nil where none had it in this process.
-    public var toldSize: Int64?
+    /// A request of the client says so.
+    public func note(size told: Int64?) { size = size ?? told }
 
     /// What the engine has; nil where that is not known.
     var offset: Int64? { machine.offset }

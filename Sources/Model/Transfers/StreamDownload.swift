@@ -30,7 +30,8 @@ import Storage
 
     private static let thread = WorkerThreads("streams", limit: 2)
 
-    private weak let transfers: Transfers?
+    private let backend: any Backend
+    private let memory: TransferMemory
     weak var task: DownloadTask?
     private let reference: Reference
     private let id: String
@@ -55,12 +56,15 @@ import Storage
     private var isStopped = false
     public private(set) var waitsForItsClient = false
 
-    init(_ reference: Reference, from offset: Int64, task: String, for caller: Caller, in transfers: Transfers) {
-        (self.reference, id, self.transfers, self.caller) = (reference, task, transfers, caller)
+    init(
+        _ reference: Reference, from offset: Int64, task: String, for caller: Caller, _ backend: any Backend,
+        _ memory: TransferMemory
+    ) {
+        (self.reference, id, self.backend, self.memory, self.caller) = (reference, task, backend, memory, caller)
         (first, self.offset, told) = (offset, offset, offset)
     }
 
-    var isAsked: Bool { !reads.isEmpty }
+    public var isAsked: Bool { !reads.isEmpty }
 
     // MARK: - The client
 
@@ -103,7 +107,7 @@ import Storage
         answered.wakeAll()
     }
 
-    func taskEnded() {
+    public func taskEnded() {
         failure = task?.snapshot().error
         let end = Piece(bytes: [], offset: offset, isVerified: isVerified)
         for read in reads where read.outcome == nil { read.outcome = failure.map { .failure($0) } ?? .success(end) }
@@ -167,8 +171,7 @@ extension StreamDownload {
 
     private func found() async throws -> ObjectMetadata {
         if let object { return object }
-        guard let transfers else { throw CancellationError() }
-        let found = try await transfers.backend.metadataForBytes(of: reference, for: caller)
+        let found = try await backend.metadataForBytes(of: reference, for: caller)
         _ = try BytePart(offset: first).range(in: found.size)
         object = found
         return found
@@ -186,11 +189,10 @@ extension StreamDownload {
     }
 
     private func serve(_ read: Read, _ length: Int64, of object: ObjectMetadata) async throws {
-        guard let transfers else { throw CancellationError() }
-        while transfers.bytesInMemory > Transfers.memoryLimit { try await transfers.room.wait() }
+        try await memory.free()
         let range = offset..<min(object.size, offset.addingSaturated(length))
-        try await transfers.settingAside(range.count) {
-            let bytes = try await transfers.backend.piece(range, of: object, task: id, for: caller)
+        try await memory.holding(range.count) {
+            let bytes = try await backend.piece(range, of: object, task: id, for: caller)
             // The next one gets them.
             guard read.outcome == nil, !Task.isCancelled else { return }
             try await note(bytes, of: object)

@@ -99,7 +99,7 @@ import Storage
         waiting.lazy.filter { $0.outcome == nil && $0 !== mine }.compactMap(\.added?.lowerBound).reduce(end, min)
     }
 
-    var isAsked: Bool { !waiting.isEmpty }
+    public var isAsked: Bool { !waiting.isEmpty }
 
     /// The task has a session now.
     func attach(to upload: IncomingUpload?) {
@@ -217,7 +217,7 @@ import Storage
     /// Bytes that may wait here for more of them. Where memory is short only those are held that make no piece.
     private var mayHold: Int64 {
         if granularity == 1 { return 0 }
-        return memory.bytes > Transfers.memoryLimit ? granularity : pieceSize
+        return memory.bytes > TransferMemory.limit ? granularity : pieceSize
     }
 
     /// The next piece for the engine; nil where it has to wait for more bytes.
@@ -340,7 +340,7 @@ import Storage
         end = start
     }
 
-    func taskEnded() {
+    public func taskEnded() {
         upload?.didBeginToWait = nil
         upload = nil
         let error = task?.snapshot().error
@@ -355,12 +355,6 @@ import Storage
         }
         changed.wakeAll()
     }
-}
-
-/// The bytes of all streams that wait here for their engine. They have a limit of their own: those of a client that sends
-/// no more stay, and must not keep other uploads waiting.
-@Loop final class StreamMemory {
-    var bytes = 0
 }
 
 extension StorageError {

@@ -1,24 +1,12 @@
 import Platform
 import Storage
 
-/// Writes lines about tasks. Nil for a level that is not logged.
-public struct TransferLog: Sendable {
-    let info: (@Sendable (String) -> Void)?
-    let debug: (@Sendable (String) -> Void)?
-
-    /// - Parameters:
-    ///   - info: the ends of tasks.
-    ///   - debug: their retries.
-    public init(info: (@Sendable (String) -> Void)? = nil, debug: (@Sendable (String) -> Void)? = nil) {
-        (self.info, self.debug) = (info, debug)
-    }
-}
-
 /// The tasks of one kind: all unfinished ones, and the newest finished ones.
-@Loop public final class TaskList<Strategy: TransferStrategy> {
+@Loop public final class TaskList<Strategy: TaskStrategy> {
     let time: TimeSource
     let log: TransferLog
     private let finishedKept: Int
+    private let memory: TransferMemory
     private var ownMetrics = TransferMetrics()
     /// The list whose metrics count these tasks, too; nil for a list of its own.
     private let parent: TaskList?
@@ -42,19 +30,17 @@ public struct TransferLog: Sendable {
     /// Tasks that are removed from the list, but not yet from the store.
     private var dropped: [String] = []
 
-    /// The bytes of uploads from memory.
-    private(set) var bytesInMemory = 0
     private let ended: @Loop (_ id: String) -> Void
     private let released: @Loop () -> Void
 
-    /// `ended` is called when a task has ended, and `released` then, and when a task holds no bytes any more.
+    /// `released` and `ended` are called when a task has ended. A list within another one keeps no finished tasks.
     init(
-        _ time: TimeSource, _ log: TransferLog, finishedKept: Int, _ ends: OutcomeRecorder?,
-        within parent: TaskList? = nil, ended: @escaping @Loop (_ id: String) -> Void = { _ in },
-        released: @escaping @Loop () -> Void
+        _ context: TransferContext, _ memory: TransferMemory, within parent: TaskList? = nil,
+        released: @escaping @Loop () -> Void, ended: @escaping @Loop (_ id: String) -> Void = { _ in }
     ) {
-        (self.time, self.log, self.parent, self.ended) = (time, log, parent, ended)
-        (self.finishedKept, self.ends, self.released) = (finishedKept, ends, released)
+        (time, log, ends) = (context.time, context.log, parent == nil ? context.ends : nil)
+        finishedKept = parent == nil ? context.limits.finishedTasks : 0
+        (self.memory, self.parent, self.released, self.ended) = (memory, parent, released, ended)
     }
 
     var metrics: TransferMetrics {
@@ -127,7 +113,7 @@ public struct TransferLog: Sendable {
     ) -> TransferTask<Strategy> {
         lastNumber = max(lastNumber, record.number)
         let task = TransferTask(record, machine, sessionState, limiter, recordWriter, holding: held, in: self)
-        bytesInMemory += held?.count ?? 0
+        memory.take(held?.count ?? 0)
         if let old = seen.updateValue(task, forKey: task.id) { count(old, leaves: true) }
         beginCounting(task)
         if task.endpoint != nil { unfinishedElsewhere += 1 }
@@ -141,7 +127,7 @@ public struct TransferLog: Sendable {
 
     /// A task of this endpoint that runs, without a key. It holds so many bytes.
     func add(unseen id: String, holding bytes: Int, _ make: @escaping Maker) {
-        bytesInMemory += bytes
+        memory.take(bytes)
         unseen[id] = make
     }
 
@@ -155,7 +141,7 @@ public struct TransferLog: Sendable {
         metrics.add(size)
         metrics.ended(.success)
         log.info?("\(Strategy.kind) \(id) succeeded after \(elapsed()): \(size) bytes")
-        bytesInMemory -= bytes
+        memory.giveBack(bytes)
         noteFinished(id)
     }
 
@@ -196,10 +182,7 @@ public struct TransferLog: Sendable {
         for task in tasks.values where !task.state.isFinished { task.discardUnrecordedSession() }
     }
 
-    func release(_ bytes: Int) {
-        bytesInMemory -= bytes
-        released()
-    }
+    func release(_ bytes: Int) { memory.giveBack(bytes) }
 
     func finish(_ task: TransferTask<Strategy>) {
         ended(task.id)
@@ -256,33 +239,5 @@ public struct TransferLog: Sendable {
         let some = dropped
         dropped = []
         Loop.task { [ends] in await ends?.forget(some) }
-    }
-}
-
-/// A strategy that has a list of tasks.
-@Loop public protocol ListedStrategy: TransferStrategy {
-    static func tasks(of transfers: Transfers) -> TaskList<Self>
-    /// Makes a paused task of one that has failed, in its place.
-    static func again(_ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in transfers: Transfers)
-        -> TransferTask<Self>?
-}
-
-extension UploadStrategy: ListedStrategy {
-    public static func tasks(of transfers: Transfers) -> TaskList<UploadStrategy> { transfers.uploads }
-
-    public static func again(
-        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in transfers: Transfers
-    ) -> UploadTask? {
-        transfers.restore(record, request, bookmark)
-    }
-}
-
-extension DownloadStrategy: ListedStrategy {
-    public static func tasks(of transfers: Transfers) -> TaskList<DownloadStrategy> { transfers.downloads }
-
-    public static func again(
-        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in transfers: Transfers
-    ) -> DownloadTask? {
-        transfers.restore(record, request, bookmark, isRestored: false)
     }
 }

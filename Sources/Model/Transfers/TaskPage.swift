@@ -68,7 +68,7 @@ public struct TaskPage<Snapshot: Sendable>: Sendable {
     }
 }
 
-extension TaskList where Strategy: ListedStrategy {
+extension TaskList {
     /// A page of its tasks.
     public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> TaskPage<TaskSnapshot> {
         try TaskPage(of: all, maxResults, after: pageToken)

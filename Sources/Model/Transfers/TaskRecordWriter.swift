@@ -108,7 +108,7 @@ public struct TaskPersistence: Sendable {
         record.progress = entry.progress
         do throws(StorageError) {
             if !isKept { try await spool() }
-            if let request = record.request { record.stage = .unfinished(request, bookmark) }
+            record.bookmark = bookmark
             try await keep()
             isUpToDate = true
             didKeep?()
@@ -136,6 +136,6 @@ public struct TaskPersistence: Sendable {
         let (path, identity) = try await persistence.store.spool(bytes, for: record.id)
         (request.file, request.identity, request.isSpooled) = (path, identity, true)
         self.bytes = nil
-        record.stage = .unfinished(request, nil)
+        (record.request, record.bookmark) = (request, nil)
     }
 }

@@ -11,7 +11,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
 ///     TransferTask ──┴──▶ TaskRecordWriter: the TaskRecord, which outlives the process: TaskRequest and Bookmark, then
 ///        ▼ ▲              the outcome
 ///     TransferSession     carries out one step at a time at the engine, which began it from an Upload or a Download
-@Loop public final class TransferTask<Strategy: TransferStrategy> {
+@Loop public final class TransferTask<Strategy: TaskStrategy> {
     typealias Machine = TaskMachine<Strategy>
 
     /// Unique across restarts.
@@ -32,7 +32,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// The record of a failed task that can run again. It is small: no bytes, and nothing at the engine.
     private(set) var recordForRetry: TaskRecord?
     /// Nil where its client neither sends nor fetches the bytes piece by piece.
-    var stream: (any TaskStream)?
+    var stream: Strategy.Stream?
     /// Of an upload; nil once its success is published.
     private var metadata: TaskSnapshot.Metadata?
     /// Nil once the task has ended, or is paused with its bytes on disk.
@@ -280,6 +280,14 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     var session: (any TransferSession<Strategy>)? {
         if case .open(let session) = sessionState { session } else { nil }
     }
+}
+
+extension TransferTask: ControllableTask {
+    public nonisolated static var kind: String { Strategy.kind.rawValue }
+
+    public var hasEnded: Bool { state.isFinished }
+
+    public func resume(tokens: (any TokenSource)?) -> Bool { resume(tokens: tokens, replacesNewer: true) }
 }
 
 extension TransferTask: Observed, LimiterWaiter {

@@ -11,8 +11,8 @@ extension Transfers {
         key: String? = nil
     ) async throws -> DownloadTask {
         try await ready()
-        try reservePlace()
-        defer { tasksBegun -= 1 }
+        try tasks.reservePlace()
+        defer { tasks.giveBackPlace() }
         return try await make(reference, to: file, for: client, isAwaited: isAwaited, key: key)
     }
 
@@ -23,7 +23,7 @@ extension Transfers {
     ) async throws(StorageError) -> DownloadTask {
         let reference = try reference.checkedAsObject("has no bytes")
         let client = orDefault(client)
-        let list = folder == nil ? downloads : folderDownloads
+        let list = tasks.downloads(of: folder?.id)
         let caller = client.caller(\.maxDownloadRetryTime)
         let retryTime = client.settings.maxDownloadRetryTime
         var request = TaskRequest(
@@ -31,10 +31,11 @@ extension Transfers {
             hasOwnTokens: await caller.tokens?.isPersonal() ?? false)
         (request.newFilesMask, request.tree) = (client.newFilesMask, folder?.request.directory)
         var record = TaskRecord(
-            id: newTaskID(), kind: .download, number: list.newNumber(), began: time.now(), reference: reference,
+            id: tasks.newID(), kind: .download, number: list.newNumber(), began: context.time.now(),
+            reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
         (record.folder, record.key) = (folder?.id, key)
-        let recordWriter = ends.map { TaskRecordWriter($0, record) }
+        let recordWriter = context.ends.map { TaskRecordWriter($0, record) }
         var download = Download(reference: reference, file: file, task: record.id, caller: caller)
         (download.folder, download.tree) = (folder?.id, request.tree)
         download.began = folder?.began ?? Beginning(record.began)
@@ -51,8 +52,8 @@ extension Transfers {
             session = FailingSession(error: error)
         }
         let machine = DownloadMachine(
-            DownloadStrategy(), retryTime: .seconds(retryTime), seed: random.next())
-        let task = list.make(record, machine, .open(session), arriving, recordWriter)
+            DownloadStrategy(), retryTime: .seconds(retryTime), seed: context.random.next())
+        let task = list.make(record, machine, .open(session), tasks.limits.downloads, recordWriter)
         if isAwaited, folder == nil { task.willRetry = caller.willRetry }
         return task
     }
@@ -61,25 +62,23 @@ extension Transfers {
     ///
     /// - Parameter isRestored: it may have left a partial file. A run that has failed removes its own, perhaps only now:
     ///   the next one takes another name then.
-    func restore(
-        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, isRestored: Bool = true
-    ) -> DownloadTask {
+    func restore(_ record: TaskRecord, _ request: TaskRequest, isRestored: Bool = true) -> DownloadTask {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))
         (download.folder, download.tree) = (record.folder, request.tree)
         download.began = record.folder.flatMap { folders.tasks[$0] }?.began ?? Beginning(record.began)
         download.isRestored = isRestored
         download.newFilesMask = request.newFilesMask
-        download.bookmark = bookmark
+        download.bookmark = record.bookmark
         let machine = DownloadMachine(
             restored: DownloadStrategy(record.progress), retryTime: .seconds(request.retryTime),
-            seed: random.next())
+            seed: context.random.next())
         let sessionState = SessionState<DownloadStrategy>.deferred { [backend] tokens in
             download.caller.tokens = tokens
             return backend.beginDownload(download)
         }
-        let recordWriter = ends.map { TaskRecordWriter($0, record, isKept: true) }
-        let list = record.folder == nil ? downloads : folderDownloads
-        return list.make(record, machine, sessionState, arriving, recordWriter)
+        let recordWriter = context.ends.map { TaskRecordWriter($0, record, isKept: true) }
+        return tasks.downloads(of: record.folder)
+            .make(record, machine, sessionState, tasks.limits.downloads, recordWriter)
     }
 }

@@ -5,8 +5,8 @@ extension Transfers {
     /// Whether nothing happens to any task, while so many of the steps in flight wait.
     public func areIdle(waiting steps: Int) -> Bool {
         let (up, down) = (uploads.stepsInFlight, downloads.stepsInFlight)
-        let (folderUp, folderDown) = (folderUploads.stepsInFlight, folderDownloads.stepsInFlight)
-        guard isReady, folders.areIdle, let up, let down, let folderUp, let folderDown else { return false }
+        let (folderUp, folderDown) = (tasks.folderUploads.stepsInFlight, tasks.folderDownloads.stepsInFlight)
+        guard readiness.isReady, folders.areIdle, let up, let down, let folderUp, let folderDown else { return false }
         return up + down + folderUp + folderDown == steps
     }
 }

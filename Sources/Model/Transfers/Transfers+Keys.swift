@@ -11,65 +11,24 @@ public struct RequestedTask<Controlled: ControllableTask>: Sendable {
     public init(_ task: Controlled, isContinued: Bool = false) { (self.task, self.isContinued) = (task, isContinued) }
 }
 
-/// Requests with one key follow one another: together they begin one task.
-@Loop final class KeysInUse {
-    private var keys = ByteKeyedDictionary<Waiters>()
-
-    /// Returns when nobody else uses the key; then `free` must follow.
-    fileprivate func use(_ key: String) async throws {
-        while let waiters = keys[key] { try await waiters.wait() }
-        keys[key] = Waiters()
-    }
-
-    fileprivate func free(_ key: String) {
-        let waiters = keys[key]
-        keys[key] = nil
-        waiters?.wakeAll()
-    }
-}
-
 extension Transfers {
-    /// Runs `body` while nobody else begins, or goes on with, a task of this kind that has the key.
-    func exclusively<Value>(
-        for key: String?, of kind: String, _ body: @Loop () async throws -> Value
-    ) async throws -> Value {
-        guard let key else { return try await body() }
-        let name = "\(kind) \(key)"
-        try await keysInUse.use(name)
-        defer { keysInUse.free(name) }
-        return try await body()
-    }
-
-    /// The unfinished upload with this key, or a new task, which waits for `start`.
+    /// The unfinished upload of a file with the key of the request, or a new task, which waits for `start`.
     ///
     /// An upload whose file has changed would fail: it is cancelled, and a new one takes its place.
-    public func upload(
-        file path: String, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions,
-        for client: TransferClient, isAwaited: Bool, withKey key: String?
-    ) async throws -> RequestedTask<UploadTask> {
+    public func keyedUpload(_ request: UploadRequest) async throws -> RequestedTask<UploadTask> {
+        guard let key = request.key else { return RequestedTask(try await upload(request)) }
+        try request.check()
         try await ready()
-        return try await exclusively(for: key, of: UploadTask.kind) { [self] in
-            if let key, let task = uploads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
-                try change.check()
-                let reference = try reference.checkedAsObject("cannot be written")
-                let request = record.request
-                try StorageError.checkSame(
-                    key, of: task.id,
-                    [
-                        ("reference", reference == record.reference), ("file", request?.file.hasSameBytes(as: path)),
-                        ("metadata", try record.hasMetadata(change, named: [path, reference.name])),
-                        ("ifGenerationMatch", request?.preconditions?.generation == conditions.generation),
-                        ("ifMetagenerationMatch", request?.preconditions?.metageneration == conditions.metageneration),
-                    ])
+        return try await tasks.exclusively(for: key, of: UploadTask.kind) {
+            if let task = uploads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
+                try StorageError.checkSame(key, of: task.id, request.comparison(with: record))
                 if try await isSourceUnchanged(of: record) {
                     if !task.state.isFinished { return RequestedTask(task, isContinued: true) }
                 } else {
-                    _ = try await task.cancel(tokens: client.tokens)
+                    _ = try await task.cancel(tokens: request.client?.tokens)
                 }
             }
-            return RequestedTask(
-                try await upload(
-                    file: path, to: reference, change, if: conditions, for: client, isAwaited: isAwaited, key: key))
+            return RequestedTask(try await upload(request))
         }
     }
 
@@ -89,7 +48,7 @@ extension Transfers {
         _ reference: Reference, to file: String, for client: TransferClient, isAwaited: Bool, withKey key: String?
     ) async throws -> RequestedTask<DownloadTask> {
         try await ready()
-        return try await exclusively(for: key, of: DownloadTask.kind) { [self] in
+        return try await tasks.exclusively(for: key, of: DownloadTask.kind) {
             if let key, let task = downloads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
                 try StorageError.checkSame(
                     key, of: task.id,
@@ -109,7 +68,7 @@ extension Transfers {
         _ request: FolderRequest, for client: TransferClient
     ) async throws -> RequestedTask<FolderTask> {
         try await ready()
-        return try await exclusively(for: request.key, of: FolderTask.kind) { [self] in
+        return try await tasks.exclusively(for: request.key, of: FolderTask.kind) {
             if let key = request.key, let task = folders.unfinishedTask(withKey: key) {
                 try StorageError.checkSame(key, of: task.id, request.comparison(with: task.request))
                 return RequestedTask(task, isContinued: true)
@@ -119,11 +78,19 @@ extension Transfers {
     }
 }
 
-extension TaskRecord {
-    /// An upload that is begun with this change has the metadata of this task.
-    fileprivate func hasMetadata(_ change: MetadataChange, named names: [String]) throws -> Bool {
-        try SettableMetadata.ofUpload(change, named: names) == metadata && change.md5Hash == md5Hash
-            && change.crc32c == request?.crc32c
+extension UploadRequest {
+    /// The params, and whether the task that has this record was begun with the same.
+    fileprivate func comparison(with record: TaskRecord) throws -> [(param: String, isSame: Bool?)] {
+        var isSameFile: Bool?
+        if case .file(let path) = source { isSameFile = record.request?.file.hasSameBytes(as: path) }
+        let isSameMetadata =
+            try metadata == record.metadata && change.md5Hash == record.md5Hash
+            && change.crc32c == record.request?.crc32c
+        return [
+            ("reference", reference == record.reference), ("file", isSameFile), ("metadata", isSameMetadata),
+            ("ifGenerationMatch", record.request?.preconditions?.generation == conditions.generation),
+            ("ifMetagenerationMatch", record.request?.preconditions?.metageneration == conditions.metageneration),
+        ]
     }
 }
 

@@ -12,14 +12,14 @@ public enum UnfinishedTasks: String, CaseIterable, Sendable {
 
 extension Transfers {
     /// Returns when the unfinished tasks of earlier processes are restored.
-    public func ready() async throws { while !isReady { try await readiness.wait() } }
+    public func ready() async throws { try await readiness.untilReady() }
 
     /// Returns when the task is in its list, if it exists.
     public func ready(for task: String) async throws { if !hasRead(task) { try await allTasks() } }
 
     /// The task is in its list, or there is no such task.
     public func hasRead(_ task: String) -> Bool {
-        isReady && (hasTask(task) || !uploads.hasUnread && !downloads.hasUnread)
+        readiness.isReady && (tasks.has(task) || !uploads.hasUnread && !downloads.hasUnread)
     }
 
     /// Returns when the numbers of tasks are those that are kept.
@@ -33,21 +33,17 @@ extension Transfers {
     public func allTasks() async throws {
         try await ready()
         while uploads.hasUnread || downloads.hasUnread {
-            guard !isReadingEnded else { try await endedAreRead.wait(); continue }
-            isReadingEnded = true
-            defer {
-                isReadingEnded = false
-                endedAreRead.wakeAll()
+            guard let ends = context.ends else { return }
+            try await readiness.reading {
+                let ended = inOrder(readable(try await ends.persistence.store.endedRecords(), ends))
+                if uploads.hasUnread { uploads.add(unread: ended.filter { $0.kind == .upload }, remember) }
+                if downloads.hasUnread { downloads.add(unread: ended.filter { $0.kind == .download }, remember) }
             }
-            guard let ends else { return }
-            let ended = inOrder(readable(try await ends.persistence.store.endedRecords(), ends))
-            if uploads.hasUnread { uploads.add(unread: ended.filter { $0.kind == .upload }, remember) }
-            if downloads.hasUnread { downloads.add(unread: ended.filter { $0.kind == .download }, remember) }
         }
     }
 
     func readEndedSoon() {
-        guard !isReadingEnded, let ends else { return }
+        guard !readiness.isReading, let ends = context.ends else { return }
         Loop.task { [self] in
             do { try await allTasks() } catch {
                 let reason = (error as? StorageError)?.message ?? "\(error)"
@@ -63,15 +59,14 @@ extension Transfers {
         let transfers = try await restoreTransfers(unfinished, tokens)
         await continueFolders(unfinished, transfers, tokens)
         noteRefusedAppends()
-        isReady = true
-        readiness.wakeAll()
+        readiness.becomeReady()
     }
 
     /// Returns the records of transfers that belong to folders.
     private func restoreTransfers(
         _ unfinished: UnfinishedTasks, _ tokens: (any TokenSource)?
     ) async throws -> [TaskRecord] {
-        guard let ends else { return [] }
+        guard let ends = context.ends else { return [] }
         var (ofFolders, ended): ([TaskRecord], [TaskRecord]) = ([], [])
         let open = try await ends.persistence.store.openRecords()
         uploads.leaveUnread(open.ended[.upload] ?? [:], after: open.lastNumber)
@@ -80,11 +75,11 @@ extension Transfers {
             switch record.stage {
             case .ended where record.folder != nil: ofFolders.append(record)
             case .ended: ended.append(record)
-            case .unfinished(let request, let bookmark):
+            case .unfinished(let request, _):
                 if record.folder != nil { ofFolders.append(record) }
                 switch record.kind {
                 case .upload:
-                    let task: UploadTask? = restore(record, request, bookmark)
+                    let task: UploadTask? = restore(record)
                     guard let task else {
                         ends.persistence.complain(
                             "Task \(record.id) cannot be restored: its record does not say what its file was like. It is kept."
@@ -93,7 +88,7 @@ extension Transfers {
                     }
                     try await settle(task, unfinished, request, tokens, in: uploads)
                 case .download:
-                    let task: DownloadTask = restore(record, request, bookmark)
+                    let task: DownloadTask = restore(record, request)
                     try await settle(task, unfinished, request, tokens, in: downloads)
                 }
             }
@@ -138,10 +133,10 @@ extension Transfers {
             let size = record.progress.totalUnitCount
             let strategy = UploadStrategy(size: size, chunks: backend.chunkSizes)
                 .restored(acknowledged: record.progress.completedUnitCount, isOpen: false)
-            uploads.make(record, UploadMachine(strategy, ended: outcome), .closed, large)
+            uploads.make(record, UploadMachine(strategy, ended: outcome), .closed, tasks.limits.large)
         case .download:
             let strategy = DownloadStrategy(record.progress)
-            downloads.make(record, DownloadMachine(strategy, ended: outcome), .closed, arriving)
+            downloads.make(record, DownloadMachine(strategy, ended: outcome), .closed, tasks.limits.downloads)
         }
     }
 }

@@ -13,7 +13,7 @@ extension Transfers {
         _ task: TransferTask<Strategy>, tokens: (any TokenSource)? = nil
     ) async throws -> TransferTask<Strategy>? {
         if task.endRest() { return task }
-        return try await exclusively(for: task.key, of: Strategy.kind.rawValue) { [self] in
+        return try await tasks.exclusively(for: task.key, of: Strategy.kind.rawValue) { [self] in
             if let key = task.key, let other = Strategy.tasks(of: self).unfinishedTask(withKey: key), other !== task {
                 throw StorageError.keyTaken(key, of: task.id, by: other.id)
             }
@@ -24,18 +24,16 @@ extension Transfers {
     private func retryFailed<Strategy: ListedStrategy>(
         _ task: TransferTask<Strategy>, _ tokens: (any TokenSource)?
     ) async throws -> TransferTask<Strategy>? {
-        guard let record = task.recordForRetry, case .unfinished(let request, let bookmark) = record.stage else {
-            return nil
-        }
-        try reservePlace()
-        defer { tasksBegun -= 1 }
+        guard let record = task.recordForRetry else { return nil }
+        try tasks.reservePlace()
+        defer { tasks.giveBackPlace() }
         let list = Strategy.tasks(of: self)
         // From here on nobody else retries or forgets it.
         guard list.reopen(task) else { return nil }
         var isOpen = false
         defer { if !isOpen { list.finish(task) } }
-        isOpen = try await ends?.reopen(record) ?? true
-        guard isOpen, let again = Strategy.again(record, request, bookmark, in: self) else { return nil }
+        isOpen = try await context.ends?.reopen(record) ?? true
+        guard isOpen, let again = Strategy.again(record, in: self) else { return nil }
         _ = again.resume(tokens: tokens)
         return again
     }

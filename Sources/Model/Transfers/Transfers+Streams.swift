@@ -3,39 +3,7 @@ import Storage
 
 // Streams: tasks whose clients send or fetch the bytes piece by piece, in requests of their own.
 
-/// A task whose client brings or takes the bytes.
-@Loop protocol TaskStream: AnyObject {
-    /// The next byte.
-    var offset: Int64 { get }
-    /// A request of its client has no answer.
-    var isAsked: Bool { get }
-    /// The end is published.
-    func taskEnded()
-}
-
 extension Transfers {
-    /// Creates an upload whose client appends the bytes; it waits for `start`. `size` is nil where only the client's last
-    /// request decides it. Throws where the task cannot be recorded.
-    public func uploadStream(
-        size: Int64?, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions = Preconditions(),
-        for client: TransferClient? = nil
-    ) async throws -> UploadTask {
-        try change.check()
-        if let size, size < 0 { throw StorageError.invalidArgument("size", "size must be at least 0, not \(size).") }
-        var client = orDefault(client)
-        client.origin = .stream
-        try await ready()
-        let task = try await create(
-            .incoming(IncomingBytes(size: size)), reference, change, conditions, client,
-            contentTypeFrom: [reference.name], isAwaited: false)
-        guard task.incoming == nil else { return task }
-        // It has no record: the client would not find it after a restart.
-        task.start()
-        let error = try await task.failure()
-        _ = await uploads.forget(task)
-        throw error
-    }
-
     /// Creates a download whose client reads the bytes from an offset on; it waits for `start`, and ends with the process.
     public func downloadStream(
         _ reference: Reference, from offset: Int64 = 0, for client: TransferClient? = nil
@@ -44,35 +12,36 @@ extension Transfers {
         _ = try BytePart(offset: offset)
         let client = orDefault(client)
         try await ready()
-        try reservePlace()
-        defer { tasksBegun -= 1 }
+        try tasks.reservePlace()
+        defer { tasks.giveBackPlace() }
         var request = TaskRequest(
             file: "", retryTime: client.settings.maxDownloadRetryTime, userProject: client.settings.userProject,
             hasOwnTokens: false)
         request.origin = .stream
         let record = TaskRecord(
-            id: newTaskID(), kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
+            id: tasks.newID(), kind: .download, number: downloads.newNumber(), began: context.time.now(),
+            reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
         var caller = client.caller(\.maxDownloadRetryTime)
         caller.isTriedOnce = true
-        let stream = StreamDownload(reference, from: offset, task: record.id, for: caller, in: self)
+        let stream = StreamDownload(reference, from: offset, task: record.id, for: caller, backend, memory)
         let machine = DownloadMachine(
-            DownloadStrategy(from: offset), retryTime: .seconds(request.retryTime), seed: random.next())
-        let task = downloads.make(record, machine, .open(stream), fromClients)
+            DownloadStrategy(from: offset), retryTime: .seconds(request.retryTime), seed: context.random.next())
+        let task = downloads.make(record, machine, .open(stream), tasks.limits.fromClients)
         (task.stream, stream.task) = (stream, task)
         return task
     }
 
     /// An append was answered with an error before its stream got it.
     public func refuseAppend(to task: String) {
-        guard isReady else { return hasRefusedAppends = true }
-        ((try? uploads.task(task))?.stream as? StreamUpload)?.breakSequence()
+        guard readiness.isReady else { return readiness.hasRefusedAppends = true }
+        (try? uploads.task(task))?.stream?.breakSequence()
     }
 
     /// Streams of earlier processes do not end without appends that were refused before the streams were known.
     func noteRefusedAppends() {
-        guard hasRefusedAppends else { return }
-        for task in uploads.all { (task.stream as? StreamUpload)?.breakSequence() }
+        guard readiness.hasRefusedAppends else { return }
+        for task in uploads.all { task.stream?.breakSequence() }
     }
 
     /// Returns when no stream that runs owes its client an answer.
@@ -92,7 +61,7 @@ extension Transfers {
 extension UploadTask {
     /// Throws the error of a task that has ended, and `invalidArgument` for one that has succeeded, or is no stream.
     public func openStream() throws(StorageError) -> StreamUpload {
-        if let stream = stream as? StreamUpload, !state.isFinished { return stream }
+        if let stream, !state.isFinished { return stream }
         if let error = snapshot().error, state.isFinished { throw error }
         throw origin == .stream ? .endedStream : .noStream(id, "reference/putStream")
     }
@@ -101,7 +70,7 @@ extension UploadTask {
 extension DownloadTask {
     /// Throws the error of a task that has failed, and `invalidArgument` for one that is no stream.
     public func openStream() throws(StorageError) -> StreamDownload {
-        guard let stream = stream as? StreamDownload else { throw .noStream(id, "reference/getStream") }
+        guard let stream else { throw .noStream(id, "reference/getStream") }
         if state.isFinished, let error = snapshot().error { throw error }
         return stream
     }

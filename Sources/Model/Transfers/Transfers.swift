@@ -3,67 +3,16 @@ import Storage
 
 /// All tasks of the service, and its operations without a task.
 @Loop public final class Transfers {
-    /// Bytes that uploads from memory and downloads to memory may hold before the next one waits.
-    public static let memoryLimit = 64 << 20
-    /// How many small files are in memory at once, from the look at each to the end of its upload. Others are read later.
-    static let mostFilesInMemory = 64
-
     public var settings = Settings()
-    public var atOnce = TasksAtOnce() {
-        didSet {
-            large.limit = uploadsAtOnce
-            arriving.limit = downloadsAtOnce
-        }
-    }
-    private var uploadsAtOnce: Int { min(atOnce.uploads ?? backend.uploadsAtOnce, limits.transfersWithFiles) }
-    private var downloadsAtOnce: Int { min(atOnce.downloads ?? backend.downloadsAtOnce, limits.transfersWithFiles) }
-    public private(set) lazy var uploads: TaskList<UploadStrategy> = newList()
-    public private(set) lazy var downloads: TaskList<DownloadStrategy> = newList()
-    public private(set) lazy var folders = FolderList(time, log, finishedKept: limits.finishedTasks)
-    /// The transfers of tasks over folders.
-    private(set) lazy var folderUploads: TaskList<UploadStrategy> = newFolderList(within: uploads)
-    private(set) lazy var folderDownloads: TaskList<DownloadStrategy> = newFolderList(within: downloads)
     public let registry: ObserverRegistry
     private(set) lazy var objects = ObjectObservers(of: backend)
-    package let limits: TransferLimits
-    let keysInUse = KeysInUse()
-    public let backend: any Backend
-    let ends: OutcomeRecorder?
+    let context: TransferContext
+    let memory = TransferMemory()
+    let tasks: AllTasks
+    let readiness: Readiness
+    public let clientWaits = ClientWaits()
     /// Nil where there can be no tasks over folders.
     let folderStore: (any FolderStore)?
-    let time: TimeSource
-    let random: RandomSource
-    private let log: TransferLog
-    let room = Waiters()
-    private let rest = Waiters()
-    /// The tasks of earlier processes are restored.
-    public internal(set) var isReady: Bool
-    /// Before it was ready.
-    var hasRefusedAppends = false
-    let readiness = Waiters()
-    /// The tasks that have ended in earlier processes are being read.
-    var isReadingEnded = false
-    let endedAreRead = Waiters()
-    lazy var small = ConcurrencyLimiter(limit: backend.smallUploadsAtOnce) { [weak self] in self?.released() }
-    lazy var large = ConcurrencyLimiter(limit: uploadsAtOnce) { [weak self] in self?.released() }
-    lazy var arriving = ConcurrencyLimiter(limit: downloadsAtOnce) { [weak self] in self?.released() }
-    /// Uploads that wait for their clients delay no other task.
-    lazy var fromClients = ConcurrencyLimiter(limit: .max) { [weak self] in self?.released() }
-    /// Each running task over a folder has directories and a plan open.
-    lazy var foldersRunning = ConcurrencyLimiter(limit: min(16, limits.tasksWithFiles)) { [weak self] in
-        self?.released()
-    }
-    /// The unfinished uploads whose clients send the bytes in several requests, by the ids of their tasks. They count
-    /// against `--max-upload-sessions` alone.
-    var uploadSessions: [String: UploadTask] = [:]
-    public let clientWaits = ClientWaits()
-    let streamMemory = StreamMemory()
-    private var bytesSetAside = 0
-    var filesInMemory = 0
-    /// Tasks that are being created; they count against `--max-tasks`.
-    var tasksBegun = 0
-    /// The same of upload sessions.
-    var uploadSessionsBegun = 0
 
     /// Without `persistence`, tasks end with the process.
     public init(
@@ -71,113 +20,71 @@ import Storage
         limits: TransferLimits = .init(), time: TimeSource, random: RandomSource = .secure,
         log: TransferLog = TransferLog()
     ) {
-        self.backend = backend
-        ends = persistence.map { OutcomeRecorder($0, clock: time.clock) }
-        self.limits = limits
+        context = TransferContext(
+            backend: backend, ends: persistence.map { OutcomeRecorder($0, clock: time.clock) }, limits: limits,
+            time: time, random: random, log: log)
         registry = ObserverRegistry(limits)
-        (self.time, self.random, self.log) = (time, random, log)
+        tasks = AllTasks(context, memory)
+        readiness = Readiness(isReady: persistence == nil && folders == nil)
         folderStore = folders
-        isReady = persistence == nil && folders == nil
+        tasks.uploads.readsEnded = { [weak self] in self?.readEndedSoon() }
+        tasks.downloads.readsEnded = { [weak self] in self?.readEndedSoon() }
     }
 
-    private func newFolderList<Strategy>(within list: TaskList<Strategy>) -> TaskList<Strategy> {
-        TaskList(time, log, finishedKept: 0, nil, within: list) { [weak self] in self?.released() }
+    public var backend: any Backend { context.backend }
+    package var limits: TransferLimits { context.limits }
+    public var uploads: TaskList<UploadStrategy> { tasks.uploads }
+    public var downloads: TaskList<DownloadStrategy> { tasks.downloads }
+    public var folders: FolderList { tasks.folders }
+    public var atOnce: TasksAtOnce {
+        get { tasks.limits.atOnce }
+        set { tasks.limits.atOnce = newValue }
     }
 
-    private func newList<Strategy>() -> TaskList<Strategy> {
-        let list = TaskList<Strategy>(time, log, finishedKept: limits.finishedTasks, ends) { [weak self] in
-            self?.uploadSessions[$0] = nil
-        } released: { [weak self] in
-            self?.released()
-        }
-        list.readsEnded = { [weak self] in self?.readEndedSoon() }
-        return list
-    }
-
-    /// Counts a task against `--max-tasks` while it is being created. Throws `quotaExceeded` beyond that.
-    func reservePlace() throws(StorageError) {
-        let unfinished = uploads.unfinished - uploadSessions.count + downloads.unfinished + folders.unfinished
-        guard unfinished + (ends?.count ?? 0) + tasksBegun < limits.tasks else {
-            throw .noRoom(for: "tasks that have not ended", "--max-tasks", is: limits.tasks)
-        }
-        tasksBegun += 1
-    }
-
-    /// Counts bytes as held while `body` runs.
-    func settingAside<Answer>(_ bytes: Int, _ body: () async throws -> Answer) async throws -> Answer {
-        bytesSetAside += bytes
-        defer {
-            bytesSetAside -= bytes
-            released()
-        }
-        return try await body()
-    }
-
-    public func count(of state: TaskState) -> Int {
-        uploads.count(of: state) + downloads.count(of: state) + folders.count(of: state)
-    }
+    public func count(of state: TaskState) -> Int { tasks.count(of: state) }
 
     /// Returns when all tasks but streams are paused or have ended.
     public func restsOnly() async throws {
         try await ready()
-        while areRunning { try await rest.wait() }
+        try await tasks.rested()
     }
 
-    public var areRunning: Bool { !uploads.areAtRest || !downloads.areAtRest || !folders.areAtRest }
+    public var areRunning: Bool { tasks.areRunning }
 
     /// Removes partial downloads that no later process can continue.
-    public func discardUnrecordedDownloads() {
-        downloads.discardUnrecordedSessions()
-        folderDownloads.discardUnrecordedSessions()
-    }
+    public func discardUnrecordedDownloads() { tasks.discardUnrecordedDownloads() }
 
     /// Ends all tasks with `cancelled`.
-    public func cancelAll() async {
-        await folders.cancelAll()
-        await uploads.cancelAll()
-        await downloads.cancelAll()
+    public func cancelAll() async { await tasks.cancelAll() }
+
+    public func suspend() async throws { try await tasks.suspend() }
+
+    /// Ends the upload sessions that began too long ago.
+    public func expireSessions() async throws {
+        try await ready()
+        try await tasks.sessions.expire()
     }
 
-    /// An id that no task has. A harness draws the same ids in each process, so it needs `allTasks` before: a root may have
-    /// tasks of an earlier one.
-    func newTaskID() -> String {
-        var id = random.uuid()
-        while hasTask(id) { id = random.uuid() }
-        return id
+    /// Ends the upload sessions of a bucket that was deleted.
+    public func endSessions(in root: Reference) async throws {
+        try await ready()
+        try await tasks.sessions.end(in: root)
     }
-
-    /// The tasks that are still only in the store do not count.
-    func hasTask(_ id: String) -> Bool { uploads.hasTask(id) || downloads.hasTask(id) || folders.tasks[id] != nil }
 
     /// Throws `invalidArgument` for an id that is no task's.
     public func checkTask(_ id: String) throws(StorageError) {
         if uploads.tasks[id] == nil, folders.tasks[id] == nil { _ = try downloads.task(id) }
     }
 
-    public func suspend() async throws {
-        try await folders.suspend()
-        async let up: Void = uploads.suspend()
-        async let down: Void = downloads.suspend()
-        _ = try await (up, down)
-    }
-
     /// Retries once to record outcomes that are not recorded yet.
-    public func recordEnds() async { await ends?.settle() }
+    public func recordEnds() async { await context.ends?.settle() }
 
     func orDefault(_ client: TransferClient?) -> TransferClient { client ?? TransferClient(settings: settings) }
 
-    /// The same for a task of an earlier process.
+    /// The caller of a task of an earlier process.
     func caller(_ request: TaskRequest) -> Caller {
         Caller(retryTime: .seconds(request.retryTime), userProject: request.userProject)
     }
-
-    /// Wakes waiters for memory only once half of it is free, and not for each byte.
-    func released() {
-        if bytesInMemory <= Self.memoryLimit / 2 { room.wakeAll() }
-        rest.wakeAll()
-    }
-
-    var bytesInMemory: Int { uploads.bytesInMemory + bytesSetAside }
 }
 
 extension Transfers {
@@ -201,10 +108,10 @@ extension Transfers {
         let known = fitsAsAsked ? nil : try await backend.metadataForBytes(of: reference, for: caller)
         let expected = min(most, known?.size ?? most)
         repeat {
-            while bytesInMemory > Self.memoryLimit { try await room.wait() }
+            try await memory.free()
             try await mayBegin(Int(clamping: expected))
-        } while bytesInMemory > Self.memoryLimit
-        return try await settingAside(Int(clamping: expected)) {
+        } while memory.isFull
+        return try await memory.holding(Int(clamping: expected)) {
             let bytes: [UInt8]
             do throws(StorageError) {
                 bytes = try await backend.data(

@@ -15,7 +15,7 @@ import Storage
     /// It has a place among the small uploads.
     init(_ new: NewUpload, _ session: any UploadSession, _ transfers: Transfers) {
         (self.new, self.session, self.transfers) = (new, session, transfers)
-        elapsed = transfers.time.clock.stopwatch()
+        elapsed = transfers.context.time.clock.stopwatch()
         transfers.uploads.add(unseen: id, holding: new.heldBytes) { [self] _ in becomeTask() }
     }
 
@@ -54,7 +54,7 @@ import Storage
         _ = machine.handle(.requested(.start))
         _ = machine.handle(.admitted)
         let made = UploadTask(
-            new.record, machine, .open(session), transfers.small, transfers.recordWriter(of: new),
+            new.record, machine, .open(session), transfers.tasks.limits.small, transfers.recordWriter(of: new),
             holding: transfers.heldBytes(of: new.upload), in: transfers.uploads)
         made.willRetry = new.upload.caller.willRetry
         task = made
@@ -63,9 +63,9 @@ import Storage
 
     private func succeed(_ metadata: ObjectMetadata) -> TaskSnapshot {
         let (metadata, size) = (metadata.bounded, metadata.size)
-        transfers.small.leave(id)
+        transfers.tasks.limits.small.leave(id)
         transfers.uploads.end(unseen: id, of: size, holding: new.heldBytes, after: elapsed) {
-            [record = new.record, strategy = new.strategy, limiter = transfers.small] list in
+            [record = new.record, strategy = new.strategy, limiter = transfers.tasks.limits.small] list in
             var strategy = strategy
             _ = strategy.complete(metadata)
             let outcome = TaskOutcome.succeeded(metadata)

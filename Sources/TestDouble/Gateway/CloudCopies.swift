@@ -85,9 +85,12 @@ extension GatewayService {
         change?.md5Hash = nil
         change?.crc32c = nil
         if change?.isAboutKeptAlone == false { change?.makeNoDownloadToken() }
-        let task = try await transfers.copy(
-            source, to: target, change, isMove: isMove, if: conditions, ifSource: sourceConditions,
-            keepsDownloadTokens: true, for: .gateway, isAwaited: true)
+        let copied = CopyRequest(
+            of: source, if: sourceConditions, isMove: isMove, keepsMetadata: change?.isAboutKeptAlone ?? true,
+            keepsDownloadTokens: true)
+        var copy = UploadRequest(.object(copied), to: target, change ?? .init(), if: conditions, for: .gateway)
+        copy.isAwaited = true
+        let task = try await transfers.upload(copy)
         do {
             return try await readingStored { try await stored(by: task) }
         } catch {
@@ -112,8 +115,9 @@ extension GatewayService {
     func store(
         _ bytes: StoredBytes, at target: Reference, _ change: MetadataChange, if conditions: Preconditions
     ) async throws -> ObjectMetadata {
-        let upload = try await transfers.upload(
-            size: Int64(bytes.piece.range.count), to: target, change, if: conditions, isSession: false)
+        let size = Int64(bytes.piece.range.count)
+        let upload = try await transfers.begin(
+            UploadRequest(.incoming(size: size), to: target, change, if: conditions, for: .gateway), isSession: false)
         do {
             return try await upload.send(bytes.piece, isLast: true, .init(crc32c: bytes.crc32c)).stored
         } catch {

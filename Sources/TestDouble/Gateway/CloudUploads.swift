@@ -147,10 +147,10 @@ import Transfers
     private func receive(_ upload: IncomingUpload) async throws -> HTTPServerResponse {
         let range = try SentRange(request)
         if range.start != nil { try request.checkHasLength() }
-        try range.check(size: upload.announcedSize ?? upload.toldSize)
+        try range.check(size: upload.size)
         try range.check(request.body.length)
         try range.checkGranularity()
-        upload.toldSize = range.total ?? upload.toldSize
+        upload.note(size: range.total)
         let expected = try IncomingBytes.Expected(request.http.headers)
         guard let start = range.start else { return try await status(of: upload, total: range.total, expected) }
         guard range.isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }

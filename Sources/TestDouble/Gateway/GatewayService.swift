@@ -59,13 +59,14 @@ import Transfers
         let body = UploadBody(source, engine)
         if let bytes = try await body.whole() {
             try expected.check(bytes, of: reference)
-            let task = try await transfers.upload(
-                bytes, to: reference, change, if: conditions, for: .gateway, isAwaited: true)
-            return try await stored(by: task)
+            var upload = UploadRequest(.data(bytes), to: reference, change, if: conditions, for: .gateway)
+            upload.isAwaited = true
+            return try await stored(by: transfers.upload(upload))
         }
         let size = (source as? HTTPRequestBody)?.length
-        let upload = try await transfers.upload(
-            size: size, to: reference, change, if: conditions, isSession: false)
+        let upload = try await transfers.begin(
+            UploadRequest(.incoming(size: size), to: reference, change, if: conditions, for: .gateway),
+            isSession: false)
         do {
             return try await body.send(to: upload, from: 0, isLast: true, expected).stored
         } catch {

@@ -59,7 +59,8 @@ extension GatewayService {
         var change = change
         try change.take(.init(request.http.headers))
         try await engine.checkBucket(of: object)
-        let upload = try await transfers.upload(size: size, to: object, change, if: conditions)
+        let upload = try await transfers.begin(
+            UploadRequest(.incoming(size: size), to: object, change, if: conditions, for: .gateway))
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
         return id
     }

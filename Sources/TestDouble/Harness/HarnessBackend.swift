@@ -55,7 +55,7 @@ package final class HarnessBackend: Backend {
         let session = SpaceDownload(engine.beginDownload(download), download.reference, ledger)
         guard let harness else { return session }
         return HarnessSession(
-            session, harness, of: download.reference, task: download.folder ?? download.task, size: 0, copy: nil,
+            session, harness, of: download.reference, task: download.folder ?? download.task, size: nil, copy: nil,
             for: download.caller)
     }
 

@@ -9,7 +9,7 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
     private let harness: Harness
     private let reference: Reference
     private let task: String?
-    private let size: Int64
+    private let size: Int64?
     /// Nil unless the session is a copy.
     private let copy: CopyRequest?
     private let caller: Caller
@@ -26,7 +26,7 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
 
     init(
         _ session: any TransferSession<Strategy>, _ harness: Harness, of reference: Reference, task: String?,
-        size: Int64, copy: CopyRequest?, for caller: Caller
+        size: Int64?, copy: CopyRequest?, for caller: Caller
     ) {
         (self.session, self.harness, self.reference) = (session, harness, reference)
         (self.task, self.size, self.copy, self.caller) = (task, size, copy, caller)
@@ -73,7 +73,7 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
 protocol HarnessedStep: Equatable, Sendable {
     func operation(of copy: CopyRequest?) -> Operation
     /// The bytes that the step transfers; those of a download begin at the offset.
-    func range(of size: Int64, from offset: Int64) -> Range<Int64>?
+    func range(of size: Int64?, from offset: Int64) -> Range<Int64>?
     func limited(to call: Call) -> Self
     /// Whether the server's answer to the step says that the object is stored.
     var mayFindEnd: Bool { get }
@@ -96,9 +96,9 @@ extension UploadStrategy.Step: HarnessedStep {
         }
     }
 
-    func range(of size: Int64, from offset: Int64) -> Range<Int64>? {
+    func range(of size: Int64?, from offset: Int64) -> Range<Int64>? {
         switch self {
-        case .sendWhole: size < .max ? 0..<size : nil
+        case .sendWhole: size.map { 0..<$0 }
         case .send(let range): range
         case .open, .query, .settle: nil
         }
@@ -114,7 +114,7 @@ extension UploadStrategy.Step: HarnessedStep {
 
 extension DownloadStrategy.Step: HarnessedStep {
     func operation(of copy: CopyRequest?) -> Operation { .fetch }
-    func range(of size: Int64, from offset: Int64) -> Range<Int64>? { offset..<Int64.max }
+    func range(of size: Int64?, from offset: Int64) -> Range<Int64>? { offset..<Int64.max }
 
     func limited(to call: Call) -> Self {
         let end = call.range?.upperBound ?? .max

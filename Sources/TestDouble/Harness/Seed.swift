@@ -48,10 +48,10 @@ package struct Seed: Sendable {
             for number in 0..<count {
                 if Task.isCancelled { throw StorageError(.cancelled, "The request was cancelled.") }
                 let upload = try await upload(object(number), in: backend, caller)
-                bytes = bytes.addingSaturated(upload.source.size)
-                if let putAll, upload.source.size <= limit {
+                bytes = bytes.addingSaturated(upload.size)
+                if let putAll, upload.size <= limit {
                     batch.append(upload)
-                    batchBytes += upload.source.size
+                    batchBytes += upload.size
                     guard batchBytes >= Self.batch || batch.count == 10_000 else { continue }
                     try await put(&batch, ledger, putAll, &stored)
                     batchBytes = 0
@@ -74,11 +74,11 @@ package struct Seed: Sendable {
         var reserved: Int64 = 0
         defer { ledger.giveBack(reserved) }
         for upload in batch {
-            reserved = reserved.addingSaturated(try ledger.reserve(upload.source.size, at: upload.reference))
+            reserved = reserved.addingSaturated(try ledger.reserve(upload.size, at: upload.reference))
         }
         try await putAll(batch)
         for upload in batch {
-            ledger.add(upload.source.size, at: upload.reference)
+            ledger.add(upload.size, at: upload.reference)
             stored.append(upload.reference)
         }
         batch = []
@@ -114,11 +114,16 @@ extension Seed {
     }
 }
 
+extension Upload {
+    /// A seed has bytes, or a file that was inspected.
+    fileprivate var size: Int64 { source.size ?? 0 }
+}
+
 extension Backend {
     /// Stores an object without a task.
     fileprivate func store(_ upload: Upload) async throws(StorageError) {
         let session = beginUpload(upload)
-        let size = upload.source.size
+        let size = upload.size
         func next(after offset: Int64) -> UploadStrategy.Step {
             .send(offset..<min(size, offset.addingSaturated(chunkSizes.largest)))
         }

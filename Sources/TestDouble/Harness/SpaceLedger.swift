@@ -99,7 +99,7 @@ final class SpaceUpload: TransferSession {
     private func size(after step: UploadMachine.Step) -> Int64 {
         if step == .settle { return 0 }
         if let copy { return copy.isMove ? 0 : ledger.size(of: copy.reference) }
-        if source.size < .max { return source.size }
+        if let size = source.size { return size }
         return if case .send(let range) = step { range.upperBound } else { 0 }
     }
 

@@ -119,7 +119,7 @@ import Testing
         guard case .ended(.succeeded(recorded), _) = record.stage else {
             return #expect(Bool(false), "\(record.stage)")
         }
-        #expect(record.id == upload.record?.id && record.progress.completedUnitCount == Int64(bytes.count))
+        #expect(record.id == upload.record.id && record.progress.completedUnitCount == Int64(bytes.count))
         try await expectStored(again, stored)
     }
 
@@ -129,8 +129,8 @@ import Testing
         let forgotten = try await place.backend.interrupted(file: path, to: "c", at: granule)
         let taskStore = place.backend.taskStore
         try await taskStore.keep(
-            try #require(ended.record).ended(.cancelled, at: TimeSource.system.now()), isUrgent: true)
-        try await taskStore.forget([try #require(forgotten.record?.id)])
+            ended.record.ended(.cancelled, at: TimeSource.system.now()), isUrgent: true)
+        try await taskStore.forget([forgotten.record.id])
         try await until { (try? place.names().count) == 3 }
         let again = try await place.reopened()
         #expect(try await again.contents() == Contents(objects: 0, rows: 0, files: 1, filesOnDisk: 1))

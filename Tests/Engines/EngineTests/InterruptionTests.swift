@@ -11,7 +11,7 @@ import Testing
     /// Aborts the step with this number shortly after it began, then continues like a resumed upload.
     private func run(_ upload: Upload, in backend: some Backend, aborting victim: Int) async throws -> ObjectMetadata {
         let session = backend.beginUpload(upload)
-        let size = upload.source.size
+        let size = upload.source.size ?? 0
         var machine = UploadMachine(
             size: size, oneRequest: size <= backend.oneRequestLimit,
             chunks: ChunkSizes(first: 100_000, largest: 400_000))
@@ -88,6 +88,7 @@ import Testing
             id: "a", kind: .upload, number: 1, began: TimeSource.system.now(), reference: upload.reference,
             progress: .unknown,
             stage: .unfinished(TaskRequest(file: "source", retryTime: 600, hasOwnTokens: false), nil))
+        upload.isRecorded = true
         let session = place.backend.beginUpload(upload)
         for _ in 0..<2 { #expect(await session.perform(.open) == .opened()) }
         await place.backend.filesAreIdle()

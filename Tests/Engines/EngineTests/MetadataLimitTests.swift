@@ -49,8 +49,12 @@ import Transfers
             for sized in Sized.all {
                 let tooMuch = sized.make(8193)
                 let errors = [
-                    try await failure { _ = try await transfers.upload([1], to: ref("a"), tooMuch) },
-                    try await failure { _ = try await transfers.upload(file: file, to: ref("a"), tooMuch) },
+                    try await failure {
+                        _ = try await transfers.upload(UploadRequest(.data([1]), to: ref("a"), tooMuch))
+                    },
+                    try await failure {
+                        _ = try await transfers.upload(UploadRequest(.file(file), to: ref("a"), tooMuch))
+                    },
                 ]
                 for error in errors { #expect(isRefusal(error, sized.member, bytes: 8193), "\(error)") }
             }
@@ -58,7 +62,8 @@ import Transfers
             #expect(try await place.contents() == .none)
             if let place = place as? any RemoteFixture { #expect(place.fixture.requests.isEmpty) }
             for sized in Sized.all {
-                let task = try await transfers.upload([1], to: ref(sized.member), sized.make(8192))
+                let task = try await transfers.upload(
+                    UploadRequest(.data([1]), to: ref(sized.member), sized.make(8192)))
                 task.start()
                 #expect(try await task.result().status == .success)
             }

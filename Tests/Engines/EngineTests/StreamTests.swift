@@ -83,7 +83,7 @@ import Transfers
 
     /// The first stream waits for its first bytes.
     func begin(size: Int64? = nil, if conditions: Preconditions = Preconditions()) async throws -> StreamUpload {
-        let task = try await transfers.uploadStream(size: size, to: ref("a"), .init(), if: conditions)
+        let task = try await transfers.upload(UploadRequest(.stream(size: size), to: ref("a"), if: conditions))
         task.start()
         return try task.openStream()
     }

@@ -76,7 +76,7 @@ import Testing
         for type in Self.places {
             let place = try await type.init()
             var upload = try await place.backend.interrupted(file: path, to: "a", at: 0)
-            (upload.record, upload.bookmark, upload.isRestored) = (nil, nil, false)
+            (upload.isRecorded, upload.bookmark, upload.isRestored) = (false, nil, false)
             let last = try await place.backend.lastGeneration()
             let now = TimeSource.system.now()
             try await place.backend.put(newer, at: "a")
@@ -111,7 +111,7 @@ import Testing
             try await place.backend.put(newer, at: "a")
             var upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
             // The time of a server is known only in whole seconds.
-            upload.record?.began = TimeSource.system.now().advanced(by: .seconds(3600))
+            upload.record.began = TimeSource.system.now().advanced(by: .seconds(3600))
             let session = try await place.reopened().backend.beginUpload(upload)
             #expect(await session.perform(.query, replacesNewer: false) == .received(upTo: Int64(granule)))
             let last = Int64(granule)..<Int64(bytes.count)

@@ -160,7 +160,8 @@ import Testing
         upload.record = TaskRecord(
             id: "task", kind: .upload, number: 1, began: TimeSource.system.now().advanced(by: .seconds(-10)),
             reference: upload.reference,
-            progress: .unknown, stage: .unfinished(request, nil))
+            progress: .unknown, metadata: upload.metadata, stage: .unfinished(request, nil))
+        upload.isRecorded = true
         place.fixture.faults = [.init(.first(.delete), fault)]
         let session = place.backend.beginUpload(upload)
         guard case .opened = await session.perform(.open) else { throw Unexpected() }

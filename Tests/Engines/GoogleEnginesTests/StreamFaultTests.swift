@@ -26,7 +26,7 @@ import Transfers
             place.fixture.faults = breaks.map { .init(.byte(Int64($0)), .reset) }
             let transfers = Transfers(backend: place.backend, time: TimeSource(clock: HurriedClock()))
             if let chunk { try transfers.settings.setUploadChunkSize(chunk) }
-            let task = try await transfers.uploadStream(size: nil, to: ref("a"), .init())
+            let task = try await transfers.upload(UploadRequest(.stream(size: nil), to: ref("a")))
             task.start()
             let stream = try task.openStream()
             for start in stride(from: 0, to: bytes.count, by: 700_000) {

@@ -13,7 +13,7 @@ import Testing
         let identity = FileIdentity(
             size: size, modifiedSeconds: .min, modifiedNanoseconds: .max, inode: .max, ends: .max)
         var request = TaskRequest(file: "/f", identity: identity, retryTime: retryTime, hasOwnTokens: false)
-        request.announcedSize = announced
+        request.size = announced
         return request
     }
 

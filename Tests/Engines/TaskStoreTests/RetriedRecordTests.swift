@@ -50,7 +50,7 @@ import Testing
         #expect(found == failed && found.retryRequest == RetryRequest(request: request))
         let again = try #require(found.forRetry)
         #expect(again.stage == .unfinished(request, nil) && again.number == record.number)
-        #expect(again.progress.completedUnitCount == 0 && again.progress.totalIsKnown)
+        #expect(again.progress.completedUnitCount == 0 && again.progress.total != nil)
     }
 
     @Test func `What cannot be retried keeps no request`() async throws {

@@ -9,7 +9,7 @@ import Testing
 
     /// Events: a step that sends from 4 on waits for a request.
     private func waiting(announcing size: Int64? = nil) -> Machine {
-        var machine = Machine(announcedSize: size)
+        var machine = Machine(size: size)
         machine.converse([(.stepBegan(.send(4..<20)), [])])
         return machine
     }
@@ -17,7 +17,7 @@ import Testing
     // MARK: - Requests
 
     @Test func `Bytes go to the engine, and are acknowledged as far as it has them`() {
-        var machine = Machine(announcedSize: nil)
+        var machine = Machine(size: nil)
         machine.converse([
             (.stepBegan(.open), [.perform(.open)]),
             (.engineAnswered(.opened()), [.endStep(.opened())]),
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `A request between two steps is served by the next one`() {
-        var machine = Machine(announcedSize: nil)
+        var machine = Machine(size: nil)
         machine.converse([
             (.requested(.send(0..<4, isLast: false)), []),
             (.stepBegan(.open), [.perform(.open)]),
@@ -132,7 +132,7 @@ import Testing
 
     /// A step that sends from 4 on waits for a request of a stream.
     private func stream() -> Machine {
-        var machine = Machine(announcedSize: nil, isStream: true)
+        var machine = Machine(size: nil, isStream: true)
         machine.converse([(.stepBegan(.send(4..<20)), [])])
         return machine
     }
@@ -221,7 +221,7 @@ import Testing
     }
 
     @Test func `A request hears that the upload was complete before`() throws {
-        var machine = Machine(announcedSize: nil)
+        var machine = Machine(size: nil)
         let object = try stored(4)
         machine.converse([
             (.requested(.query), []),

@@ -55,7 +55,7 @@ private struct Walk {
     init(seed: UInt64, isStream: Bool) {
         (self.seed, self.isStream) = (seed, isStream)
         random = SeededGenerator(state: seed)
-        machine = IncomingUploadMachine(announcedSize: seed % 2 == 0 ? 32 : nil, isStream: isStream)
+        machine = IncomingUploadMachine(size: seed % 2 == 0 ? 32 : nil, isStream: isStream)
     }
 
     mutating func step() throws {

@@ -28,7 +28,7 @@ import Testing
         try await stage.transfers.ready()
         store.stall()
         let made = (0..<10).map { _ in
-            Task { try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init()) }
+            Task { try await stage.transfers.upload(UploadRequest(.file("/f"), to: TransfersFixture.reference())) }
         }
         for _ in 0..<3 { try await store.stalled.next() }
         store.proceed()
@@ -47,8 +47,8 @@ import Testing
         let (task, session) = try await stage.upload(1)
         _ = try await stage.transfers.download(TransfersFixture.reference(), to: "/f")
         let more: [@Loop () async throws -> Void] = [
-            { _ = try await stage.transfers.upload([1], to: TransfersFixture.reference(), .init()) },
-            { _ = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init()) },
+            { _ = try await stage.transfers.upload(UploadRequest(.data([1]), to: TransfersFixture.reference())) },
+            { _ = try await stage.transfers.upload(UploadRequest(.file("/f"), to: TransfersFixture.reference())) },
             { _ = try await stage.transfers.download(TransfersFixture.reference(), to: "/f") },
         ]
         for work in more { #expect(await refusal(work, "--max-tasks")) }

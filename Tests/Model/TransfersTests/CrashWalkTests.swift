@@ -175,7 +175,7 @@ import Transfers
     }
 
     private func obey(_ step: UploadMachine.Step, _ session: ScriptedSession) throws -> UploadMachine.Answer {
-        let metadata = ObjectMetadata.stored(session.upload.reference, size: session.upload.source.size)
+        let metadata = ObjectMetadata.stored(session.upload.reference, size: session.upload.source.size ?? 0)
         let mark = session.mark ?? ""
         switch step {
         case .sendWhole: return .completed(metadata)

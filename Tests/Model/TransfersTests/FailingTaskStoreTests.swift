@@ -15,8 +15,9 @@ import Transfers
         try await stage.transfers.ready()
         store.failure = full
         let uploads = [
-            try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init()),
-            try await stage.transfers.upload(.init(repeating: 1, count: 20), to: TransfersFixture.reference(), .init()),
+            try await stage.transfers.upload(UploadRequest(.file("/f"), to: TransfersFixture.reference())),
+            try await stage.transfers.upload(
+                UploadRequest(.data(.init(repeating: 1, count: 20)), to: TransfersFixture.reference())),
         ]
         let download = try await stage.transfers.download(TransfersFixture.reference(), to: "/f")
         for task in uploads { task.start() }

@@ -23,7 +23,8 @@ import Testing
         var change = MetadataChange()
         change.content = try largest("x").content.mapValues { $0 }
         change.custom = .merge(["k": String(repeating: "x", count: 8191)])
-        let task = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), change)
+        let task = try await stage.transfers.upload(
+            UploadRequest(.file("/f"), to: TransfersFixture.reference(), change))
         let session = try await stage.backend.nextSession()
         task.start()
         _ = try await session.nextStep()
@@ -80,7 +81,7 @@ import Testing
 
     @Test func `A cancelled task keeps neither its bytes nor its last failure`() async throws {
         let task = try await stage.transfers.upload(
-            [UInt8](repeating: 1, count: 1 << 20), to: TransfersFixture.reference(), .init())
+            UploadRequest(.data([UInt8](repeating: 1, count: 1 << 20)), to: TransfersFixture.reference()))
         let session = try await stage.backend.nextSession()
         task.start()
         _ = try await session.nextStep()

@@ -273,7 +273,7 @@ import Testing
         let end = await ended(task)
         #expect(end.state == .failed && end.error?.code == .quotaExceeded)
         #expect(begun.discards == 1 && full.discards == 1)
-        #expect(store.kept.isEmpty && stage.transfers.folderUploads.all.allSatisfy { $0.state.isFinished })
+        #expect(store.kept.isEmpty && stage.transfers.tasks.folderUploads.all.allSatisfy { $0.state.isFinished })
     }
 
     @Test func `All objects of a folder are deleted without room for a plan`() async throws {

@@ -15,9 +15,11 @@ import Testing
         in other: TransfersFixture? = nil
     ) async throws -> RequestedTask<UploadTask> {
         let transfers = (other ?? stage).transfers
-        return try await transfers.upload(
-            file: file, to: try TransfersFixture.reference(path), change, if: conditions,
-            for: TransferClient(settings: settings), isAwaited: false, withKey: key)
+        var request = UploadRequest(
+            .file(file), to: try TransfersFixture.reference(path), change, if: conditions,
+            for: TransferClient(settings: settings))
+        request.key = key
+        return try await transfers.keyedUpload(request)
     }
 
     /// A keyed upload of 20 bytes, 2 of them acknowledged.

@@ -2,7 +2,7 @@ import Platform
 import Storage
 import TestSupport
 import Testing
-import Transfers
+@testable import Transfers
 
 /// Operations without a task.
 @Loop @Suite(.watchdog(minutes: 10)) struct OperationTests {
@@ -71,7 +71,7 @@ import Transfers
 
     @Test func `A data call waits while too much memory is in use`() async throws {
         let (asked, may) = (Mail<Int64>(), Signal())
-        let half = Int64(Transfers.memoryLimit / 2 + 1)
+        let half = Int64(TransferMemory.limit / 2 + 1)
         let stage = TransfersFixture(
             ScriptedBackend(
                 describe: { reference, _ in .stored(reference, size: half) },

@@ -2,7 +2,7 @@ import Platform
 import Storage
 import TestSupport
 import Testing
-import Transfers
+@testable import Transfers
 
 @Loop @Suite(.watchdog(minutes: 10)) struct QueueTests {
     let stage = TransfersFixture()
@@ -105,10 +105,12 @@ import Transfers
     }
 
     @Test func `An upload waits while too much memory is in use`() async throws {
-        let half = Transfers.memoryLimit / 2 + 1
+        let half = TransferMemory.limit / 2 + 1
         let all = try await uploads(2, of: half)
         let third = Task { try await stage.upload(1, to: "late") }
-        let cancelled = Task { try await stage.transfers.upload([], to: TransfersFixture.reference(), .init()) }
+        let cancelled = Task {
+            try await stage.transfers.upload(UploadRequest(.data([]), to: TransfersFixture.reference()))
+        }
         try await TransfersFixture.succeedElsewhere()
         #expect(stage.transfers.uploads.all.count == 2)
         cancelled.cancel()

@@ -10,7 +10,7 @@ import Transfers
         let (backend, clock) = (ScriptedBackend(), ManualClock())
         let transfers = Transfers(
             backend: backend, time: TimeSource(clock: clock), random: RandomSource { 0x0102_0304_0506_0708 })
-        let task = try await transfers.upload([1], to: TransfersFixture.reference(), .init())
+        let task = try await transfers.upload(UploadRequest(.data([1]), to: TransfersFixture.reference()))
         let session = try await backend.nextSession()
         task.start()
         _ = try await session.nextStep()
@@ -43,7 +43,7 @@ import Transfers
                 random: random)
             try await transfers.restore(.pause)
             let task = try await transfers.upload(
-                [UInt8](repeating: 1, count: 20), to: TransfersFixture.reference(), .init())
+                UploadRequest(.data([UInt8](repeating: 1, count: 20)), to: TransfersFixture.reference()))
             ids.append(task.id)
             store = store.afterCrash()
         }

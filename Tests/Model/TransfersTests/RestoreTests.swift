@@ -25,7 +25,8 @@ import Transfers
         change.content = [.contentType: "x/y"]
         change.custom = .merge(["k": "v"])
         change.md5Hash = "abc"
-        let made = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), change)
+        let made = try await stage.transfers.upload(
+            UploadRequest(.file("/f"), to: TransfersFixture.reference(), change))
         let first = try await stage.acknowledge(made, mark: "two")
         try await until { stage.store?.bookmark(of: made.id) == "two" }
 
@@ -243,7 +244,7 @@ import Transfers
     @Test func `An upload of an unreadable file restores as an upload of that file`() async throws {
         let failure = StorageError.file("/no/such", "does not exist")
         let stage = TransfersFixture(ScriptedBackend(inspection: .failure(failure)), InMemoryTaskStore())
-        let made = try await stage.transfers.upload(file: "/no/such", to: TransfersFixture.reference(), .init())
+        let made = try await stage.transfers.upload(UploadRequest(.file("/no/such"), to: TransfersFixture.reference()))
         #expect(try await made.pause())
         #expect(stage.store?.spooled == [:])
         let next = try await stage.afterCrash()

@@ -17,7 +17,7 @@ import Testing
         var change = MetadataChange()
         change.content = [.contentType: "x/y"]
         let task = try await stage.transfers.upload(
-            file: "/f", to: TransfersFixture.reference(), change, if: Preconditions(generation: 7))
+            UploadRequest(.file("/f"), to: TransfersFixture.reference(), change, if: Preconditions(generation: 7)))
         try await stage.acknowledge(task).answer(.failed(error))
         await #expect(throws: StorageError.self) { try await task.result() }
         return task
@@ -111,7 +111,7 @@ import Testing
     @Test func `A task without a store can be retried`() async throws {
         let stage = TransfersFixture()
         let again = try #require(try await stage.transfers.retry(try await failed(stage)))
-        #expect(try await complete(stage).record == nil)
+        #expect(try await complete(stage).recorded == nil)
         #expect(try await again.result().state == .success)
     }
 
@@ -135,8 +135,9 @@ import Testing
 
     @Test func `A failed copy begins where it was, so that it knows the object that it copies`() async throws {
         try stage.transfers.settings.set(.maxUploadRetryTime, to: 0)
-        let task = try await stage.transfers.copy(
-            TransfersFixture.reference("from"), to: TransfersFixture.reference("to"), isMove: true)
+        let move = CopyRequest(of: try TransfersFixture.reference("from"), isMove: true)
+        let task = try await stage.transfers.upload(
+            UploadRequest(.object(move), to: TransfersFixture.reference("to")))
         let session = try await stage.backend.nextSession()
         task.start()
         _ = try await session.nextStep()
@@ -174,8 +175,8 @@ import Testing
         stage.store?.move([task.id], to: "http://other")
         let next = try await stage.afterCrash()
         #expect(try await next.transfers.retry(next.transfers.uploads.task(task.id)) == nil)
-        let upload = try await stage.transfers.upload(
-            size: 20, to: TransfersFixture.reference(), .init(), isSession: true)
+        let upload = try await stage.transfers.begin(
+            UploadRequest(.incoming(size: 20), to: TransfersFixture.reference(), for: .gateway))
         let session = try await stage.backend.nextSession(), incoming = try #require(upload.task)
         _ = try await session.nextStep()
         session.answer(.failed(.busy))
@@ -214,7 +215,7 @@ import Testing
     @Test func `A retry waits until the end of the task is recorded`() async throws {
         let (task, session) = try await {
             try stage.transfers.settings.set(.maxUploadRetryTime, to: 0)
-            let task = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init())
+            let task = try await stage.transfers.upload(UploadRequest(.file("/f"), to: TransfersFixture.reference()))
             task.start()
             return (task, try await stage.backend.nextSession())
         }()
@@ -290,7 +291,7 @@ import Testing
     private func make() async throws {
         guard hasFailed.count < 2 else { return }
         try stage.transfers.settings.set(.maxUploadRetryTime, to: 0)
-        let task = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init())
+        let task = try await stage.transfers.upload(UploadRequest(.file("/f"), to: TransfersFixture.reference()))
         task.start()
         hasFailed[task.id] = false
         try await follow(task.id)

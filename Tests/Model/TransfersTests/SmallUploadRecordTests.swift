@@ -2,7 +2,7 @@ import Platform
 import Storage
 import TestSupport
 import Testing
-import Transfers
+@testable import Transfers
 
 @Loop @Suite(.watchdog(minutes: 10)) struct SmallUploadRecordTests {
     let store = InMemoryTaskStore()
@@ -42,7 +42,7 @@ import Transfers
         held: [UploadTask], waiting: Task<UploadTask, any Error>
     ) {
         var held: [UploadTask] = []
-        for _ in 0..<2 { held.append(try await stage.upload(Transfers.memoryLimit / 2 + 1).0) }
+        for _ in 0..<2 { held.append(try await stage.upload(TransferMemory.limit / 2 + 1).0) }
         return (held, Task { try await stage.upload(1).0 })
     }
 

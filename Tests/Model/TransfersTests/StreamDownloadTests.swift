@@ -90,7 +90,7 @@ import Testing
 
     @Test func `A stream takes no place of other downloads, and counts as a task`() async throws {
         let scene = try await ReadScene("abc")
-        #expect(scene.task.state == .running && scene.stage.transfers.arriving !== scene.task.limiter)
+        #expect(scene.task.state == .running && scene.stage.transfers.tasks.limits.downloads !== scene.task.limiter)
         #expect(try await scene.stage.transfers.downloadStream(TransfersFixture.reference()).state == .queued)
     }
 }

@@ -84,7 +84,7 @@ import Testing
         #expect(try await failure { _ = try await third.value }.message.contains("the next one is that at 2"))
         scene.session.answer(.received(upTo: 2))
         #expect(try await first.value.offset == 2)
-        #expect(scene.stream.offset == 2 && scene.transfers.streamMemory.bytes == 0)
+        #expect(scene.stream.offset == 2 && scene.transfers.memory.streams.bytes == 0)
     }
 
     @Test func `An append that was refused before leaves a gap, until one says where its bytes are`() async throws {
@@ -281,7 +281,7 @@ import Testing
         #expect(try await scene.session.nextStep() == .send(Self.granule..<300_000))
         scene.complete(300_000)
         _ = try await end.value
-        #expect(scene.transfers.streamMemory.bytes == 0)
+        #expect(scene.transfers.memory.streams.bytes == 0)
     }
 
     @Test func `An append beyond a chunk waits until the engine has the chunk`() async throws {
@@ -351,7 +351,7 @@ import Testing
         #expect(try await scene.task.cancel())
         #expect(try await failure { _ = try await append.value }.code == .cancelled)
         #expect(try await failure { _ = try scene.task.openStream() }.code == .cancelled)
-        #expect(scene.transfers.streamMemory.bytes == 0 && scene.task.snapshot().offset == nil)
+        #expect(scene.transfers.memory.streams.bytes == 0 && scene.task.snapshot().offset == nil)
     }
 
     @Test func `A session that is lost leaves a gap, and the client may begin anew`() async throws {
@@ -390,10 +390,10 @@ import Testing
         (limits.tasks, limits.uploadSessions) = (1, 0)
         let scene = try await StreamScene(limits: limits)
         let refusal = try await failure {
-            _ = try await scene.transfers.uploadStream(size: nil, to: TransfersFixture.reference(), .init())
+            _ = try await scene.transfers.upload(UploadRequest(.stream(size: nil), to: TransfersFixture.reference()))
         }
         #expect(refusal.message.contains("--max-tasks"))
-        #expect(scene.transfers.uploadSessions.isEmpty)
+        #expect(scene.transfers.tasks.sessions.count == 0)
     }
 
     @Test func `A stream of an earlier process waits, and goes on where its engine is`() async throws {
@@ -455,7 +455,7 @@ import Testing
     ) async throws {
         stage = TransfersFixture(ScriptedBackend(takesAnyPiece: takesAnyPiece), store, limits: limits)
         if let chunk { try stage.transfers.settings.setUploadChunkSize(chunk) }
-        task = try await stage.transfers.uploadStream(size: size, to: TransfersFixture.reference(), .init())
+        task = try await stage.transfers.upload(UploadRequest(.stream(size: size), to: TransfersFixture.reference()))
         stream = try task.openStream()
         session = try await stage.backend.nextSession()
         session.mark = "mark"

@@ -68,7 +68,7 @@ import Testing
     @Test func `An unreadable file fails the task and not the call`() async throws {
         let failure = StorageError.file("/no/such", "does not exist")
         let stage = TransfersFixture(ScriptedBackend(inspection: .failure(failure)))
-        let task = try await stage.transfers.upload(file: "/no/such", to: TransfersFixture.reference(), .init())
+        let task = try await stage.transfers.upload(UploadRequest(.file("/no/such"), to: TransfersFixture.reference()))
         #expect(task.state == .queued)
         let recorder = RecordingObserver()
         recorder.observeAll(task)
@@ -82,8 +82,8 @@ import Testing
     @Test func `The root cannot be written and has no metadata`() async throws {
         let root = try TransfersFixture.reference("")
         let calls: [() async throws -> Void] = [
-            { _ = try await stage.transfers.upload([], to: root, .init()) },
-            { _ = try await stage.transfers.upload(file: "/f", to: root, .init()) },
+            { _ = try await stage.transfers.upload(UploadRequest(.data([]), to: root)) },
+            { _ = try await stage.transfers.upload(UploadRequest(.file("/f"), to: root)) },
             { _ = try await stage.transfers.metadata(of: root) },
             { _ = try await stage.transfers.updateMetadata(of: root, .init()) },
         ]
@@ -106,7 +106,7 @@ import Testing
     ) async throws {
         var change = MetadataChange()
         if let said { change.content[.contentType] = said }
-        _ = try await stage.transfers.upload(file: file, to: TransfersFixture.reference(path), change)
+        _ = try await stage.transfers.upload(UploadRequest(.file(file), to: TransfersFixture.reference(path), change))
         #expect(try await stage.backend.nextSession().upload.metadata.content[.contentType] == type)
     }
 
@@ -115,13 +115,14 @@ import Testing
         change.content = [.contentType: nil, .cacheControl: nil, .contentLanguage: ""]
         change.custom = .merge(["gone": nil, "kept": "x"])
         change.md5Hash = "abc"
-        let task = try await stage.transfers.upload([1], to: TransfersFixture.reference("a.txt"), change)
+        let task = try await stage.transfers.upload(
+            UploadRequest(.data([1]), to: TransfersFixture.reference("a.txt"), change))
         let upload = try await stage.backend.nextSession().upload
         #expect(upload.metadata.content == [.contentType: "text/plain", .contentLanguage: ""])
         #expect(upload.metadata.custom == ["kept": "x"] && upload.expectedMD5 == "abc")
         #expect(task.snapshot().metadata == .uploading(upload.metadata, md5Hash: "abc"))
         change.custom = .removeAll
-        _ = try await stage.transfers.upload([1], to: TransfersFixture.reference(), change)
+        _ = try await stage.transfers.upload(UploadRequest(.data([1]), to: TransfersFixture.reference(), change))
         #expect(try await stage.backend.nextSession().upload.metadata.custom == [:])
     }
 
@@ -129,7 +130,7 @@ import Testing
         var change = MetadataChange()
         change.custom = .merge(["k": String(repeating: "x", count: 8192)])
         await #expect(throws: StorageError.self) {
-            try await stage.transfers.upload([1], to: TransfersFixture.reference(), change)
+            try await stage.transfers.upload(UploadRequest(.data([1]), to: TransfersFixture.reference(), change))
         }
         #expect(stage.transfers.uploads.all.isEmpty)
     }

@@ -31,7 +31,7 @@ import Transfers
     @Test func `A file upload is recorded before its session begins`() async throws {
         try await stage.transfers.ready()
         store.stall()
-        async let made = stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init())
+        async let made = stage.transfers.upload(UploadRequest(.file("/f"), to: TransfersFixture.reference()))
         try await store.stalled.next()
         #expect(store.waiting == 1 && stage.backend.uploadsBegun.isEmpty && stage.transfers.uploads.all.isEmpty)
         store.proceed()
@@ -54,8 +54,9 @@ import Transfers
 
     @Test func `A single-request file upload that its client waits for is recorded when it pauses`() async throws {
         let stage = TransfersFixture(ScriptedBackend(oneRequestLimit: 20), store)
-        let task = try await stage.transfers.upload(
-            file: "/f", to: TransfersFixture.reference(), .init(), isAwaited: true)
+        var upload = UploadRequest(.file("/f"), to: try TransfersFixture.reference())
+        upload.isAwaited = true
+        let task = try await stage.transfers.upload(upload)
         let session = try await stage.backend.nextSession()
         task.start()
         #expect(try await session.nextStep() == .sendWhole)
@@ -68,8 +69,9 @@ import Transfers
     }
 
     @Test func `A larger file upload that its client waits for is recorded before its session begins`() async throws {
-        let task = try await stage.transfers.upload(
-            file: "/f", to: TransfersFixture.reference(), .init(), isAwaited: true)
+        var upload = UploadRequest(.file("/f"), to: try TransfersFixture.reference())
+        upload.isAwaited = true
+        let task = try await stage.transfers.upload(upload)
         #expect(try request(task.id)?.file == "/f")
     }
 
@@ -236,7 +238,7 @@ import Transfers
     @Test func `An engine with its own store records the success itself`() async throws {
         let stage = TransfersFixture(ScriptedBackend(), store, isEngines: true)
         let (large, session) = try await stage.sending()
-        #expect(session.upload.record?.id == large.id)
+        #expect(session.upload.recorded?.id == large.id)
         store.stall()
         session.complete()
         try await until { large.state == .success }

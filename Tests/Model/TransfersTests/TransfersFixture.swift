@@ -50,7 +50,7 @@ import Transfers
     /// A task of 20 bytes in chunks, or of fewer in one request; not started.
     func upload(_ size: Int = 20, to path: String = "a") async throws -> (UploadTask, ScriptedSession) {
         let bytes = [UInt8](repeating: 1, count: size)
-        let task = try await transfers.upload(bytes, to: Self.reference(path), .init())
+        let task = try await transfers.upload(UploadRequest(.data(bytes), to: Self.reference(path)))
         return (task, try await backend.nextSession())
     }
 
@@ -125,6 +125,6 @@ extension InMemoryTaskStore {
 
 extension ScriptedSession {
     func complete() {
-        answer(.completed(.stored(upload.reference, size: upload.source.size)))
+        answer(.completed(.stored(upload.reference, size: upload.source.size ?? 0)))
     }
 }

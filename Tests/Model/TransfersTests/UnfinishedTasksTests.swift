@@ -31,7 +31,7 @@ import Transfers
 
     @Test func `A restored upload keeps its preconditions`() async throws {
         _ = try await stage.transfers.upload(
-            file: "/f", to: TransfersFixture.reference(), .init(), if: Preconditions(generation: 7))
+            UploadRequest(.file("/f"), to: TransfersFixture.reference(), if: Preconditions(generation: 7)))
         let next = try await stage.afterCrash(.resume)
         #expect(try await next.backend.nextSession().upload.preconditions == Preconditions(generation: 7))
     }
@@ -40,7 +40,7 @@ import Transfers
         let own = Tokens(isPersonal: true)
         let client = TransferClient(tokens: own, settings: Settings())
         let upload = try await stage.transfers.upload(
-            file: "/f", to: TransfersFixture.reference(), .init(), for: client)
+            UploadRequest(.file("/f"), to: TransfersFixture.reference(), for: client))
         let download = try await stage.transfers.download(TransfersFixture.reference(), to: "/f", for: client)
         var next = stage
         for _ in 0..<2 {

@@ -35,11 +35,11 @@ import Testing
     @Test(arguments: Source.allCases)
     func `One that succeeds is listed, counted and logged as any other`(source: Source) async throws {
         let (id, session, end) = try await begin(source)
-        #expect(session.upload.record?.id == id && session.upload.task == id)
+        #expect(session.upload.recorded?.id == id && session.upload.task == id)
         session.complete()
         let snapshot = try await end.value
         #expect(stage.transfers.count(of: .success) == 1 && list.unfinished == 0)
-        #expect(stage.transfers.bytesInMemory == 0 && !stage.transfers.areRunning)
+        #expect(stage.transfers.memory.bytes == 0 && !stage.transfers.areRunning)
         #expect(try list.task(id).snapshot() == snapshot)
         #expect(try list.page(nil, after: nil).count == 1)
         #expect(snapshot.state == .success && snapshot.status == .success && snapshot.progress.fractionCompleted == 1)
@@ -56,7 +56,7 @@ import Testing
         source: Source
     ) async throws {
         let (id, session, end) = try await begin(source)
-        #expect(list.unfinished == 1 && stage.transfers.bytesInMemory == (source == .bytes ? 1 : 0))
+        #expect(list.unfinished == 1 && stage.transfers.memory.bytes == (source == .bytes ? 1 : 0))
         let task = try list.task(id)
         #expect(task.state == .running)
         let observer = RecordingObserver()
@@ -72,7 +72,7 @@ import Testing
         #expect(try await next.nextStep() == .sendWhole)
         next.complete()
         #expect(try await end.value == task.snapshot())
-        #expect(observer.lines.last == "success success 1" && stage.transfers.bytesInMemory == 0)
+        #expect(observer.lines.last == "success success 1" && stage.transfers.memory.bytes == 0)
     }
 
     @Test(arguments: Source.allCases)
@@ -121,11 +121,11 @@ import Testing
             try await stage.transfers.awaited(.file) { ids.deliver($0) }
         }
         #expect(error?.message == "File /x does not exist." && error?.object == "a")
-        #expect(try list.task(try await ids.next()).state == .failed && stage.transfers.filesInMemory == 0)
+        #expect(try list.task(try await ids.next()).state == .failed && stage.transfers.memory.files == 0)
     }
 
     @Test func `Of many files some are in memory, and the others are read when they are sent`() async throws {
-        let most = Transfers.mostFilesInMemory
+        let most = TransferMemory.mostFiles
         var running: [(ScriptedSession, Task<TaskSnapshot, any Error>)] = []
         for number in 0...most {
             let (_, session, end) = try await begin(.file)
@@ -136,7 +136,7 @@ import Testing
             session.complete()
             _ = try await end.value
         }
-        #expect(stage.transfers.filesInMemory == 0)
+        #expect(stage.transfers.memory.files == 0)
     }
 
     @Test func `They count against the limit of tasks`() async throws {
@@ -155,12 +155,9 @@ extension Transfers {
     fileprivate func awaited(
         _ source: UnseenUploadTests.Source = .bytes, _ begun: @Loop (String) -> Void
     ) async throws -> TaskSnapshot {
-        let (reference, client) = (try TransfersFixture.reference(), TransferClient(settings: settings))
-        switch source {
-        case .bytes:
-            return try await uploadAwaited([1], to: reference, .init(), if: .init(), for: client, begun: begun)
-        case .file:
-            return try await uploadAwaited(file: "/x", to: reference, .init(), if: .init(), for: client, begun: begun)
-        }
+        let made: UploadRequest.Source = source == .bytes ? .data([1]) : .file("/x")
+        return try await uploadAwaited(
+            UploadRequest(made, to: TransfersFixture.reference(), for: TransferClient(settings: settings)), begun: begun
+        )
     }
 }

@@ -15,7 +15,7 @@ import Transfers
 
     @Test(arguments: edges) func `Bytes behind all others are a gap`(offset: Int64) async throws {
         let stage = try await HarnessFixture()
-        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
         let answer = try await upload.send(.init([1, 2, 3], at: offset), isLast: false)
         #expect(offset == 0 ? failure(answer) == nil : failure(answer)?.param == "offset")
         #expect(upload.task?.state == .running)
@@ -28,7 +28,7 @@ import Transfers
         let ledger = SpaceLedger(buckets: nil, quota: quota)
         for name in ["a", "b"] { ledger.add(1, at: try ref(name)) }
         let transfers = Transfers(backend: HarnessBackend(place.backend, ledger, nil), time: .system)
-        let upload = try await transfers.upload(size: size, to: ref("c"), .init())
+        let upload = try await transfers.begin(UploadRequest(.incoming(size: size), to: ref("c"), for: .gateway))
         let answer = try await upload.send(.init([1], at: 0), isLast: false)
         let fits = size <= quota && quota - size >= 2
         #expect((failure(answer)?.code == .quotaExceeded) == !fits)

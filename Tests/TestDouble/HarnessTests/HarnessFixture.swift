@@ -93,7 +93,7 @@ import Transfers
     /// Starts an upload in chunks of 256 KiB.
     func upload(_ size: Int, to path: String = "a", _ source: [UInt8]? = nil) async throws -> UploadTask {
         try transfers.settings.setUploadChunkSize(262_144)
-        let task = try await transfers.upload(source ?? noise(size), to: ref(path), .init())
+        let task = try await transfers.upload(UploadRequest(.data(source ?? noise(size)), to: ref(path)))
         task.start()
         return task
     }

@@ -40,7 +40,7 @@ import Transfers
     @Test(arguments: [nil, Int64(1 << 20)])
     func `Chunks in several requests become one object`(size: Int64?) async throws {
         let stage = try await HarnessFixture()
-        let upload = try await stage.transfers.upload(size: size, to: ref("a"), .init())
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: size), to: ref("a"), for: .gateway))
         for number: Int64 in 0..<3 {
             #expect(try await offset(upload.send(piece(number), isLast: false)) == (number + 1) * chunk)
         }
@@ -62,9 +62,10 @@ import Transfers
 
     @Test func `An object may be empty, and the last request may have no bytes`() async throws {
         let stage = try await HarnessFixture()
-        let upload = try await stage.transfers.upload(size: nil, to: ref("empty"), .init())
+        let upload = try await stage.transfers.begin(
+            UploadRequest(.incoming(size: nil), to: ref("empty"), for: .gateway))
         #expect(try await stored(upload.send(.init([], at: 0), isLast: true))?.size == 0)
-        let other = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let other = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
         _ = try await other.send(piece(0, 4), isLast: false)
         #expect(try await stored(other.send(.init([], at: 4 * chunk), isLast: true))?.size == 1 << 20)
     }
@@ -73,7 +74,7 @@ import Transfers
         let stage = try await HarnessFixture()
         stage.arm("busy", [.send], .fail(StorageError(.unknown, "Busy.").with(\.retryable, true)))
         stage.arm("lost", [.send], .lose(StorageError(.unknown, "Lost.").with(\.retryable, true)))
-        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
         for expected in ["Busy.", "Lost."] {
             #expect(try await failure(upload.send(piece(0), isLast: false))?.message == expected)
         }
@@ -88,7 +89,7 @@ import Transfers
     @Test func `A permanent failure ends the task`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("refused", [.send], .fail(StorageError(.unauthorized, "No.")))
-        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
         #expect(try await failure(upload.send(piece(0), isLast: false))?.code == .unauthorized)
         #expect(try await failure(upload.send(piece(0), isLast: false))?.code == .unauthorized)
         #expect(upload.task?.state == .failed)
@@ -97,7 +98,7 @@ import Transfers
     @Test func `A held chunk continues after a pause and a resume`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("gate", [.send], .hold, at: 393_216)
-        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
         let sending = Task { try await upload.send(piece(0, 4), isLast: true) }
         await stage.settle()
         let task = try #require(upload.task)
@@ -112,7 +113,7 @@ import Transfers
     @Test func `A cancellation fails the request in flight`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("gate", [.send], .hold)
-        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
         let sending = Task { try await upload.send(piece(0), isLast: true) }
         await stage.settle()
         #expect(try await upload.task?.cancel() == true)
@@ -122,7 +123,7 @@ import Transfers
 
     @Test(arguments: [true, false]) func `A checksum of the client is verified`(isRight: Bool) async throws {
         let stage = try await HarnessFixture()
-        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
         let expected = IncomingBytes.Expected(crc32c: isRight ? 0xE306_9283 : 1)
         let answer = try await upload.send(.init(Array("123456789".utf8), at: 0), isLast: true, expected)
         #expect(isRight ? stored(answer) != nil : failure(answer)?.code == .nonMatchingChecksum)
@@ -130,7 +131,7 @@ import Transfers
 
     /// An upload that has half of its bytes, and is paused.
     private func begun(_ stage: HarnessFixture) async throws -> String {
-        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
         _ = try await upload.send(piece(0, 2), isLast: false)
         let task = try #require(upload.task)
         await stage.transfers.suspendIncoming()

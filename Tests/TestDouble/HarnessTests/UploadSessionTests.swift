@@ -17,7 +17,8 @@ import Transfers
     }
 
     private func session(_ stage: HarnessFixture, _ path: String = "a") async throws -> UploadTask {
-        try #require(try await stage.transfers.upload(size: nil, to: ref(path), .init()).task)
+        try #require(
+            try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref(path), for: .gateway)).task)
     }
 
     /// Its client asks where it is.
@@ -45,7 +46,7 @@ import Transfers
         async throws
     {
         let stage = try await HarnessFixture()
-        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
         weak var held: Bytes?
         _ = try await {
             let bytes = Bytes()
@@ -60,7 +61,8 @@ import Transfers
         let stage = try await HarnessFixture()
         weak var held: IncomingUpload?
         let task = try await {
-            let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+            let upload = try await stage.transfers.begin(
+                UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
             held = upload
             _ = try await upload.send(piece(Bytes()), isLast: true)
             return try #require(upload.task)
@@ -110,8 +112,10 @@ import Transfers
     @Test func `Sessions take no room of other tasks, and the other way round`() async throws {
         let stage = try await stage { $0.tasks = 1 }
         for name in ["a", "b", "c"] { _ = try await session(stage, name) }
-        let task = try await stage.transfers.upload([1], to: ref("d"), .init())
-        await #expect(throws: StorageError.self) { _ = try await stage.transfers.upload([1], to: ref("e"), .init()) }
+        let task = try await stage.transfers.upload(UploadRequest(.data([1]), to: ref("d")))
+        await #expect(throws: StorageError.self) {
+            _ = try await stage.transfers.upload(UploadRequest(.data([1]), to: ref("e")))
+        }
         _ = try await session(stage, "f")
         #expect(task.state == .queued)
     }

@@ -88,7 +88,7 @@ extension FirebaseDialect {
         var headers = json
         headers.add("X-Goog-Upload-Protocol", "resumable")
         headers.add("X-Goog-Upload-Command", "start")
-        if let size = upload.source.knownSize { headers.add("X-Goog-Upload-Header-Content-Length", String(size)) }
+        if let size = upload.source.size { headers.add("X-Goog-Upload-Header-Content-Length", String(size)) }
         headers.add("X-Goog-Upload-Header-Content-Type", upload.headerContentType)
         return RemoteRequest(
             method: "POST", target: start(upload), headers: headers, body: .bytes(upload.wireMetadata().bytes),
@@ -96,9 +96,9 @@ extension FirebaseDialect {
     }
 
     func send(
-        _ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?
+        _ range: Range<Int64>, of total: Int64?, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?
     ) -> RemoteRequest {
-        let word = range.upperBound < total ? "upload" : range.isEmpty ? "finalize" : "upload, finalize"
+        let word = range.upperBound != total ? "upload" : range.isEmpty ? "finalize" : "upload, finalize"
         var request = command(word, session)
         request.headers.add("X-Goog-Upload-Offset", String(range.lowerBound))
         if !range.isEmpty { request.body = body }
@@ -107,7 +107,7 @@ extension FirebaseDialect {
         return request
     }
 
-    func query(_ session: RemoteSession, total: Int64) -> RemoteRequest { command("query", session) }
+    func query(_ session: RemoteSession, total: Int64?) -> RemoteRequest { command("query", session) }
 
     func cancel(_ session: RemoteSession) -> RemoteRequest { command("cancel", session) }
 
@@ -144,7 +144,7 @@ extension FirebaseDialect {
     }
 
     func status(
-        in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession
+        in response: HTTPResponse, after range: Range<Int64>?, of total: Int64?, _ session: inout RemoteSession
     ) -> UploadStatus? {
         guard (200..<300).contains(response.status) else { return nil }
         switch response.uploadStatus {

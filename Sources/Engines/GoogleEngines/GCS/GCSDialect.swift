@@ -96,17 +96,17 @@ extension GCSDialect {
 
     func open(_ upload: Upload, if conditions: Preconditions) -> RemoteRequest {
         var headers = json.with("X-Upload-Content-Type", upload.headerContentType)
-        if let size = upload.source.knownSize { headers.add("X-Upload-Content-Length", String(size)) }
+        if let size = upload.source.size { headers.add("X-Upload-Content-Length", String(size)) }
         return RemoteRequest(
             method: "POST", target: start(upload, "resumable", conditions), headers: headers,
             body: .bytes(upload.wireMetadata().bytes), subject: .bucket)
     }
 
     func send(
-        _ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?
+        _ range: Range<Int64>, of total: Int64?, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?
     ) -> RemoteRequest {
         let bytes = range.isEmpty ? "*" : "\(range.lowerBound)-\(range.upperBound - 1)"
-        var request = put(session, "bytes \(bytes)/\(total == .max ? "*" : String(total))", body)
+        var request = put(session, "bytes \(bytes)/\(total.map(String.init) ?? "*")", body)
         guard let crc32c else { return request }
         request.headers.add("X-Goog-Hash", "crc32c=\(crc32c.base64)")
         request.hasChecksum = true
@@ -114,8 +114,8 @@ extension GCSDialect {
     }
 
     /// A query is a final chunk without bytes: the server answers with its offset, or that the object is stored.
-    func query(_ session: RemoteSession, total: Int64) -> RemoteRequest {
-        put(session, total == .max ? "bytes */*" : ContentRange.text(nil, of: total))
+    func query(_ session: RemoteSession, total: Int64?) -> RemoteRequest {
+        put(session, total.map { ContentRange.text(nil, of: $0) } ?? "bytes */*")
     }
 
     func cancel(_ session: RemoteSession) -> RemoteRequest {
@@ -145,7 +145,7 @@ extension GCSDialect {
     }
 
     func status(
-        in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession
+        in response: HTTPResponse, after range: Range<Int64>?, of total: Int64?, _ session: inout RemoteSession
     ) -> UploadStatus? {
         switch response.status {
         case 200, 201: .stored

@@ -11,7 +11,8 @@ public struct DownloadStrategy: TransferStrategy {
         /// `received` if the object has more bytes.
         case fetchPart(to: Int64, isDamaged: Bool)
 
-        public var end: Int64 { if case .fetchPart(let end, _) = self { end } else { .max } }
+        /// Nil where all bytes are fetched.
+        public var end: Int64? { if case .fetchPart(let end, _) = self { end } else { nil } }
         public var isDamaged: Bool { if case .fetchPart(_, let isDamaged) = self { isDamaged } else { false } }
     }
 

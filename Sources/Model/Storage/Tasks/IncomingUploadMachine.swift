@@ -82,12 +82,12 @@ public struct IncomingUploadMachine: Equatable, Sendable {
     /// The number of bytes that the engine has; nil after a failure.
     public private(set) var offset: Int64?
     /// The size of the object; nil if the client has not announced it.
-    private let announcedSize: Int64?
+    private let size: Int64?
     /// The task handles failures of the engine instead of the client.
     private let isStream: Bool
 
-    public init(announcedSize: Int64?, isStream: Bool = false) {
-        (self.announcedSize, self.isStream) = (announcedSize, isStream)
+    public init(size: Int64?, isStream: Bool = false) {
+        (self.size, self.isStream) = (size, isStream)
     }
 
     public mutating func handle(_ event: Event) -> [Effect] {
@@ -158,9 +158,9 @@ public struct IncomingUploadMachine: Equatable, Sendable {
     /// Why the bytes are refused: they leave a gap, or the object would not have the announced size. Nil if they fit.
     private func flaw(in range: Range<Int64>, _ isLast: Bool, after offset: Int64) -> StorageError? {
         if range.lowerBound > offset { return .gap(offset, range.lowerBound) }
-        guard let announcedSize else { return nil }
-        let fits = isLast ? range.upperBound == announcedSize : range.upperBound <= announcedSize
-        return fits ? nil : .otherSize(range.upperBound, than: announcedSize)
+        guard let size else { return nil }
+        let fits = isLast ? range.upperBound == size : range.upperBound <= size
+        return fits ? nil : .otherSize(range.upperBound, than: size)
     }
 
     private mutating func ask(_ step: Step, from start: Int64) -> [Effect] {

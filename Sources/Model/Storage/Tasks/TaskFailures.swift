@@ -43,7 +43,8 @@ extension StorageError {
         StorageError(.internalError, "The engine answered something else than it was asked.")
     }
 
-    static func impossibleOffset(_ offset: Int64, of size: Int64) -> StorageError {
-        StorageError(.unknown, "The engine says that it has \(offset) bytes of an upload of \(size).")
+    static func impossibleOffset(_ offset: Int64, of size: Int64?) -> StorageError {
+        let size = size.map { "\($0)" } ?? "unknown size"
+        return StorageError(.unknown, "The engine says that it has \(offset) bytes of an upload of \(size).")
     }
 }

@@ -41,7 +41,16 @@ public struct TaskRecord: Equatable, Sendable {
     public var hasEnded: Bool { if case .ended = stage { true } else { false } }
 
     /// The request of an unfinished task.
-    public var request: TaskRequest? { if case .unfinished(let request, _) = stage { request } else { nil } }
+    public var request: TaskRequest? {
+        get { if case .unfinished(let request, _) = stage { request } else { nil } }
+        set { if let newValue { stage = .unfinished(newValue, bookmark) } }
+    }
+
+    /// The engine's state of an unfinished task.
+    public var bookmark: Bookmark? {
+        get { if case .unfinished(_, let bookmark) = stage { bookmark } else { nil } }
+        set { if case .unfinished(let request, _) = stage { stage = .unfinished(request, newValue) } }
+    }
 
     /// The task's title for the log, without its id: that of an upload through the gateway is the address of a session.
     public var title: String { "the \(kind.rawValue) of \(reference.url)" }
@@ -125,17 +134,17 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var isSpooled = false
     /// The kind of client that sends the bytes of an upload without a source: one of the gateway, or of a stream.
     public var origin: Origin?
-    /// The size that the client of such an upload has announced; nil if it has not.
-    public var announcedSize: Int64?
+    /// The size that the client of such an upload has announced, in bytes; nil if it has not.
+    public var size: Int64?
     /// The CRC32C that the client of such an upload has announced.
     public var crc32c: UInt32?
 
     public enum Origin: String, Codable, Sendable { case gateway, stream }
 
-    /// Names of the stored JSON; `patience` is a name from earlier releases.
+    /// Names of the stored JSON; `patience` and `announcedSize` are names from earlier releases.
     private enum CodingKeys: String, CodingKey {
         case file, identity, retryTime = "patience", chunkSize, userProject, preconditions, hasOwnTokens, isSpooled
-        case newFilesMask, tree, origin, announcedSize, crc32c
+        case newFilesMask, tree, origin, size = "announcedSize", crc32c
     }
 
     public init(

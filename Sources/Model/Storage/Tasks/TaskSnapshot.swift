@@ -34,32 +34,30 @@ public enum TaskState: String, CaseIterable, Sendable {
 /// The acknowledged bytes, and all bytes.
 public struct Progress: Equatable, Sendable {
     public var completedUnitCount: Int64
-    public var totalUnitCount: Int64
-    public private(set) var totalIsKnown = true
+    /// Nil while it is unknown.
+    public private(set) var total: Int64?
+
+    public init(completedUnitCount: Int64, total: Int64?) {
+        (self.completedUnitCount, self.total) = (completedUnitCount, total)
+    }
 
     public init(completedUnitCount: Int64, totalUnitCount: Int64) {
-        (self.completedUnitCount, self.totalUnitCount) = (completedUnitCount, totalUnitCount)
+        self.init(completedUnitCount: completedUnitCount, total: totalUnitCount)
     }
 
     /// Nothing is done, and the total is unknown.
-    public static var unknown: Progress { .unknown(after: 0) }
+    public static var unknown: Progress { Progress(completedUnitCount: 0, total: nil) }
 
-    /// The total is unknown: it is at least the completed bytes.
-    package static func unknown(after completed: Int64) -> Progress {
-        var progress = Progress(completedUnitCount: completed, totalUnitCount: completed)
-        progress.totalIsKnown = false
-        return progress
-    }
+    /// The total, or the completed bytes while it is unknown.
+    public var totalUnitCount: Int64 { total ?? completedUnitCount }
 
     /// The progress with nothing done.
-    var atBeginning: Progress {
-        totalIsKnown ? Progress(completedUnitCount: 0, totalUnitCount: totalUnitCount) : .unknown
-    }
+    var atBeginning: Progress { Progress(completedUnitCount: 0, total: total) }
 
     /// From 0 to 1; 1 for a total of 0.
     public var fractionCompleted: Double {
-        guard totalIsKnown else { return 0 }
-        return totalUnitCount == 0 ? 1 : Double(completedUnitCount) / Double(totalUnitCount)
+        guard let total else { return 0 }
+        return total == 0 ? 1 : Double(completedUnitCount) / Double(total)
     }
 }
 

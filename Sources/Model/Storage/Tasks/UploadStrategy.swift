@@ -1,3 +1,5 @@
+import Platform
+
 public typealias UploadMachine = TaskMachine<UploadStrategy>
 
 /// An upload: in one request, or in a session with one chunk at a time.
@@ -42,10 +44,9 @@ public struct UploadStrategy: TransferStrategy {
 
     public static func isOpening(_ step: Step) -> Bool { step == .open }
 
-    public private(set) var size: Int64
-    /// False while the source has not been inspected, its client has not announced the size, or the engine has not
-    /// looked up the object that it copies.
-    public var sizeIsKnown = true
+    /// Nil while the source has not been inspected, its client has not announced the size, or the engine has not looked
+    /// up the object that it copies.
+    public private(set) var size: Int64?
     /// The number of acknowledged bytes; never decreases, even if the engine loses some.
     public private(set) var acknowledged: Int64 = 0
 
@@ -59,7 +60,7 @@ public struct UploadStrategy: TransferStrategy {
     /// The number of acknowledged bytes when the engine lost the session.
     private var acknowledgedBeforeForgotten: Int64?
 
-    public init(size: Int64, oneRequest: Bool = false, chunks: ChunkSizes) {
+    public init(size: Int64?, oneRequest: Bool = false, chunks: ChunkSizes) {
         self.size = size
         isWhole = oneRequest
         self.chunk = NextChunk(chunks)
@@ -69,21 +70,20 @@ public struct UploadStrategy: TransferStrategy {
     /// session.
     public func restored(acknowledged: Int64, isOpen: Bool) -> UploadStrategy {
         var strategy = self
-        strategy.acknowledged = min(max(acknowledged, 0), max(size, 0))
+        strategy.acknowledged = max(min(acknowledged, size ?? acknowledged), 0)
         (strategy.isOpen, strategy.isWhole) = (isOpen, isWhole && !isOpen)
         strategy.offsetIsCertain = !isOpen
         return strategy
     }
 
-    public var progress: Progress {
-        sizeIsKnown ? Progress(completedUnitCount: acknowledged, totalUnitCount: size) : .unknown(after: acknowledged)
-    }
+    public var progress: Progress { Progress(completedUnitCount: acknowledged, total: size) }
 
     public var nextStep: Step {
         if isWhole { return .sendWhole }
         if !isOpen { return .open }
         if !offsetIsCertain { return .query }
-        return .send(offset..<(size - offset > chunk.size ? offset + chunk.size : size))
+        let end = offset.addingSaturated(chunk.size)
+        return .send(offset..<min(size ?? end, end))
     }
 
     public func stage(of step: Step) -> Retry.Stage {
@@ -116,7 +116,7 @@ public struct UploadStrategy: TransferStrategy {
     }
 
     private func outcome(of offset: Int64, _ step: Step, _ wasStopped: Bool) -> StepOutcome {
-        guard (0...size).contains(offset) else { return .failed(.impossibleOffset(offset, of: size)) }
+        guard offset >= 0, offset <= size ?? offset else { return .failed(.impossibleOffset(offset, of: size)) }
         guard case .send(let range) = step, offset <= range.lowerBound, !wasStopped else { return .advanced }
         return .failed(.noneReceived(of: range))
     }
@@ -151,7 +151,7 @@ public struct UploadStrategy: TransferStrategy {
 
     /// Sets the size of the copied object.
     public mutating func know(_ found: Int64) {
-        (size, sizeIsKnown) = (found, true)
+        size = found
         acknowledged = min(acknowledged, found)
     }
 

@@ -162,8 +162,8 @@ import Storage
             await dropTransfers()
             // A retry of the task needs them.
             if outcome == .succeeded || outcome == .cancelled { await forgetEnded() }
-            let end = FolderStage.ended(outcome, at: transfers.time.now())
-            if let ends = transfers.ends {
+            let end = FolderStage.ended(outcome, at: transfers.context.time.now())
+            if let ends = transfers.context.ends {
                 await ends.end(plan, end, titled: title)
             } else {
                 // It ends with the process.
@@ -181,14 +181,14 @@ import Storage
         forget { _ in true }
         tokens = nil
         transfers.folders.finish(self)
-        transfers.released()
+        transfers.tasks.released()
         settled.wakeAll()
         finished.wakeAll()
     }
 
     /// Removes all that is kept of an ended task.
     func remove() async {
-        transfers.ends?.drop(id)
+        transfers.context.ends?.drop(id)
         await dropTransfers()
         await forgetEnded()
         await plan.remove()
@@ -209,7 +209,7 @@ import Storage
 
 // MARK: - Controls
 
-extension FolderTask: ControllableTask, Observed {
+extension FolderTask: ListedTask, Observed {
     public nonisolated static var kind: String { "folder" }
 
     public var hasEnded: Bool { state.isFinished }
@@ -258,7 +258,9 @@ extension FolderTask: ControllableTask, Observed {
     public static func retry(
         _ task: FolderTask, tokens: (any TokenSource)?, of transfers: Transfers
     ) async throws -> FolderTask? {
-        try await transfers.exclusively(for: task.request.key, of: kind) { try await task.retry(tokens) ? task : nil }
+        try await transfers.tasks.exclusively(for: task.request.key, of: kind) {
+            try await task.retry(tokens) ? task : nil
+        }
     }
 
     /// Ends the waits of its transfers after failures. A task that has failed goes on with what failed, and what is still
@@ -268,12 +270,12 @@ extension FolderTask: ControllableTask, Observed {
         if let key = request.key, let other = transfers.folders.unfinishedTask(withKey: key), other !== self {
             throw .keyTaken(key, of: id, by: other.id)
         }
-        try transfers.reservePlace()
-        defer { transfers.tasksBegun -= 1 }
+        try transfers.tasks.reservePlace()
+        defer { transfers.tasks.giveBackPlace() }
         // From here on nobody else retries or forgets it.
         guard endpoint == nil, transfers.folders.reopen(self) else { return false }
         do throws(StorageError) {
-            try await transfers.ends?.checkEnd(of: id, titled: title)
+            try await transfers.context.ends?.checkEnd(of: id, titled: title)
             let hasDirectories = try await plan.renew()
             // One that failed while it planned has left nothing.
             let isEmpty = try await plan.counts() == FolderCounts()

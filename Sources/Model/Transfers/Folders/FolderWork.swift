@@ -88,8 +88,8 @@ import Storage
 
     /// Nil where it was stopped before its end.
     func run() async -> FolderOutcome? {
-        transfers.foldersRunning.acquire(self)
-        defer { transfers.foldersRunning.release(self) }
+        transfers.tasks.limits.folders.acquire(self)
+        defer { transfers.tasks.limits.folders.release(self) }
         while isQueued, !isStopping { await somethingEnds() }
         if isStopping { return nil }
         do throws(StorageError) {

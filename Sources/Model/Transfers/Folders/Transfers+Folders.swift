@@ -12,13 +12,13 @@ extension Transfers {
             throw StorageError(.invalidArgument, "This service keeps no tasks, so it has none over folders.")
         }
         try await ready()
-        try reservePlace()
-        defer { tasksBegun -= 1 }
+        try tasks.reservePlace()
+        defer { tasks.giveBackPlace() }
         let client = orDefault(client)
         var request = request
         request.client = await FolderClient(client, of: request.kind)
-        let began = Beginning(time.now(), lastGeneration: try await backend.lastGeneration())
-        let (id, number) = (newTaskID(), folders.newNumber())
+        let began = Beginning(context.time.now(), lastGeneration: try await backend.lastGeneration())
+        let (id, number) = (tasks.newID(), folders.newNumber())
         let plan = try await folderStore.begin(id, request, number: number, began: began)
         let stored = StoredFolder(plan: plan, request: request, stage: .planning, number: number, began: began)
         let task = FolderTask(stored, isNew: true, tokens: client.tokens, of: self)
@@ -36,10 +36,11 @@ extension Transfers {
             if request.kind == .write {
                 return try await make(object, to: path, for: client, isAwaited: true, folder: folder)
             }
-            return try await upload(
-                file: path, to: object, MetadataChange(all: request.metadata),
-                if: Preconditions(generation: request.keepsExisting ? 0 : nil), for: client, isAwaited: true,
-                folder: folder)
+            var new = UploadRequest(
+                .file(path), to: object, MetadataChange(all: request.metadata),
+                if: Preconditions(generation: request.keepsExisting ? 0 : nil), for: client)
+            (new.isAwaited, new.folder) = (true, folder)
+            return try await upload(new)
         } catch {
             throw error as? StorageError ?? StorageError(.cancelled, "The transfer was stopped.")
         }
@@ -52,17 +53,19 @@ extension Transfers {
         guard let source = item.source else { throw StorageError(.internalError, "A copy has no source.") }
         let request = folder.request
         let copy = CopyRequest(of: source, isMove: request.kind == .move)
-        return try await make(
-            .object(CopySource(copy)), request.object(item.path), MetadataChange(),
-            Preconditions(generation: request.keepsExisting ? 0 : item.replaced ?? 0),
-            TransferClient(request.client, request.kind, tokens), contentTypeFrom: [], isAwaited: true, folder: folder)
+        var new = UploadRequest(
+            .object(copy), to: try request.object(item.path),
+            if: Preconditions(generation: request.keepsExisting ? 0 : item.replaced ?? 0),
+            for: TransferClient(request.client, request.kind, tokens))
+        (new.isAwaited, new.folder) = (true, folder)
+        return try await make(new, FoundSource(source: .object(CopySource(copy))))
     }
 
     /// Removes the records of transfers that the plan knows the ends of.
-    func forgetFolderTransfers(_ tasks: [String]) async { if !tasks.isEmpty { await ends?.forget(tasks) } }
+    func forgetFolderTransfers(_ tasks: [String]) async { if !tasks.isEmpty { await context.ends?.forget(tasks) } }
 
     func folderComplaint(_ what: String, _ error: StorageError) {
-        ends?.persistence.complain("\(what): \(error.message)")
+        context.ends?.persistence.complain("\(what): \(error.message)")
     }
 
     // MARK: - Tasks of earlier processes
@@ -92,8 +95,8 @@ extension Transfers {
             }
         }
         for id in lost {
-            await folderUploads.tasks[id]?.drop(tokens)
-            await folderDownloads.tasks[id]?.drop(tokens)
+            await tasks.folderUploads.tasks[id]?.drop(tokens)
+            await tasks.folderDownloads.tasks[id]?.drop(tokens)
         }
         await forgetFolderTransfers(lost)
         for task in folders.all where task.endpoint == nil { await settle(task, unfinished, tokens) }
@@ -136,7 +139,7 @@ extension FolderTask {
             if request.kind.isCopy, record.progress.completedUnitCount == 0 { return false }
             let transfer: (any FolderTransfer)? =
                 record.kind == .upload
-                ? transfers.folderUploads.tasks[record.id] : transfers.folderDownloads.tasks[record.id]
+                ? transfers.tasks.folderUploads.tasks[record.id] : transfers.tasks.folderDownloads.tasks[record.id]
             transfersBefore[path] = transfer
             return transfer != nil
         }
@@ -176,7 +179,7 @@ extension MetadataChange {
 
 extension Transfers {
     /// The waits of files after failures, with the tasks over folders that they belong to.
-    public var restingFolders: [(String, Retry)] { resting(folderUploads) + resting(folderDownloads) }
+    public var restingFolders: [(String, Retry)] { resting(tasks.folderUploads) + resting(tasks.folderDownloads) }
 
     private func resting<Strategy>(_ list: TaskList<Strategy>) -> [(String, Retry)] {
         list.all.compactMap { task in task.machine.retry.flatMap { retry in task.folder.map { ($0, retry) } } }

@@ -33,10 +33,13 @@ extension CopyMethod {
     func check() throws(StorageError) { try copy.metadata?.checkMD5() }
 
     func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {
-        RequestedTask(
-            try await transfers.copy(
-                copy.source, to: copy.target, copy.metadata, isMove: Self.isMove, if: copy.preconditions,
-                ifSource: copy.sourcePreconditions, for: client, isAwaited: start.isAwaited))
+        let copied = CopyRequest(
+            of: copy.source, if: copy.sourcePreconditions, isMove: Self.isMove,
+            keepsMetadata: copy.metadata?.isAboutKeptAlone ?? true)
+        var request = UploadRequest(
+            .object(copied), to: copy.target, copy.metadata ?? .init(), if: copy.preconditions, for: client)
+        request.isAwaited = start.isAwaited
+        return RequestedTask(try await transfers.upload(request))
     }
 }
 

@@ -43,6 +43,12 @@ struct PutOptions: Sendable {
         preconditions = try params.preconditions()
         start = try StartOptions(&params)
     }
+
+    func request(_ source: UploadRequest.Source, for client: TransferClient) -> UploadRequest {
+        var request = UploadRequest(source, to: reference, metadata, if: preconditions, for: client)
+        request.isAwaited = start.isAwaited
+        return request
+    }
 }
 
 extension Params {
@@ -79,16 +85,12 @@ struct PutData: PutMethod {
         try check()
         let context = request.context
         return try await start.untilEnd(in: request) { begun in
-            try await context.transfers.uploadAwaited(
-                data, to: reference, put.metadata, if: put.preconditions, for: context.client, begun: begun)
+            try await context.transfers.uploadAwaited(put.request(.data(data), for: context.client), begun: begun)
         }
     }
 
     func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {
-        RequestedTask(
-            try await transfers.upload(
-                data, to: put.reference, put.metadata, if: put.preconditions, for: client,
-                isAwaited: put.start.isAwaited))
+        RequestedTask(try await transfers.upload(put.request(.data(data), for: client)))
     }
 
     static func bytes(data: String?, text: String?, named name: String = "data") throws(RPCError) -> [UInt8] {
@@ -122,14 +124,13 @@ struct PutFile: PutMethod {
         try check()
         let context = request.context
         return try await start.untilEnd(in: request) { begun in
-            try await context.transfers.uploadAwaited(
-                file: file, to: reference, put.metadata, if: put.preconditions, for: context.client, begun: begun)
+            try await context.transfers.uploadAwaited(put.request(.file(file), for: context.client), begun: begun)
         }
     }
 
     func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {
-        try await transfers.upload(
-            file: file, to: put.reference, put.metadata, if: put.preconditions, for: client,
-            isAwaited: put.start.isAwaited, withKey: key)
+        var request = put.request(.file(file), for: client)
+        request.key = key
+        return try await transfers.keyedUpload(request)
     }
 }

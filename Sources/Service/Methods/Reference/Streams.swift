@@ -34,7 +34,8 @@ struct PutStream: UploadMethod {
 
     func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {
         RequestedTask(
-            try await transfers.uploadStream(size: size, to: reference, metadata, if: preconditions, for: client))
+            try await transfers.upload(
+                UploadRequest(.stream(size: size), to: reference, metadata, if: preconditions, for: client)))
     }
 }
 

@@ -6,14 +6,14 @@ import Transfers
 
 extension Request<ConnectionContext> {
     /// Waits for tasks of earlier processes to be read. Throws `invalidArgument` for an unknown task.
-    @Loop func task<Controlled: ControllableTask>(_ id: String) async throws -> Controlled {
+    @Loop func task<Controlled: ListedTask>(_ id: String) async throws -> Controlled {
         try await context.transfers.ready(for: id)
         return try Controlled.task(id, of: context.transfers)
     }
 }
 
 /// A task whose snapshots can be results.
-protocol MethodTask: ControllableTask where Snapshot: JSONConvertible & JSONObjectWritable {}
+protocol MethodTask: ListedTask where Snapshot: JSONConvertible & JSONObjectWritable {}
 
 extension TransferTask: MethodTask where Strategy: ListedStrategy {}
 extension FolderTask: MethodTask {}
