@@ -89,7 +89,8 @@ check("a folder is copied and moved below another one", async (room) => {
   const storage = await room.spawn();
   for (const name of ["a/b", "a/c/d", "e"]) await storage.reference(name).putData(name).wait();
   const copy = storage.reference("a").copyAll(storage.reference("x"), { keepItems: true });
-  assert.deepEqual([copy.snapshot.kind, (await copy.wait()).files.completed], ["copy", 2]);
+  const end = await copy.wait();
+  assert.deepEqual([end.kind, end.files.completed], ["copy", 2]);
   const copied = [];
   for await (const item of copy.items()) copied.push(item.path);
   assert.deepEqual(copied, ["x/b", "x/c/d"]);
