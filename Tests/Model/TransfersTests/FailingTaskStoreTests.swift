@@ -34,7 +34,8 @@ import Transfers
         try await stage.transfers.ready()
         store.failure = full
         let error = await #expect(throws: StorageError.self) {
-            _ = try await stage.transfers.uploadStream(size: nil, to: TransfersFixture.reference(), .init())
+            _ = try await stage.transfers.upload(
+                UploadRequest(.stream(size: nil), to: TransfersFixture.reference()))
         }
         #expect(error == full.about(try TransfersFixture.reference()))
         #expect(stage.transfers.uploads.all.isEmpty && stage.backend.uploadsBegun.isEmpty)
