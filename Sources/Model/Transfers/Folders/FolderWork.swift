@@ -8,7 +8,7 @@ import Storage
 @Loop final class FolderWork: LimiterWaiter {
     /// Files in flight. The limits of the engine decide how many of them move.
     private static let window = 48
-    static let deletionsAtOnce = 16
+    static let deletionsAtOnce = 32
     /// Items that are read from the plan at once.
     private static let batch = 64
     /// Items that are under way, or whose ends the plan does not have yet. A kill lets so many be transferred again.
