@@ -251,7 +251,7 @@ if isFuzzing {
             dependencies: [
                 "Methods", "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers",
                 "Credentials", "Storage", "HTTPClient", "HTTPServer", "Gateway", "Harness", "JSONRPC", "JSONText",
-                "Secrets", "Database", "Checksums", "HTTPText", "Platform", "CCrypto",
+                "Secrets", "Database", "Checksums", "ClientMemory", "HTTPText", "Platform", "CCrypto",
             ],
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }

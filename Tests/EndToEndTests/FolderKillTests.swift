@@ -180,12 +180,21 @@ import Testing
                 }
 
                 guard engine == .embedded else { return try program.terminate() }
+                let across: JSON = [
+                    "reference": "gs://default-bucket/up", "to": "gs://default-bucket/across", "atOnce": 4,
+                ]
+                try Self.continued("reference/copyAll", across, after: kill * 40, program) {
+                    for name in names { try Self.store(newer + [3], "across/" + name, program) }
+                }
+                for name in names { _ = try program.expectObject("across/" + name, newer + [3]) }
+                _ = try program.expectObject("across/large/one.bin", Self.files["large/one.bin"] ?? [])
+
                 let all: JSON = ["reference": "gs://default-bucket/up", "atOnce": 4]
                 try Self.continued("reference/deleteAll", all, after: kill * 40, program) {
                     for name in ["up/large/two.bin", "up/other"] { try Self.store(newer + [2], name, program) }
                 }
                 let left = try program.call(
-                    "reference/listAll", ["reference": "gs://default-bucket", "recursive": true])
+                    "reference/listAll", ["reference": "gs://default-bucket/up", "recursive": true])
                 #expect(left["items"]?.array?.count == 2, "\(left.text)")
                 for name in ["up/large/two.bin", "up/other"] { _ = try program.expectObject(name, newer + [2]) }
                 try program.terminate()

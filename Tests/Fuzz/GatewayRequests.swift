@@ -1,4 +1,5 @@
 import Checksums
+import ClientMemory
 import EmbeddedEngine
 import HTTPText
 import Platform
@@ -43,7 +44,9 @@ private let place: GatewayPlace = onLoop {
             time: .system)
         try await transfers.restore(.pause)
         gateway = Gateway(
-            transfers, engine, at: "127.0.0.1:0", hosts: AcceptedHosts(), connections: 1, time: .system, reset: nil
+            transfers, engine, at: "127.0.0.1:0", hosts: AcceptedHosts(), origins: AcceptedOrigins(),
+            connections: 1, time: .system,
+            memory: ConnectionMemory(), reset: nil
         ) { fail($0) }
     }
 

@@ -125,7 +125,7 @@ extension FolderWork {
 
     /// Whether another object has come to the target of an item, with the bytes of the source. A move then ends, too: its
     /// source goes if nothing of it is lost.
-    private func isCopied(_ item: FolderItem) async throws(StorageError) -> Bool {
+    func isCopied(_ item: FolderItem) async throws(StorageError) -> Bool {
         guard let object = item.object, let source = item.source, let target = try? request.object(item.path) else {
             return false
         }

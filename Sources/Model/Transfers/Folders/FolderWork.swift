@@ -113,7 +113,11 @@ import Storage
     }
 
     private func forgetPlan() async {
-        try? await plan.clear()
+        // The next process must not take a plan without items for a complete one.
+        do throws(StorageError) {
+            try await plan.keep(.planning)
+            try await plan.clear()
+        } catch {}
         task.begin(.planning, FolderCounts(), [])
     }
 
@@ -571,8 +575,7 @@ import Storage
         inFlight[item.number] = transfer
         defer { inFlight[item.number] = nil }
         transfer.didProgress = { [weak task] in task?.didProgress() }
-        // A copy has preconditions of its own.
-        transfer.begin(tokens, replacesNewer: replacesNewer || request.kind.isCopy)
+        transfer.begin(tokens, replacesNewer: replacesNewer)
         if isEnded { transfer.stop() }
         waits += 1
         await transfer.rested()
@@ -588,11 +591,11 @@ import Storage
             if transfer.isRecorded { recorded.append(transfer.id) }
             return done(item, size: size)
         case .superseded(let error):
-            let isSame = await isTransferred(item)
             await transfer.drop(tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
-            guard isSame else { throw error }
-            return unchanged(item)
+            let isOwn = request.kind.isCopy ? try await isCopied(item) : await isTransferred(item)
+            guard isOwn else { throw error }
+            return request.kind.isCopy ? done(item, size: item.size) : unchanged(item)
         case .failed(let error):
             await transfer.drop(tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
