@@ -135,8 +135,6 @@ extension FolderTask {
         case .ended: return false
         case .unfinished:
             guard !state.isFinished else { return false }
-            // A copy without an acknowledged byte begins anew: there is nothing that it could continue.
-            if request.kind.isCopy, record.progress.completedUnitCount == 0 { return false }
             let transfer: (any FolderTransfer)? =
                 record.kind == .upload
                 ? transfers.tasks.folderUploads.tasks[record.id] : transfers.tasks.folderDownloads.tasks[record.id]
