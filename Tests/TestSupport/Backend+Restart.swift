@@ -33,6 +33,26 @@ extension Backend {
         return upload
     }
 
+    /// A copy by a process that was killed, as the next process finds it: without the size of its source.
+    package func interrupted(copy upload: Upload, afterSending count: Int = 0) async throws -> Upload {
+        var upload = upload
+        upload.record = TaskRecord(
+            id: "task", kind: .upload, number: 1, began: TimeSource.system.now().advanced(by: .seconds(-10)),
+            reference: upload.reference, progress: .unknown, metadata: upload.metadata,
+            stage: .unfinished(TaskRequest(file: "", retryTime: 0, hasOwnTokens: false), nil))
+        upload.isRecorded = true
+        let session = beginUpload(upload)
+        guard case .opened = await session.perform(.open) else { throw Aborted() }
+        upload.bookmark = await session.bookmark()
+        var offset: Int64 = 0
+        while offset < count, case .received(let end) = await session.perform(.send(offset..<Int64(count))) {
+            offset = end
+        }
+        upload.source = .object(CopySource(try #require(upload.source.copy).request))
+        upload.isRestored = true
+        return upload
+    }
+
     private func send(_ range: Range<Int>, by session: any UploadSession) async throws {
         for start in stride(from: range.lowerBound, to: range.upperBound, by: granule) {
             let end = Int64(min(start + granule, range.upperBound))

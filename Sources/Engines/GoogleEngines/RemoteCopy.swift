@@ -128,7 +128,7 @@ final class RemoteCopy: TransferSession {
             return try await LastStatus.attached { () async throws(StorageError) in
                 if let copied = self.copied { return .completed(try await self.removeSource(of: copied)) }
                 if step == .open { try await self.find() }
-                if self.isLast(step) { try await self.lookAgain() }
+                if try self.isLast(step) { try await self.lookAgain() }
                 let answer = try await self.way(step, replacesNewer, report)
                 if case .failed(let error) = answer, error.isAboutReplaced(self.source) { throw error }
                 switch answer {
@@ -172,11 +172,11 @@ final class RemoteCopy: TransferSession {
     }
 
     /// Whether the step may store the copy while the service does not check the preconditions on the source.
-    private func isLast(_ step: UploadStrategy.Step) -> Bool {
-        guard case .send(let range) = step, case .bytes = way, !source.request.preconditions.isEmpty else {
+    private func isLast(_ step: UploadStrategy.Step) throws(StorageError) -> Bool {
+        guard case .send(let range) = step, case .bytes(let upload) = way, !source.request.preconditions.isEmpty else {
             return false
         }
-        return range.upperBound == source.found?.size
+        return try upload.piece(of: range).upperBound == source.found?.size
     }
 
     private func lookAgain() async throws(StorageError) {

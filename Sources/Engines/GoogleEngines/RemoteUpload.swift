@@ -312,8 +312,14 @@ final class RemoteUpload: TransferSession {
         return .forgotten(why)
     }
 
+    /// The part of a range that one request sends. A task of an earlier process may not know the size of the object that
+    /// it copies, so the range may exceed it.
+    func piece(of wanted: Range<Int64>) throws(StorageError) -> Range<Int64> {
+        try opened().chunk(wanted.upTo(upload.source.largestPiece), of: upload.source.size)
+    }
+
     private func send(_ wanted: Range<Int64>) async throws(StorageError) -> Answer {
-        let range = try opened().chunk(wanted.upTo(upload.source.largestPiece), of: upload.source.size)
+        let range = try piece(of: wanted)
         if range.upperBound == upload.source.size {
             if let answer = try await destination.answerIfSuperseded() { return answer }
             try await destination.lookAgain()

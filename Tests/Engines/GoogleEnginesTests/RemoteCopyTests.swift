@@ -155,27 +155,12 @@ import Testing
 
     /// A move whose first run has failed when it was to delete its source, as a retry finds it.
     private func failedMove(_ place: any RemoteFixture, _ fault: StorageFixture.Fault.Action) async throws -> Upload {
-        var upload = Upload.copy(of: try ref("a"), to: try ref("b"), isMove: true)
-        let request = TaskRequest(file: "", retryTime: 0, hasOwnTokens: false)
-        upload.record = TaskRecord(
-            id: "task", kind: .upload, number: 1, began: TimeSource.system.now().advanced(by: .seconds(-10)),
-            reference: upload.reference,
-            progress: .unknown, metadata: upload.metadata, stage: .unfinished(request, nil))
-        upload.isRecorded = true
         place.fixture.faults = [.init(.first(.delete), fault)]
-        let session = place.backend.beginUpload(upload)
-        guard case .opened = await session.perform(.open) else { throw Unexpected() }
-        upload.bookmark = await session.bookmark()
-        var offset: Int64 = 0
-        while case .received(let end) = await session.perform(.send(offset..<Int64(bytes.count))) { offset = end }
-        session.discard()
+        let upload = try await place.backend.interrupted(
+            copy: .copy(of: ref("a"), to: ref("b"), isMove: true), afterSending: bytes.count)
         #expect(place.fixture.bytes("b", "b") == bytes && place.fixture.log.unfired.isEmpty)
-        upload.source = .object(CopySource(try #require(upload.source.copy).request))
-        upload.isRestored = true
         return upload
     }
-
-    private struct Unexpected: Error {}
 
     @Test func `A retried move whose source is deleted has succeeded`() async throws {
         for type in [GCSFixture.self, FirebaseFixture.self] as [any RemoteFixture.Type] {

@@ -7,7 +7,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// Uploads to remote engines that one process began and the next one continues.
+/// Uploads and copies at remote engines that one process began and the next one continues.
 @Suite(.watchdog(minutes: 10)) struct RestoredRemoteTests {
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     let bytes = noise(5 * granule + 1000)
@@ -152,6 +152,35 @@ import Testing
             session.discard()
             await again.backend.settle()
             #expect(place.fixture.log.cancelledSessions.count == 1 && place.fixture.objects.isEmpty)
+        }
+    }
+
+    @Test(arguments: [0, 17, granule, 600_000])
+    func `A restored copy or move that has sent nothing completes in its session`(size: Int) async throws {
+        for (type, isMove) in [(Self.places[0], false), (Self.places[0], true), (Self.places[1], false)] {
+            let place = try await type.init(), bytes = noise(size)
+            try place.fixture.put(bytes, "b", "source")
+            let upload = try await place.backend.interrupted(
+                copy: .copy(of: ref("source"), to: ref("a"), isMove: isMove))
+            let again = try type.init(place.fixture)
+            let steps = Steps()
+            let stored = try await again.backend.continueUpload(upload, between: steps.take)
+            #expect(stored.size == size && place.fixture.bytes("b", "a") == bytes)
+            #expect(steps.all.first == .query && !steps.all.contains(.open))
+            #expect(place.fixture.objects == (isMove ? ["b/a"] : ["b/a", "b/source"]))
+        }
+    }
+
+    @Test func `A restored copy checks the preconditions on its source before the last bytes`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            try place.fixture.put(noise(17), "b", "source")
+            let upload = try await place.backend.interrupted(
+                copy: .copy(of: ref("source"), to: ref("a"), ifSource: Preconditions(metageneration: 1)))
+            place.fixture.change("b", "source", ["cacheControl": "n"])
+            let again = try type.init(place.fixture)
+            let error = try await failure { _ = try await again.backend.continueUpload(upload) }
+            #expect(error.code == .preconditionFailed && place.fixture.bytes("b", "a") == nil)
         }
     }
 }
