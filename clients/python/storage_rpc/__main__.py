@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from .errors import StorageError
@@ -48,16 +50,37 @@ def parser() -> Parser:
     return whole
 
 
+@contextlib.contextmanager
+def first_interrupt_noted() -> Iterator[list[int]]:
+    """Adds the first Ctrl-C to the list; the second one raises KeyboardInterrupt."""
+    noted: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, _: object) -> None:
+        noted.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def put(reference: Reference, options: argparse.Namespace) -> Metadata:
     """Uploads; Ctrl-C cancels."""
     with ProgressBar() as bar:
-        task = reference.put_file(
-            options.file,
-            if_generation_match=options.if_generation_match,
-            if_metageneration_match=options.if_metageneration_match,
-            on_progress=bar,
-        )
+        # The upload may begin before its task is known here.
+        with first_interrupt_noted() as interrupts:
+            task = reference.put_file(
+                options.file,
+                if_generation_match=options.if_generation_match,
+                if_metageneration_match=options.if_metageneration_match,
+                on_progress=bar,
+            )
         try:
+            if interrupts:
+                raise KeyboardInterrupt
             return task.wait()
         except KeyboardInterrupt:
             task.cancel()
