@@ -17,8 +17,9 @@ final class Place: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-    /// Functions of the shell: `await CONDITION` waits for a condition, at most two minutes, and `put NAME...` stores objects
-    /// that contain their names.
+    /// Functions of the shell: `await CONDITION` waits for a condition, at most two minutes; `put NAME...` stores objects
+    /// that contain their names; `stop PROCESS` returns when all threads of a process are stopped, since a thread that
+    /// waits for a processor may still run after the signal.
     static let functions = #"""
         await() {
             local end=$((SECONDS + 120))
@@ -27,6 +28,7 @@ final class Place: Sendable {
                 sleep 0.01
             done
         }
+        stop() { kill -STOP $1; await "! grep -h ^State: /proc/$1/task/*/status | grep -qv stopped"; }
         put() { for name; do printf %s "$name" | "$S" put -q --exact - "$name" || exit; done; }
 
         """#

@@ -154,7 +154,7 @@ import Testing
 
     @Test func `A service does not wait for a root whose process listens, even if that one hangs`() async throws {
         let line = """
-            $S serve --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; kill -STOP $P
+            $S serve --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; stop $P
             $S serve --socket other; echo $?; kill -CONT $P; kill $P; wait $P
             """
         let refused = await sh(line)
@@ -164,7 +164,7 @@ import Testing
     @Test func `A service that does not answer is named by those who find it, and waited for with an end`() async throws
     {
         let line = """
-            $S serve --shared --log-level info 2> log & P=$!; await 'grep -q listens log'; kill -STOP $P
+            $S serve --shared --log-level info 2> log & P=$!; await 'grep -q listens log'; stop $P
             ping() { echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}'; }
             { $S ls > a 2>&1; echo $? >> a; } & A=$!
             { $S ls --socket $R/socket > b 2>&1; echo $? >> b; } & B=$!
