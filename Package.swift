@@ -282,14 +282,12 @@ let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC"
 // The rooms that wait for people or for the network, whose code is made small.
 let small: Set = ["CommandLine", "Tracing", "Harness", "GoogleEngines", "Credentials", "storage-rpc"]
 for target in package.targets where !cTargets.contains(target.name) {
-    // Exclusive access is checked at run time by debug builds and the fuzzers alone, and so by all tests.
+    // Exclusive access is checked at run time by debug builds and the fuzzers alone, and so by all tests. The program is
+    // linked without debug information.
     let released =
-        ["-enforce-exclusivity=unchecked"] + (specialized.contains(target.name) ? ["-cross-module-optimization"] : [])
+        ["-enforce-exclusivity=unchecked", "-gnone"]
+        + (specialized.contains(target.name) ? ["-cross-module-optimization"] : [])
         + (small.contains(target.name) ? ["-Osize"] : [])
-    // Tests take half the time when all but themselves is optimized. Assertions stay. Sanitizers watch code that is not
-    // optimized.
-    let isPlain = chosenTests != nil || target.type == .test && target.name != "TestSupport"
-    let debugged = isPlain ? [] : ["-O", "-assert-config", "Debug"]
     // `TextSearch` says why.
     let always =
         target.type == .test ? [] : ["-Xfrontend", "-disable-implicit-string-processing-module-import"]
@@ -302,6 +300,6 @@ for target in package.targets where !cTargets.contains(target.name) {
     guard !clients.contains(target.name) else { continue }
     target.swiftSettings? += [
         .unsafeFlags(always + (isFuzzing ? [] : released), .when(configuration: .release)),
-        .unsafeFlags(always + debugged, .when(configuration: .debug)),
+        .unsafeFlags(always, .when(configuration: .debug)),
     ]
 }
