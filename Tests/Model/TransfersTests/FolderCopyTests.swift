@@ -85,7 +85,10 @@ import Testing
         let backend = ScriptedBackend(
             describe: { reference, _ throws(StorageError) in try objects.metadata(of: reference) },
             page: { reference, _, _, _ throws(StorageError) in try objects.listing(reference) },
-            remove: { reference, _ in objects[reference.object] = nil })
+            remove: { reference, conditions throws(StorageError) in
+                try conditions.check((try? objects.metadata(of: reference).version) ?? .none, at: reference)
+                objects[reference.object] = nil
+            })
         Loop.task {
             while let session = try? await backend.nextSession() {
                 Loop.task { await serve(session, objects) }
@@ -186,6 +189,27 @@ import Testing
         #expect(try await FolderTask.retry(task, tokens: nil, of: stage.transfers) === task)
         _ = try? await task.result()
         #expect(task.state == .success && objects["e/a"] == "1", "\(task.snapshot())")
+    }
+
+    @Test(arguments: [FolderRequest.Kind.delete, .put])
+    func `What has changed since a deletion was planned stays, and a retry removes it`(
+        kind: FolderRequest.Kind
+    ) async throws {
+        (objects["d/a"], objects["d/b"]) = ("1", "2")
+        var request = FolderRequest(kind, try Reference(bucket: "b", object: "d"))
+        if kind == .put { (request.directory, request.deletesOthers) = ("/local", true) }
+        let task = try await stage.transfers.folder(request)
+        stage.folders?.afterNotes = { [objects] in objects["d/a"] = "newer" }
+        task.start()
+        _ = try? await task.result()
+        #expect(task.state == .failed && objects.names == ["d/a"])
+        stage.folders?.afterNotes = nil
+        // It came to both sides after the plan.
+        objects["d/c"] = "3"
+        stage.backend.tree["c"] = [1]
+        #expect(try await FolderTask.retry(task, tokens: nil, of: stage.transfers) === task)
+        _ = try? await task.result()
+        #expect(task.state == .success && objects.names == ["d/c"], "\(task.snapshot())")
     }
 
     @Test func `With keepsExisting what is there is unchanged, and is not moved`() async throws {

@@ -245,13 +245,18 @@ import Storage
         try await keepPlan()
     }
 
-    /// Reads the directories that could not be read before.
+    /// Reads the directories that could not be read before, and notes what is to be replaced or removed by now.
     private func completePlan() async throws(StorageError) {
         switch request.kind {
         case .put: try await planUploads()
-        case .write: try await planLocalDeletions()
+        case .write:
+            try await planLocalDeletions()
+            try await noteLocalDeletions()
         case .copy, .move: try await noteTargets()
-        case .delete: break
+        case .delete:
+            try await forEachPage(below: request.reference) { [plan] page async throws(StorageError) in
+                _ = try await plan.note(page.map { (path: $0.path, object: FolderObject($0.metadata)) })
+            }
         }
         try await keepPlan()
     }
@@ -272,11 +277,19 @@ import Storage
             }
             let others = try await plan.note(objects)
             guard request.deletesOthers else { return }
-            try await add(
-                objects.filter { others.contains($0.path) }.map {
-                    FolderItem($0.path, .delete, size: $0.object.size, object: $0.object)
-                })
+            var items: [FolderItem] = []
+            for (path, object) in objects where others.contains(path) {
+                if task.stage == .completing, try await isSource(path) { continue }
+                items.append(FolderItem(path, .delete, size: object.size, object: object))
+            }
+            try await add(items)
         }
+    }
+
+    /// Whether a file has come to the directory, since it was read, that an object belongs to.
+    private func isSource(_ path: String) async throws(StorageError) -> Bool {
+        guard let kind = try await tree?.entry(path)?.kind else { return false }
+        return kind != .directory
     }
 
     private func planDownloads() async throws(StorageError) {
@@ -305,6 +318,24 @@ import Storage
             if case .unknown(let why) = entry.kind { return unread(entry.path, why) }
             guard entry.kind == .file else { return nil }
             return FolderItem(entry.path, .delete, size: entry.size, version: entry.version)
+        }
+    }
+
+    /// Notes the versions of the files that are still to be removed.
+    private func noteLocalDeletions() async throws(StorageError) {
+        guard let tree else { return }
+        var last: Int64 = 0
+        while !isStopping {
+            let items = try await plan.pending(.delete, after: last, most: Self.batch)
+            guard let number = items.last?.number else { return }
+            var changed: [FolderItem] = []
+            for var item in items {
+                guard let version = try await tree.entry(item.path)?.version, version != item.version else { continue }
+                item.version = version
+                changed.append(item)
+            }
+            try await plan.update(changed)
+            last = number
         }
     }
 
