@@ -26,12 +26,13 @@ import Storage
     private let task: FolderTask
     let transfers: Transfers
     private let tokens: (any TokenSource)?
-    private let replacesNewer: Bool
+    let replacesNewer: Bool
     /// Of the request, from the beginning of the plan.
     private var filter = FolderFilter()
     private let tree: (any LocalTree)?
     var request: FolderRequest { task.request }
     var plan: any FolderPlan { task.plan }
+    var began: Beginning { task.began }
 
     /// Other tasks over folders come first.
     private(set) var isQueued = true
@@ -599,6 +600,7 @@ import Storage
     /// Nil where it was stopped.
     private func transfer(_ item: FolderItem, again: Bool = false) async throws(StorageError) -> FolderItem? {
         guard !isEnded else { return nil }
+        try await checkSource(of: item)
         let before = task.transfersBefore.removeValue(forKey: item.path)
         let transfer: any FolderTransfer
         if let before { transfer = before } else { transfer = try await begun(item) }
@@ -625,8 +627,8 @@ import Storage
             await transfer.drop(tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
             let isOwn = request.kind.isCopy ? try await isCopied(item) : await isTransferred(item)
-            guard isOwn else { throw error }
-            return request.kind.isCopy ? done(item, size: item.size) : unchanged(item)
+            guard isOwn || request.keepsExisting else { throw error }
+            return isOwn && request.kind.isCopy ? done(item, size: item.size) : unchanged(item)
         case .failed(let error):
             await transfer.drop(tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
