@@ -39,6 +39,7 @@ extension Transfers {
         var download = Download(reference: reference, file: file, task: record.id, caller: caller)
         (download.folder, download.tree) = (folder?.id, request.tree)
         download.began = folder?.began ?? Beginning(record.began)
+        download.keepsExisting = folder?.request.keepsExisting ?? false
         download.newFilesMask = request.newFilesMask
         let session: any DownloadSession
         do throws(StorageError) {
@@ -66,7 +67,9 @@ extension Transfers {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))
         (download.folder, download.tree) = (record.folder, request.tree)
-        download.began = record.folder.flatMap { folders.tasks[$0] }?.began ?? Beginning(record.began)
+        let folder = record.folder.flatMap { folders.tasks[$0] }
+        download.began = folder?.began ?? Beginning(record.began)
+        download.keepsExisting = folder?.request.keepsExisting ?? false
         download.isRestored = isRestored
         download.newFilesMask = request.newFilesMask
         download.bookmark = record.bookmark
