@@ -139,13 +139,11 @@ extension ClientCommandRunner {
 
     private func tree(_ folder: Reference, name: String, walks: Bool) throws -> CopySource<Reference> {
         if !walks {
-            var source = CopySource<Reference>(name: name)
-            source.tree = folder
-            return source
+            return CopySource(name: name, tree: folder)
         }
-        var members: [(item: Reference, name: String)] = []
-        try walk(folder) { object, name in members.append((try Reference(object), name)) }
-        return CopySource(name: name, members: members)
+        var source = CopySource<Reference>(name: name)
+        try walk(folder) { object, _ in source.members.append(try Reference(object)) }
+        return source
     }
 
     /// Nil for a text without special characters, and for the name of an object or a folder. A segment that is the name

@@ -105,20 +105,14 @@ extension ClientCommandRunner {
     /// Copies or moves folders, and the objects that are named with them, as one task.
     func copyTrees(_ sources: [CopySource<Reference>], to destination: Destination, moves: Bool) throws {
         var copies: [FolderCopy] = []
-        func add(_ item: Reference, _ place: String?, isObject: Bool) {
+        for (item, place, isTree) in sources.flatMap({ $0.placed(at: destination.targets) }) {
             do throws(Client.Failure) {
-                copies.append(FolderCopy(item, to: try destination.target(of: item, place), isObject: isObject))
+                // The name of a folder may end with a slash.
+                let target = try destination.target(of: item, isTree ? place.map { $0 + "/" } : place)
+                copies.append(FolderCopy(item, to: target, isObject: !isTree))
             } catch {
                 fail(error.message)
             }
-        }
-        for source in sources {
-            if let object = source.itself {
-                add(object, destination.targets.item == .name ? source.name : nil, isObject: true)
-            }
-            guard let tree = source.tree else { continue }
-            let isNamed = destination.targets.members == .name && !source.name.isEmpty
-            add(tree, isNamed ? source.name + "/" : nil, isObject: false)
         }
         guard let first = copies.firstIndex(where: { !$0.isObject }) else { return }
         let folder = copies.remove(at: first)
