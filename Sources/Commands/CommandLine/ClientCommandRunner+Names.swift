@@ -130,9 +130,8 @@ extension ClientCommandRunner {
         guard try isFolder(folder) else {
             let shorter = text.utf8.reversed().drop { $0 == UInt8(ascii: "/") }.count
             let other = String(decoding: text.utf8.prefix(shorter + 1), as: UTF8.self)
-            throw Client.Failure(
-                message: "\"\(text)\" ends with an empty name, and nothing begins with it; the folder is \(other)",
-                isAnswer: true)
+            throw Client.Failure.nothing(
+                "\"\(text)\" ends with an empty name, and nothing begins with it; the folder is \(other)")
         }
         return folder
     }
@@ -205,7 +204,7 @@ extension ClientCommandRunner {
         }
         if sources.isEmpty {
             let what = leavesOut ? "only folders match" : "nothing matches"
-            throw Client.Failure(message: "\(what) \(text)", isAnswer: true)
+            throw Client.Failure.nothing("\(what) \(text)")
         }
         return sources
     }
@@ -237,7 +236,7 @@ extension ClientCommandRunner {
     }
 
     func nothing(at reference: Reference) -> Client.Failure {
-        Client.Failure(message: "there is nothing at \(reference.url)", isAnswer: true)
+        .nothing("there is nothing at \(reference.url)")
     }
 
     /// The error of a command for objects, if the name is that of a folder.
@@ -391,6 +390,8 @@ extension Client.Failure {
     var isPrecondition: Bool { code == -13412 }
     /// The request means nothing that can be done.
     var isRefusal: Bool { code == -13050 }
+    /// Another client has forgotten the task.
+    var isUnknownTask: Bool { isRefusal && sentence.hasPrefix("There is no folder task ") }
     func isAbout(_ object: Reference) -> Bool {
         reference?["bucket"]?.string?.hasSameBytes(as: object.bucket) == true
             && reference?["object"]?.string?.hasSameBytes(as: object.object) == true

@@ -13,6 +13,20 @@ extension ClientCommandRunner {
         return found
     }
 
+    /// What texts name after a task has moved or removed some of it: nothing is no failure.
+    func restOfSources(_ texts: [String]) throws -> [CopySource<Reference>] {
+        var found: [CopySource<Reference>] = []
+        for text in texts {
+            do { found += try sources(text, walks: false) } catch let failure as Client.Failure
+                where failure.isAboutNothing
+            {}
+        }
+        return found
+    }
+
+    /// The command may begin tasks over folders.
+    var takesWholeTrees: Bool { options.isRecursive && !options.isDryRun }
+
     /// Where objects go: `put`, `cp` and `mv`.
     struct Destination {
         let reference: Reference
