@@ -143,14 +143,16 @@ extension FolderWork {
             return false
         }
         let found = await described([target, source])
-        if request.kind == .move, case .failure(let error) = found[1], error.code == .objectNotFound {
-            return try await isNewer(target)
+        if request.kind == .move, case .failure(let error) = found[1], error.code == .objectNotFound,
+            try await isNewer(target)
+        {
+            return true
         }
         guard case .success(let copy) = found[0], copy.generation != item.replaced else { return false }
         guard object.hasSameBytes(as: FolderObject(copy)) else { return false }
         guard request.kind == .move else { return true }
         switch found[1] {
-        case .failure: return false
+        case .failure(let error): return error.code == .objectNotFound
         case .success(let original):
             guard object.hasSameBytes(as: FolderObject(original)), original.hasSameMetadata(as: copy) else {
                 return false
