@@ -167,35 +167,29 @@ import Transfers
     private func answer(
         to http: HTTPServerRequest, _ body: HTTPRequestBody, isInBatch: Bool = false
     ) async -> HTTPServerResponse {
-        var isCloud = true
-        let isXML = !isInBatch && Place.isXML(http)
+        let target = RequestTarget(http)
+        let isXML = target.api == .xml && !isInBatch
         func refusal(_ error: GatewayError) -> HTTPServerResponse {
-            isXML ? error.xmlResponse : error.response(isCloud: isCloud)
+            isXML ? error.xmlResponse : error.response(isCloud: target.api != .firebase)
         }
         do {
-            let sent = try GatewayRequest(isXML ? http.withGoogleHeaders : http, body)
-            isCloud = sent.place.api != .firebase
+            let sent = try GatewayRequest(http, body, at: target)
             let request = isXML ? sent : try await decoded(sent)
-            let (route, names) = try request.allowedRoute(isInBatch: isInBatch)
-            if isXML, !request.isRead, !(route.takesAmazonChunks && request.isChunkedByAmazon) {
+            let route = try request.allowedRoute(isInBatch: isInBatch)
+            if isXML, !request.isRead, !(route.allowsAmazonChunks && request.isChunkedByAmazon) {
                 body.inspect = try BodyChecksums(request).inspection()
             }
             let response = try await Call(
                 answerInBatch: { [weak self] in
                     await self?.answer(to: $0, HTTPRequestBody($1), isInBatch: true) ?? HTTPServerResponse(503)
-                }, service: service, request: request, route: route, names: names
+                }, service: service, request: request, route: route
             ).answer()
             return response.bareError.map(refusal) ?? response
-        } catch let error as GatewayError {
-            return refusal(error)
-        } catch let error as StorageError {
-            return refusal(GatewayError(error))
-        } catch let error as HTTPRequestBody.Failure {
-            return refusal(error.gatewayError)
         } catch is CancellationError {
-            // Its connection, or the service, ends.
+            // The connection, or the service, ends.
             return .dropped
         } catch {
+            if let known = GatewayError(describing: error) { return refusal(known) }
             complain("A request of the gateway was answered with 500: \(error)")
             return refusal(GatewayError(500, "Internal Server Error"))
         }

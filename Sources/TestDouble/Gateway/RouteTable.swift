@@ -7,7 +7,7 @@ import Storage
 
 // What is served. Of the rows that fit a request the first one answers it.
 extension Route {
-    static func table(of api: Place.API) -> [Route] {
+    static func table(of api: RequestTarget.API) -> [Route] {
         switch api {
         case .firebase: firebase
         case .cloud: cloud
@@ -217,32 +217,26 @@ extension GatewayRequest {
     /// The row of the request, which has no more than that allows. Throws what the request is refused with.
     ///
     /// - Parameter isInBatch: it is one of a batch.
-    func allowedRoute(isInBatch: Bool = false) throws(GatewayError) -> (Route, names: [String]) {
+    func allowedRoute(isInBatch: Bool = false) throws(GatewayError) -> Route {
         try checkKeys()
-        let (route, names) = try route()
+        let route = try route()
         if isInBatch { try checkIsForBatch(route) }
         try checkHeaders(route)
         try checkParams(route)
-        return (route, names)
+        return route
     }
 
     /// Throws 404 where no row has the path, and 405 where none of these has the method.
-    private func route() throws(GatewayError) -> (Route, names: [String]) {
-        var isKnown = false
-        for route in Route.table(of: place.api) {
-            guard let names = route.names(in: place.path), route.selector.map(isSelected) ?? true,
-                route.header.map({ header($0) != nil }) ?? true
-            else { continue }
-            if route.methods.contains(http.method) { return (route, names) }
-            isKnown = true
-        }
-        if isKnown { throw .methodNotAllowed }
-        throw .noRoute(self)
+    private func route() throws(GatewayError) -> Route {
+        let rows = Route.rows(of: target.api, segments: target.path.count).lazy.filter(isSelected)
+        if let route = rows.first(where: { $0.methods.contains(http.method) }) { return route }
+        throw rows.isEmpty ? .noRoute(self) : .methodNotAllowed
     }
 
-    private func isSelected(by selector: String) -> Bool {
-        let parts = selector.split(separator: "=").map(String.init)
-        guard parts.count == 2 else { return has(selector) }
-        return parts[1] == "*" ? self[parts[0]] != nil : self[parts[0]] == parts[1]
+    /// Whether the row is about the path of the request, and about a param and a header that it has.
+    private func isSelected(by route: Route) -> Bool {
+        guard route.isAbout(target.path), route.header.map({ header($0) != nil }) ?? true else { return false }
+        guard let (name, value) = route.selector else { return true }
+        return value == nil ? has(name) : value == "*" ? self[name] != nil : self[name] == value
     }
 }

@@ -11,14 +11,14 @@ import Testing
 @Suite(.watchdog) struct RouteTests {
     typealias Method = HTTPServerRequest.Method
 
-    private static let rows = [Place.API.firebase, .cloud, .xml, .internal].flatMap { api in
+    private static let rows = RequestTarget.API.allCases.flatMap { api in
         Route.table(of: api).map { (api, $0) }
     }
 
     /// A request that fits a row.
-    private static func target(_ api: Place.API, _ route: Route) -> String {
+    private static func target(_ api: RequestTarget.API, _ route: Route) -> String {
         let path = route.pattern.map { $0 == "*" ? "x" : $0 == "..." ? "y" : $0 }.joined(separator: "/")
-        let selector = route.selector.map { "?" + $0.replacing("=*", with: "=x") } ?? ""
+        let selector = route.selector.map { "?\($0)" + ($1.map { "=\($0 == "*" ? "x" : $0)" } ?? "") } ?? ""
         let base =
             switch api {
             case .firebase: "/v0/"
@@ -39,7 +39,7 @@ import Testing
         let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
         let http = HTTPServerRequest(
             parts[0], method: method, query: parts.count > 1 ? parts[1] : nil, headers: headers)
-        return try GatewayRequest(Place.isXML(http) ? http.withGoogleHeaders : http, .empty)
+        return try GatewayRequest(http, .empty)
     }
 
     /// What a request is refused with; nil where a row answers it.
@@ -70,16 +70,16 @@ import Testing
         var seen = 0
         try eachRow { route, method, target, headers in
             // A row before it may serve some of its paths.
-            let (found, names) = try request(method, target, headers).allowedRoute()
+            let found = try request(method, target, headers).allowedRoute()
             #expect(found.pattern.count <= route.pattern.count, "\(method) \(target)")
-            #expect(names == found.names(in: try request(method, target, headers).place.path))
-            if found.pattern == route.pattern, found.selector == route.selector { seen += 1 }
+            #expect(found.isAbout(try request(method, target, headers).target.path))
+            if found.pattern == route.pattern, found.selector?.name == route.selector?.name { seen += 1 }
         }
         #expect(seen > 100)
     }
 
     @Test func `A row takes its params, refuses others that are known by name, and unknown ones`() {
-        let selectors = Set(Self.rows.compactMap { $0.1.selector?.prefix { $0 != "=" } }.map(String.init))
+        let selectors = Set(Self.rows.compactMap { $0.1.selector?.name })
         let known = QueryParams.known.union(["predefinedAcl", "strange"]).subtracting(selectors)
         var flaws = Flaws()
         eachRow { route, method, target, headers in
@@ -241,7 +241,7 @@ import Testing
         ])
     func `A path in the space of an API is no object of a bucket`(path: String) {
         for method in [Method.put, .delete, .post, .get] where path != "/batch" || method != .post {
-            guard let (route, _) = try? request(method, path).allowedRoute() else {
+            guard let route = try? request(method, path).allowedRoute() else {
                 #expect(refusal(method, path)?.status == 404, "\(method)")
                 continue
             }

@@ -216,7 +216,7 @@ extension CloudBatch {
 extension GatewayRequest {
     /// As with Google, a batch is about metadata: it has no uploads, no bytes, and no other batches.
     func checkIsForBatch(_ route: Route) throws(GatewayError) {
-        guard place.api == .cloud, place.path.first == "b", self["alt"] != "media",
+        guard target.api == .cloud, target.path.first == "b", self["alt"] != "media",
             !route.headers.contains("x-goog-hash")
         else {
             throw .badRequest(

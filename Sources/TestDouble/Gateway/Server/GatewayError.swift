@@ -28,6 +28,17 @@ struct GatewayError: Error {
         dropsConnection = error.answerIsLost == true
     }
 
+    /// Nil for an error that no request causes.
+    init?(describing error: any Error) {
+        switch error {
+        case let error as GatewayError: self = error
+        case let error as StorageError: self.init(error)
+        case let error as HTTPRequestBody.Failure: self = error.gatewayError
+        case let error as MultipartReader.Failure: self = error.gatewayError
+        default: return nil
+        }
+    }
+
     private static func isAboutMissingBucket(_ error: StorageError) -> Bool {
         error.code == .bucketNotFound && error.httpStatus == nil
     }

@@ -6,16 +6,19 @@ import Storage
 /// A request of an SDK. Path segments and query are decoded, each exactly once.
 struct GatewayRequest {
     let http: HTTPServerRequest
-    let place: Place
+    let target: RequestTarget
     let body: HTTPRequestBody
-    /// Of the query; nil without an equals sign.
+    /// The values of the query's params; nil without an equals sign.
     let params: [String: String?]
 
     /// Throws 400 where a header is not UTF-8, the path or the query is not percent-encoded UTF-8, or a param has two values.
-    init(_ http: HTTPServerRequest, _ body: HTTPRequestBody) throws(GatewayError) {
-        (self.http, self.body) = (http, body)
+    init(
+        _ sent: HTTPServerRequest, _ body: HTTPRequestBody, at target: RequestTarget? = nil
+    ) throws(GatewayError) {
+        (self.target, self.body) = (target ?? RequestTarget(sent), body)
+        http = self.target.api == .xml ? sent.withGoogleHeaders : sent
         if let name = http.unreadableHeader { throw .badRequest("The value of the header \(name) is not UTF-8.") }
-        place = try Place(http)
+        if let flaw = self.target.flaw { throw flaw }
         var params: [String: String?] = [:]
         for item in http.queryItems {
             guard let name = item.name else { throw .badRequest("The query is not UTF-8: \(item.rawName)") }

@@ -109,26 +109,26 @@ extension GatewayRequest {
     /// the body has a coding.
     func checkHeaders(_ route: Route) throws(GatewayError) {
         for field in http.headers.fields {
-            if place.api == .xml { try ObjectHeaders.check(field.name, field.value, served: route.headers) }
+            if target.api == .xml { try ObjectHeaders.check(field.name, field.value, served: route.headers) }
             guard isUnserved(field.name.lowercased(), field.value, route) else { continue }
             throw GatewayError(501, "The header \(field.name) is not served here.")
         }
         // At its own URL an object is stored with the coding that the header names, as the bytes have it already.
-        guard !isRead, place.api == .xml, !(route.takesAmazonChunks && isChunkedByAmazon),
+        guard !isRead, target.api == .xml, !(route.allowsAmazonChunks && isChunkedByAmazon),
             http.headers.list("Content-Encoding").contains(where: { $0.lowercased() == "aws-chunked" })
         else { return }
         throw GatewayError(501, "A body with the Content-Encoding aws-chunked is not served here.")
     }
 
     private func isUnserved(_ name: String, _ value: String, _ route: Route) -> Bool {
-        let isJSON = place.api != .xml
+        let isJSON = target.api != .xml
         if ObjectHeaders.validators.contains(name) { return !route.comparesTags || isJSON && !isRead }
         if isJSON, name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source") { return true }
         return !isRead && isUnservedWrite(name, value, route)
     }
 
     private func isUnservedWrite(_ name: String, _ value: String, _ route: Route) -> Bool {
-        let isJSON = place.api != .xml
+        let isJSON = target.api != .xml
         return switch name {
         case "content-range": !route.headers.contains(name) || isJSON && self["upload_id"] == nil
         case "x-goog-hash": !route.headers.contains(name)

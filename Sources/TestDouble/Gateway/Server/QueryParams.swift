@@ -133,7 +133,7 @@ extension GatewayRequest {
         try checkTypes(route.params)
         let ignoresUnknown = route.unknown == .ignored || route.unknown == .ignoredWithMedia && self["alt"] == "media"
         guard self["alt"] != "media" || ignoresUnknown else { throw .badRequest("There is no alt=media here.") }
-        let standard = QueryParams.standard.subtracting(place.api == .firebase ? ["fields"] : [])
+        let standard = QueryParams.standard.subtracting(target.api == .firebase ? ["fields"] : [])
         let others = params.filter { !route.params.contains($0.key) && !standard.contains($0.key) }
         for (name, value) in others.sorted(by: { $0.key < $1.key }) {
             if value == "" && !QueryParams.subresources.contains(name) { continue }

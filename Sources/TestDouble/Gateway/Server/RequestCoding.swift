@@ -22,7 +22,7 @@ extension GatewayRequest {
         guard let body = HTTPRequestBody(unpacking: body) else {
             throw GatewayError(501, "A body with the Content-Encoding gzip needs zlib, which is not here.")
         }
-        return try GatewayRequest(http, body)
+        return try GatewayRequest(http, body, at: target)
     }
 
     /// A query that is too long for a URL comes as a form.

@@ -6,7 +6,7 @@ import Storage
 
 /// A row of the table of what the gateway serves: the requests that it is about, what they may have, and what answers
 /// them. Params, headers and members of bodies that a row does not name are refused by name, unless they change nothing.
-struct Route: Sendable {
+final class Route: Sendable {
     typealias Handler = @Loop @Sendable (Call) async throws -> HTTPServerResponse
 
     /// Which other params are ignored: the URLs of bytes may have some without a meaning that make them new ones for
@@ -16,8 +16,8 @@ struct Route: Sendable {
     let methods: Set<HTTPServerRequest.Method>
     /// Names, `*` for any segment, and a last `...` for all that follows, if anything.
     let pattern: [String]
-    /// A param that the request must have, such as `uploads`, `upload_id=*` or `list-type=2`.
-    let selector: String?
+    /// A param that the request must have, written as `uploads`, `upload_id=*` or `list-type=2`.
+    let selector: (name: String, value: String?)?
     /// A header that the request must have.
     let header: String?
     let params: Set<String>
@@ -38,12 +38,14 @@ struct Route: Sendable {
         headers: Set<String> = [], json members: ResourceMembers = [:], comparesTags: Bool = false,
         unknown: Unknown = .refused, isLong: Bool = false, _ handler: @escaping Handler
     ) {
-        self.isLong = isLong
-        (self.methods, self.selector, self.header, self.params, self.headers) = (
-            methods, selector, header, params, headers
-        )
         self.pattern = pattern.split(separator: "/").map(String.init)
-        (self.members, self.comparesTags, self.unknown, self.handler) = (members, comparesTags, unknown, handler)
+        self.selector = selector.map {
+            let parts = $0.split(separator: "=").map(String.init)
+            return (parts[0], parts.dropFirst().first)
+        }
+        (self.methods, self.header, self.params, self.headers) = (methods, header, params, headers)
+        (self.members, self.comparesTags, self.unknown) = (members, comparesTags, unknown)
+        (self.isLong, self.handler) = (isLong, handler)
     }
 
     /// A row of what is refused by name.
@@ -54,17 +56,35 @@ struct Route: Sendable {
     }
 
     /// The body may be in the coding `aws-chunked`.
-    var takesAmazonChunks: Bool { headers.isSuperset(of: ObjectHeaders.bytes) }
+    var allowsAmazonChunks: Bool { headers.isSuperset(of: ObjectHeaders.bytes) }
 
-    /// The segments that `*` and `...` stand for. Nil where the row is about other paths.
-    func names(in path: [String]) -> [String]? {
-        let fixed = pattern.last == "..." ? pattern.dropLast() : pattern[...]
-        guard path.count == fixed.count || path.count > fixed.count && fixed.count < pattern.count else { return nil }
-        var names: [String] = []
-        for (wanted, segment) in zip(fixed, path) {
-            if wanted == "*" { names.append(segment) } else if wanted != segment { return nil }
-        }
-        return names + path.dropFirst(fixed.count)
+    /// The rows of an API whose paths have so many segments, in the order of the table.
+    static func rows(of api: RequestTarget.API, segments: Int) -> [Route] {
+        guard let rows = rows[api] else { return [] }
+        return rows[min(segments, rows.count - 1)]
+    }
+
+    /// The rows by the number of segments. The last element has those of all longer paths.
+    private static let rows = Dictionary(
+        uniqueKeysWithValues: RequestTarget.API.allCases.map { api in
+            let all = table(of: api)
+            let longest = all.reduce(0) { max($0, $1.pattern.count) }
+            return (api, (0...longest + 1).map { count in all.filter { $0.hasPaths(ofSegments: count) } })
+        })
+
+    private func hasPaths(ofSegments count: Int) -> Bool {
+        pattern.last == "..." ? count >= pattern.count - 1 : count == pattern.count
+    }
+
+    /// Whether the row is about the path, whose number of segments is one of its own.
+    func isAbout(_ path: [String]) -> Bool {
+        zip(pattern, path).allSatisfy { $0 == "*" || $0 == "..." || $0 == $1 }
+    }
+
+    /// The segments of a path of the row that `*` and `...` stand for.
+    func names(in path: [String]) -> [String] {
+        let rest = pattern.last == "..." ? path.dropFirst(pattern.count - 1) : []
+        return zip(pattern, path).filter { $0.0 == "*" }.map(\.1) + rest
     }
 }
 
@@ -81,8 +101,16 @@ extension Set<HTTPServerRequest.Method> {
     let service: GatewayService
     let request: GatewayRequest
     let route: Route
-    /// What stands for the wildcards of the row.
+    /// The segments of the path that stand for the wildcards of the row.
     let names: [String]
+
+    init(
+        answerInBatch: @escaping @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse,
+        service: GatewayService, request: GatewayRequest, route: Route
+    ) {
+        (self.answerInBatch, self.service, self.request, self.route) = (answerInBatch, service, request, route)
+        names = route.names(in: request.target.path)
+    }
 
     var bucket: String { names[0] }
     /// That of the object, where the path has it.
@@ -126,7 +154,7 @@ extension Set<HTTPServerRequest.Method> {
 
     /// Only what the client wants of a resource is in the answer.
     private func selected() async throws -> HTTPServerResponse {
-        guard request.place.api == .cloud, let text = request["fields"] else { return try await route.handler(self) }
+        guard request.target.api == .cloud, let text = request["fields"] else { return try await route.handler(self) }
         let fields = try FieldSelection(text)
         var response = try await route.handler(self)
         if response.status == 200, request["alt"] != "media", case .bytes(let bytes) = response.body,

@@ -1,56 +1,52 @@
 import HTTPServer
 import HTTPText
 
-/// Where a request is for: an API, and the segments of the path in it, which are decoded once.
-struct Place {
-    enum API: Sendable { case firebase, cloud, xml, `internal` }
+/// The API that a request is for, and the percent-decoded segments of its path in that API.
+struct RequestTarget {
+    enum API: Sendable, CaseIterable { case firebase, cloud, xml, `internal` }
 
     let api: API
     let path: [String]
+    /// The refusal of a path that is not UTF-8 (400), or names no bucket (404).
+    let flaw: GatewayError?
 
     /// The first segments of the paths of APIs. `/BUCKET/NAME` is not served for buckets of these names.
     private static let reserved: Set = ["b", "batch", "download", "internal", "resumable", "storage", "upload", "v0"]
 
-    /// Whether the request is one of the XML API, whose errors are XML.
-    static func isXML(_ http: HTTPServerRequest) -> Bool {
-        guard let first = http.path.split(separator: "/").first.map({ percentDecoded($0) }) else {
-            return http.path == "/"
+    init(_ http: HTTPServerRequest) {
+        let encoded = http.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let decoded = encoded.map { percentDecoded($0) }
+        let unreadable = zip(encoded, decoded).first { $1 == nil }.map {
+            GatewayError.badRequest("The path is not UTF-8: \($0.0)")
         }
-        return first.map { !reserved.contains($0) } ?? true
-    }
-
-    /// Throws 400 where the path is not UTF-8, and 404 where it names no bucket.
-    init(_ http: HTTPServerRequest) throws(GatewayError) {
-        var segments: [String] = []
-        for segment in http.path.split(separator: "/", omittingEmptySubsequences: false) {
-            guard let decoded = percentDecoded(segment) else { throw .badRequest("The path is not UTF-8: \(segment)") }
-            segments.append(decoded)
-        }
+        let segments = decoded.map { $0 ?? "\u{FFFD}" }
         // Some clients put slashes around what stands before the bucket. Behind it each slash belongs to a name.
         let head = segments.prefix { $0 != "b" }
         let all = head.filter { !$0.isEmpty } + segments.dropFirst(head.count)
         switch all.first {
-        case "v0": (api, path) = (.firebase, Self.firebase(all.dropFirst()))
-        case "internal": (api, path) = (.internal, Array(all.dropFirst()))
+        case "v0": (api, path, flaw) = (.firebase, Self.firebase(all.dropFirst()), unreadable)
+        case "internal": (api, path, flaw) = (.internal, Array(all.dropFirst()), unreadable)
         case let first:
             if let path = Self.cloud(all[...], isRead: http.isRead) {
-                (api, self.path) = (.cloud, path)
+                (api, self.path, flaw) = (.cloud, path, unreadable)
             } else if let first, Self.reserved.contains(first) {
-                (api, path) = (.cloud, all)
+                (api, path, flaw) = (.cloud, all, unreadable)
             } else {
-                (api, path) = (.xml, try Self.xml(http))
+                (api, path) = (.xml, Self.xml(segments))
+                let namesBucket = path.first?.isEmpty == false || http.path == "/" && http.isRead
+                flaw = unreadable ?? (namesBucket ? nil : .notFound)
             }
         }
     }
 
-    /// A name may have slashes that are not escaped.
+    /// The name of an object is one segment: clients leave its slashes unescaped.
     private static func firebase(_ path: ArraySlice<String>) -> [String] {
         let name = path.dropFirst(3).joined(separator: "/")
         return path.prefix(3) + (name.isEmpty ? [] : [name])
     }
 
     /// The path behind `/storage/v1`, `/download/storage/v1`, `/upload/storage/v1` or `/resumable/upload/storage/v1`, each
-    /// of which clients leave out. It begins with `upload` where it did.
+    /// of which clients leave out. The path of an upload begins with `upload`.
     private static func cloud(_ path: ArraySlice<String>, isRead: Bool) -> [String]? {
         var rest = path
         let isUpload = rest.first == "upload" || rest.first == "resumable"
@@ -65,13 +61,11 @@ struct Place {
         return isUpload ? ["upload"] + rest : Array(rest)
     }
 
-    /// A bucket, and the name of an object, where there is one.
-    private static func xml(_ http: HTTPServerRequest) throws(GatewayError) -> [String] {
-        let parts = http.path.dropFirst().split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-            .compactMap { percentDecoded($0) }
-        if http.path == "/", http.isRead { return [] }
-        guard let bucket = parts.first, !bucket.isEmpty else { throw .notFound }
-        return parts.last == "" ? [bucket] : parts
+    /// A bucket, and the name of an object with its slashes. Empty for the root.
+    private static func xml(_ segments: [String]) -> [String] {
+        let name = segments.dropFirst().joined(separator: "/")
+        if segments == [""] { return [] }
+        return segments.prefix(1) + (name.isEmpty ? [] : [name])
     }
 }
 
