@@ -90,9 +90,10 @@ import Transfers
     /// The address in URLs; nil before the start.
     package var listening: String? { server?.address }
 
-    /// Removes the uploads in parts that began too long ago.
-    package func expireParts() async throws {
-        try await service.engine.multiparts.expire(service.multipartBounds)
+    /// Ends the expired sessions and uploads in parts.
+    package func expireUploads() async {
+        try? await service.transfers.expireSessions()
+        try? await service.multiparts.expire()
     }
 
     package func close() {

@@ -122,9 +122,9 @@ import Storage
         let (key, id) = (request["key-marker"] ?? "", request["upload-id-marker"] ?? "")
         // Without an id the list begins behind all uploads of the name.
         let marker = (name: key, id: id.isEmpty && !key.isEmpty ? "~" : id)
-        try await service.engine.multiparts.expire(service.multipartBounds)
+        try await service.multiparts.expire()
         try await request.expectList(of: most)
-        let found = try await service.engine.multiparts.list(
+        let found = try await service.multiparts.list(
             in: bucket, request["prefix"] ?? "", after: marker, most: most + 1)
         let page = found.prefix(most)
         var elements = [

@@ -21,12 +21,12 @@ import Transfers
 
     let call: Call
 
-    private var multiparts: Multiparts { service.engine.multiparts }
+    private var multiparts: Multiparts { service.multiparts }
 
     /// The upload that the request is about. Throws 404 for none.
     private func upload() async throws -> Multipart {
         let id = request["uploadId"] ?? ""
-        guard let upload = try await multiparts.upload(id, of: call.object, within: service.multipartBounds) else {
+        guard let upload = try await multiparts.upload(id, of: call.object) else {
             throw GatewayError.noSuchUpload
         }
         try checkRepetitions(of: upload)
@@ -50,7 +50,7 @@ import Transfers
         try await service.admit(.open, object)
         try await service.engine.checkBucket(of: object)
         let metadata = JSON.array(fields.map { .array([.string($0.name), .string($0.value)]) }).text
-        let upload = try await multiparts.begin(object, metadata: metadata, within: service.multipartBounds)
+        let upload = try await multiparts.begin(object, metadata: metadata)
         let result = XMLElement(
             "InitiateMultipartUploadResult",
             ["Bucket": object.bucket, "Key": object.object, "UploadId": upload.id])
@@ -133,7 +133,7 @@ import Transfers
         let conditions = try await service.writeConditions(request, of: object)
         let answer = try await multiparts.using(upload, alone: true) {
             // Another request may have ended it while this one waited.
-            guard try await multiparts.upload(upload.id, of: object, within: service.multipartBounds) != nil else {
+            guard try await multiparts.upload(upload.id, of: object) != nil else {
                 throw GatewayError.noSuchUpload
             }
             let parts = try Self.parts(wanted, of: try await multiparts.parts(of: upload))
@@ -261,12 +261,5 @@ extension Multipart {
             guard let name = field.array?.first?.string, let value = field.array?.last?.string else { return nil }
             return (name, value)
         }
-    }
-}
-
-extension GatewayService {
-    /// As those of upload sessions.
-    var multipartBounds: MultipartBounds {
-        MultipartBounds(uploads: transfers.limits.uploadSessions, seconds: transfers.limits.uploadSessionSeconds)
     }
 }

@@ -28,6 +28,7 @@ import Transfers
     var backend: any Backend { transfers.backend }
     /// A client of the gateway repeats what fails by itself.
     var caller: Caller { Caller(retryTime: .zero) }
+    var multiparts: Multiparts { engine.multiparts(within: transfers.limits.uploadSessions) }
     var now: HTTPDate { engine.clock.httpDate }
 
     func admit(_ operation: Operation, _ reference: Reference) async throws(StorageError) {
