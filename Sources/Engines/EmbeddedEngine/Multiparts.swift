@@ -21,8 +21,8 @@ package struct Multiparts: Sendable {
         (self.backend, self.uses, self.bounds) = (backend, uses, bounds)
     }
 
-    /// Begins an upload. At the maximum number the longest idle one is removed; throws `quotaExceeded` if none is idle.
-    package func begin(_ reference: Reference, metadata: String) async throws(StorageError) -> Multipart {
+    /// Starts an upload. At the maximum number the longest idle one is removed; throws `quotaExceeded` if none is idle.
+    package func start(_ reference: Reference, metadata: String) async throws(StorageError) -> Multipart {
         let upload = Multipart(
             id: backend.random.uuid(), reference: reference, metadata: metadata, began: backend.time.now())
         let used = uses.ids

@@ -64,17 +64,17 @@ extension Route {
             Route(
                 pattern == "b/*/o" ? [.post] : .all, pattern, selector: "upload_id=*", QueryParams.session,
                 headers: session, method(CloudUploads.continueSession)),
-            Route([.post], pattern, QueryParams.upload, headers: upload, json: .object, method(CloudUploads.begin)),
+            Route([.post], pattern, QueryParams.upload, headers: upload, json: .object, method(CloudUploads.upload)),
         ]
     }
 
     private static let cloudBuckets: [Route] =
         [
             Route([.get], "b", QueryParams.bucketList, comparesTags: true, isLong: true, method(CloudBuckets.list)),
-            Route([.post], "b", QueryParams.bucket, json: .bucket, method(CloudBuckets.make)),
+            Route([.post], "b", QueryParams.bucket, json: .bucket, method(CloudBuckets.create)),
             Route(.reads, "b/*", QueryParams.bucket, comparesTags: true, method(CloudBuckets.get)),
             Route(.changes, "b/*", QueryParams.bucket, json: .bucket, method(CloudBuckets.change)),
-            Route([.delete], "b/*", QueryParams.bucket, method(CloudBuckets.remove)),
+            Route([.delete], "b/*", QueryParams.bucket, method(CloudBuckets.delete)),
             Route(
                 [.get], "b/*/iam", ["optionsRequestedPolicyVersion"], comparesTags: true, method(CloudBuckets.policy)),
             Route([.put], "b/*/iam", json: .policy, method(CloudBuckets.setPolicy)),
@@ -132,8 +132,8 @@ extension Route {
         Route(
             .reads, "", signed(["prefix", "max-buckets", "continuation-token"]), isLong: true,
             method(ObjectLists.buckets)),
-        Route([.put], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.make)),
-        Route([.delete], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.remove)),
+        Route([.put], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.create)),
+        Route([.delete], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.delete)),
         Route(
             [.get], "*", selector: "location", signed(["location"]), headers: BodyChecksums.amazonHeaders,
             method(ObjectBuckets.location)),
@@ -189,7 +189,7 @@ extension Route {
             headers: ObjectHeaders.conditions, comparesTags: true, unknown: .ignored, method(ObjectAPI.get)),
         Route(
             [.put, .post], "*/*", header: "x-goog-resumable", signed(),
-            headers: written.union(["x-goog-resumable", "x-goog-hash"]), method(ObjectUploads.start)),
+            headers: written.union(["x-goog-resumable", "x-goog-hash"]), method(ObjectUploads.startSession)),
         Route(
             [.put], "*/*", header: ObjectHeaders.source, signed(), headers: written.union(ObjectHeaders.copy),
             comparesTags: true, method(ObjectAPI.copy)),

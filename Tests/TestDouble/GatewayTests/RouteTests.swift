@@ -207,7 +207,7 @@ import Testing
             return switch member {
             case .refused: values(["a": true], 501)
             case .access: values([["entity": "allUsers"]], 400)
-            case .taken(let type), .outputOnly(let type): values(value(of: type), nil)
+            case .served(let type), .outputOnly(let type): values(value(of: type), nil)
             case .fixed(let value): values(value, nil) + values(value == true ? false : true, 501)
             case .oneOf(let texts): values("strange", 400) + texts.flatMap { values(.string($0), nil) }
             case .members(let inner):

@@ -10,20 +10,20 @@ import Storage
     private let engine: EmbeddedBackend
     /// The body of the request, whose memory the copied bytes count against.
     private let body: HTTPRequestBody
-    private var rest: Range<Int64>
+    private var remaining: Range<Int64>
 
     /// - Parameter range: within the bytes.
     init(_ bytes: StoredBytes, _ range: Range<Int64>, _ engine: EmbeddedBackend, for body: HTTPRequestBody) {
         (piece, self.engine, self.body) = (bytes.piece, engine, body)
-        rest = range
+        remaining = range
     }
 
     func mayKeep(_ bytes: Int) -> Bool { body.mayKeep(bytes) }
 
     func read(atMost limit: Int) async throws -> [UInt8] {
-        let (offset, count) = (rest.lowerBound, Int(min(Int64(limit), Int64(rest.count))))
+        let (offset, count) = (remaining.lowerBound, Int(min(Int64(limit), Int64(remaining.count))))
         guard count > 0 else { return [] }
-        rest = offset + Int64(count)..<rest.upperBound
+        remaining = offset + Int64(count)..<remaining.upperBound
         return try await engine.files.run { [piece] in
             Result { () throws(StorageError) in
                 var bytes = [UInt8](repeating: 0, count: count)

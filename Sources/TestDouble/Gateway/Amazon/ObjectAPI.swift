@@ -67,7 +67,7 @@ import Transfers
 @Loop struct ObjectUploads: Answering {
     let call: Call
 
-    func start() async throws -> HTTPServerResponse {
+    func startSession() async throws -> HTTPServerResponse {
         guard let text = request.header("x-goog-resumable"), text.lowercased() == "start" else {
             throw GatewayError.badRequest(
                 "x-goog-resumable is start, not \(request.header("x-goog-resumable") ?? "").")
@@ -78,8 +78,8 @@ import Transfers
         let object = try call.object
         let id = try await service.startSession(
             request, object, change, of: request.length("x-upload-content-length"), if: request.objectPreconditions())
-        let place = "\(request.base)/\(bucket.escaped)/\(object.object.escaped)?upload_id=\(id)"
-        return HTTPServerResponse(201, headers: ["Location": place, "X-GUploader-UploadID": id])
+        let location = "\(request.url(of: object))?upload_id=\(id)"
+        return HTTPServerResponse(201, headers: ["Location": location, "X-GUploader-UploadID": id])
     }
 
     func continueSession() async throws -> HTTPServerResponse {
@@ -94,10 +94,6 @@ extension GatewayRequest {
     /// The headers as pairs.
     var fields: [(name: String, value: String)] { http.headers.fields.map { ($0.name, $0.value) } }
 
-    /// Throws 400 where the request has a body.
-    @Loop func checkIsEmpty(_ why: String) async throws {
-        guard try await body.read(atMost: 1).isEmpty else { throw GatewayError.badRequest(why) }
-    }
 }
 
 extension ObjectMetadata {
@@ -108,5 +104,33 @@ extension ObjectMetadata {
         ]
         if let tag = entityTag { headers.add("ETag", tag.description) }
         return headers
+    }
+}
+
+extension GatewayRequest {
+    /// The request is signed as those of Amazon S3: answers to it have the names of that dialect.
+    var isOfAmazon: Bool {
+        header("Authorization")?.hasPrefix("AWS") == true || header("x-amz-date") != nil
+            || self["X-Amz-Algorithm"] != nil || self["AWSAccessKeyId"] != nil
+    }
+
+    /// The bytes of an object, or of a part of one. Throws 501 for headers of a coding that the body does not have.
+    @Loop func byteSource() throws(GatewayError) -> any ByteSource {
+        if isChunkedByAmazon { return try AmazonChunks(self) }
+        for name in ["x-amz-decoded-content-length", "x-amz-trailer"] where header(name) != nil {
+            throw GatewayError(501, "\(name) is not served here without a body in the coding aws-chunked.")
+        }
+        return body
+    }
+}
+
+extension HTTPHeaders {
+    /// With the names that Amazon has for custom metadata.
+    var withAmazonNames: HTTPHeaders {
+        HTTPHeaders(
+            fields.map { field in
+                guard field.name.lowercased().hasPrefix(ObjectHeaders.custom) else { return field }
+                return .init("x-amz-meta-\(field.name.dropFirst(ObjectHeaders.custom.count))", field.value)
+            })
     }
 }

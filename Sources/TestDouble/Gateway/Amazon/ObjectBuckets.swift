@@ -13,7 +13,7 @@ import Storage
         .xml(XMLElement("LocationConstraint", try await service.engine.bucket(bucket).location).document())
     }
 
-    func make() async throws -> HTTPServerResponse {
+    func create() async throws -> HTTPServerResponse {
         var wanted: [JSON.Member] = []
         let body = try await request.body.readAll(atMost: 64 << 10)
         if !body.isEmpty {
@@ -30,7 +30,7 @@ import Storage
         return HTTPServerResponse(200, headers: ["Location": "/\(bucket)"])
     }
 
-    func remove() async throws -> HTTPServerResponse {
+    func delete() async throws -> HTTPServerResponse {
         guard try await service.removeBucket(call.root, if: Preconditions()) else {
             throw GatewayError(409, code: "BucketNotEmpty", "The bucket you tried to delete is not empty.")
         }

@@ -78,3 +78,45 @@ extension Preconditions {
         self.generation = generation
     }
 }
+
+extension GatewayRequest {
+    /// Those of the object at its own URL.
+    func objectPreconditions() throws(GatewayError) -> Preconditions {
+        Preconditions(
+            generation: try length("x-goog-if-generation-match"),
+            metageneration: try length("x-goog-if-metageneration-match"), named: try integer("generation"))
+    }
+
+    /// Those of the object at its own URL, as headers or, as Go's client sends them, as params.
+    func readConditions() throws(GatewayError) -> Preconditions {
+        let headers = try objectPreconditions()
+        var conditions = try preconditions()
+        guard conditions.generation == nil || headers.generation == nil,
+            conditions.metageneration == nil || headers.metageneration == nil
+        else { throw .badRequest("The request has the same condition as a header and as a param.") }
+        conditions.generation = conditions.generation ?? headers.generation
+        conditions.metageneration = conditions.metageneration ?? headers.metageneration
+        return conditions
+    }
+
+    /// Those of the object that it is copied from.
+    func copySourcePreconditions() throws(GatewayError) -> Preconditions {
+        Preconditions(
+            generation: try length("x-goog-copy-source-if-generation-match"),
+            metageneration: try length("x-goog-copy-source-if-metageneration-match"),
+            named: try length("x-goog-copy-source-generation"))
+    }
+
+    /// The object that the header names: `BUCKET/NAME`, percent-encoded.
+    func copySource() throws -> Reference {
+        let text = header(ObjectHeaders.source) ?? ""
+        let parts = text.drop { $0 == "/" }.split(separator: "/", maxSplits: 1).map { percentDecoded($0) }
+        guard parts.count == 2, let bucket = parts[0], let name = parts[1] else {
+            throw GatewayError.badRequest("x-goog-copy-source is no BUCKET/NAME: \(text)")
+        }
+        guard !text.contains("?") else {
+            throw GatewayError(501, "x-goog-copy-source is not served here with a version: \(text)")
+        }
+        return try Reference(bucket: bucket, object: name)
+    }
+}

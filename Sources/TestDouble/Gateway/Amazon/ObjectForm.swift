@@ -17,35 +17,35 @@ import Storage
         let reader = try request.multipart()
         var fields = FormFields()
         var bytesLeft = Self.mostFieldBytes
-        do {
-            while let headers = try await reader.nextPart() {
-                let (field, file) = try Self.names(of: headers)
-                if field.lowercased() == "file" {
-                    return try await store(FormFile(reader, request.body), named: file, headers, fields)
-                }
-                guard fields.all.count < Self.mostFields else {
-                    throw GatewayError.badRequest("The form has too many fields.")
-                }
-                bytesLeft -= field.utf8.count
-                guard bytesLeft >= 0 else { throw MultipartReader.Failure.body(.tooLarge) }
-                let bytes = try await reader.readAll(atMost: bytesLeft)
-                bytesLeft -= bytes.count
-                try fields.add(field, bytes)
+        while let headers = try await reader.nextPart() {
+            let (field, file) = try Self.names(of: headers)
+            if field.lowercased() == "file" {
+                return try await store(reader, named: file, headers, fields)
             }
-        } catch let error as MultipartReader.Failure {
-            throw error.gatewayError
+            guard fields.all.count < Self.mostFields else {
+                throw GatewayError.badRequest("The form has too many fields.")
+            }
+            bytesLeft -= field.utf8.count
+            guard bytesLeft >= 0 else { throw HTTPRequestBody.Failure.tooLarge }
+            let bytes = try await reader.readAll(atMost: bytesLeft)
+            bytesLeft -= bytes.count
+            try fields.add(field, bytes)
         }
         throw GatewayError.badRequest("The form has no file.")
     }
 
     /// The name of a field, and that of the file that it has; such as `form-data; name="file"; filename="a.txt"`.
-    fileprivate static func names(of headers: HTTPHeaders) throws(GatewayError) -> (field: String, file: String) {
+    private static func names(of headers: HTTPHeaders) throws(GatewayError) -> (field: String, file: String) {
         let text = headers["Content-Disposition"] ?? ""
         let rest = text[(text.firstIndex(of: ";") ?? text.endIndex)...]
         guard let names = HeaderParameters.all("name", of: rest), names.count == 1,
             let files = HeaderParameters.all("filename", of: rest), files.count <= 1
         else { throw .badRequest("A field of the form has no name: \(text.prefix(200))") }
         return (names[0], files.first ?? "")
+    }
+
+    private static func flaw(of follower: HTTPHeaders) throws(GatewayError) -> String {
+        "The field \(try names(of: follower).field) follows the file, which must be the last."
     }
 
     /// The name of the object. Throws 400 where it is too long, before it is made.
@@ -59,7 +59,7 @@ import Storage
     }
 
     private func store(
-        _ source: FormFile, named file: String, _ headers: HTTPHeaders, _ fields: FormFields
+        _ reader: MultipartReader, named fileName: String, _ headers: HTTPHeaders, _ fields: FormFields
     ) async throws -> HTTPServerResponse {
         guard let key = fields["key"], !key.isEmpty else {
             throw GatewayError.badRequest("The form has no key before its file.")
@@ -74,27 +74,29 @@ import Storage
             name == "bucket" ? bucket : fields[HTTPServerRequest.googleName(of: name)]
         }
         try headers.checkPart()
-        let object = try Reference(bucket: bucket, object: Self.name(key, file: file))
+        let object = try Reference(bucket: bucket, object: Self.name(key, file: fileName))
         var change = try MetadataChange(fields: fields.all)
         if change.content[.contentType] == nil, let type = headers["Content-Type"] {
             change.content[.contentType] = type
         }
         change.makeNoDownloadToken()
-        source.policy = policy
+        let file = LastPart(reader, request.body, follower: Self.flaw) { count, isWhole throws(GatewayError) in
+            try policy?.check(count: count, isWhole: isWhole)
+        }
         let stored = try await service.store(
-            source, to: object, change, if: Preconditions(),
+            file, to: object, change, if: Preconditions(),
             IncomingBytes.Expected().adding(md5: headers["Content-MD5"]))
         if let target = fields["success_action_redirect"] {
             return HTTPServerResponse(303, headers: ["Location": target])
         }
         var kept = stored.objectHeaders
-        let place = "\(request.base)/\(bucket.escaped)/\(object.object.escaped)"
-        kept["Location"] = place
+        let url = request.url(of: object)
+        kept["Location"] = url
         guard status == 201 else { return HTTPServerResponse(status, headers: kept) }
         let result = XMLElement(
             "PostResponse",
             [
-                "Location": place, "Bucket": bucket, "Key": object.object,
+                "Location": url, "Bucket": bucket, "Key": object.object,
                 "ETag": stored.entityTag?.description ?? "",
             ])
         return .xml(result.document(namespace: nil), status: status, headers: kept)
@@ -145,36 +147,9 @@ private struct FormFields {
     }
 }
 
-/// The bytes of a form's file. Throws 400 where another field follows them.
-@Loop private final class FormFile: ByteSource {
-    private let reader: MultipartReader
-    private let body: HTTPRequestBody
-    var policy: FormPolicy?
-    private var received: Int64 = 0
-
-    init(_ reader: MultipartReader, _ body: HTTPRequestBody) { (self.reader, self.body) = (reader, body) }
-
-    func mayKeep(_ bytes: Int) -> Bool { body.mayKeep(bytes) }
-
-    func read(atMost count: Int) async throws -> [UInt8] {
-        let (bytes, next): ([UInt8], HTTPHeaders?)
-        do throws(MultipartReader.Failure) {
-            bytes = try await reader.read()
-            next = bytes.isEmpty ? try await reader.nextPart() : nil
-        } catch {
-            throw error.gatewayError
-        }
-        received += Int64(bytes.count)
-        try policy?.check(count: received, isWhole: bytes.isEmpty)
-        guard let next else { return bytes }
-        throw try GatewayError.badRequest(
-            "The field \(ObjectForm.names(of: next).field) follows the file, which must be the last.")
-    }
-}
-
 extension MetadataChange {
     /// Whether a header, or the field of a form, is about metadata.
-    static func takes(_ name: String) -> Bool {
+    static func hasProperty(named name: String) -> Bool {
         // A value that is refused is taken, too.
         (try? MetadataChange(fields: [(name, "x")])) != MetadataChange()
     }

@@ -19,7 +19,7 @@ import Storage
         let isSecond = try isSecondVersion
         let text = try ListText(request)
         try await service.admit(.list, call.root)
-        let most = try most("max-keys")
+        let most = try request.pageSize("max-keys", isPositive: false)
         var query = ObjectQuery(bucket: bucket)
         (query.prefix, query.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
         query.after = request[isSecond ? "start-after" : "marker"] ?? ""
@@ -35,12 +35,10 @@ import Storage
     }
 
     func buckets() async throws -> HTTPServerResponse {
-        let most = try request.integer("max-buckets") ?? Self.mostBuckets
-        guard most > 0 else { throw GatewayError.badRequest("max-buckets is at least 1.") }
-        try await request.expectAnswer(of: Int(min(most, Self.mostBuckets)) * Self.bytesOfBucket)
+        let most = try request.pageSize("max-buckets", atMost: Self.mostBuckets)
+        try await request.expectAnswer(of: most * Self.bytesOfBucket)
         let (page, next) = try await service.engine.buckets(
-            prefix: request["prefix"] ?? "", pageToken: request["continuation-token"],
-            most: Int(min(most, Self.mostBuckets)))
+            prefix: request["prefix"] ?? "", pageToken: request["continuation-token"], most: most)
         let buckets = page.map { bucket in
             XMLElement("Bucket", ["Name": bucket.name, "CreationDate": bucket.timeCreated.rfc3339])
         }
@@ -59,11 +57,6 @@ import Storage
             default: throw .badRequest("list-type is 1 or 2.")
             }
         }
-    }
-
-    /// At most 1000, as with Google.
-    private func most(_ param: String) throws(GatewayError) -> Int {
-        Int(min(try request.integer(param) ?? 1000, 1000))
     }
 
     private func head(_ query: ObjectQuery, _ most: Int, _ text: ListText) throws(GatewayError) -> [XMLElement] {
@@ -118,7 +111,7 @@ import Storage
         let text = try ListText(request)
         try await service.admit(.list, call.root)
         _ = try await service.engine.bucket(bucket)
-        let most = try most("max-uploads")
+        let most = try request.pageSize("max-uploads", isPositive: false)
         let (key, id) = (request["key-marker"] ?? "", request["upload-id-marker"] ?? "")
         // Without an id the list begins behind all uploads of the name.
         let marker = (name: key, id: id.isEmpty && !key.isEmpty ? "~" : id)

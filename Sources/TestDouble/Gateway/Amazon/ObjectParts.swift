@@ -45,12 +45,12 @@ import Transfers
     func start() async throws -> HTTPServerResponse {
         let object = try call.object
         try await request.checkIsEmpty("The start of an upload in parts has no body.")
-        let fields = request.http.headers.fields.filter { MetadataChange.takes($0.name) }
+        let fields = request.http.headers.fields.filter { MetadataChange.hasProperty(named: $0.name) }
         try MetadataChange(fields: fields.map { ($0.name, $0.value) }).check()
         try await service.admit(.open, object)
         try await service.engine.checkBucket(of: object)
         let metadata = JSON.array(fields.map { .array([.string($0.name), .string($0.value)]) }).text
-        let upload = try await multiparts.begin(object, metadata: metadata)
+        let upload = try await multiparts.start(object, metadata: metadata)
         let result = XMLElement(
             "InitiateMultipartUploadResult",
             ["Bucket": object.bucket, "Key": object.object, "UploadId": upload.id])
@@ -136,7 +136,7 @@ import Transfers
             guard try await multiparts.upload(upload.id, of: object) != nil else {
                 throw GatewayError.noSuchUpload
             }
-            let parts = try Self.parts(wanted, of: try await multiparts.parts(of: upload))
+            let parts = try Self.stored(wanted, of: try await multiparts.parts(of: upload))
             var change = try MetadataChange(fields: upload.fields)
             change.makeNoDownloadToken()
             let stored = try await service.store(
@@ -146,12 +146,11 @@ import Transfers
             return stored
         }
         guard let stored = answer else { throw Self.busy }
-        let place = "\(request.base)/\(object.bucket.escaped)/\(object.object.escaped)"
         return .xml(
             XMLElement(
                 "CompleteMultipartUploadResult",
                 [
-                    "Location": place, "Bucket": object.bucket, "Key": object.object,
+                    "Location": request.url(of: object), "Bucket": object.bucket, "Key": object.object,
                     "ETag": stored.entityTag?.description ?? "",
                 ]
             ).document(), headers: stored.objectHeaders)
@@ -189,7 +188,7 @@ import Transfers
         return parts
     }
 
-    private static func parts(_ wanted: [WantedPart], of stored: [MultipartPart]) throws(GatewayError)
+    private static func stored(_ wanted: [WantedPart], of stored: [MultipartPart]) throws(GatewayError)
         -> [MultipartPart]
     {
         let byNumber = Dictionary(stored.map { ($0.number, $0) }) { $1 }
@@ -220,7 +219,7 @@ import Transfers
     func list() async throws -> HTTPServerResponse {
         let upload = try await upload()
         let text = try ListText(request)
-        let most = Int(min(try request.integer("max-parts") ?? 1000, 1000))
+        let most = try request.pageSize("max-parts", isPositive: false)
         let marker = try request.integer("part-number-marker") ?? 0
         try await request.expectAnswer(of: (most + 1) * Self.bytesOfEntry)
         let found = try await multiparts.parts(of: upload, after: Int(marker), most: most + 1)

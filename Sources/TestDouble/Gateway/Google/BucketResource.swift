@@ -59,7 +59,7 @@ extension StoredBucket {
     /// Takes the members of a body that `ResourceMembers.bucket` allows. Nulls remove, objects are merged.
     ///
     /// - Parameter replacesAll: what the body does not name is removed, but for what a bucket always has.
-    mutating func take(_ json: JSON, replacesAll: Bool, isNew: Bool = false) throws(StorageError) {
+    mutating func apply(_ json: JSON, replacesAll: Bool, isNew: Bool = false) throws(StorageError) {
         // As many are set at least: they are not merged before that is known.
         try Self.check(count: (json["labels"]?.object ?? []).count { !$0.value.isNull })
         var kept = keptMembers
@@ -95,7 +95,7 @@ extension StoredBucket {
         try ResourceMembers.bucket.check(json)
         try Self.check(name: name)
         self.init(name)
-        try take(json, replacesAll: true, isNew: true)
+        try apply(json, replacesAll: true, isNew: true)
     }
 
     /// Throws 400 for a name that Google makes no bucket of.
@@ -164,6 +164,35 @@ extension JSON {
 }
 
 extension ResourceMembers {
+    static let bucket: ResourceMembers = [
+        "name": .served(),
+        "etag": .outputOnly(), "generation": .outputOnly(.number), "hardDeleteTime": .outputOnly(), "id": .outputOnly(),
+        "kind": .outputOnly(), "locationType": .outputOnly(), "metageneration": .outputOnly(.number),
+        "owner": .outputOnly(.object),
+        "projectNumber": .outputOnly(.number), "satisfiesPZI": .outputOnly(.flag), "satisfiesPZS": .outputOnly(.flag),
+        "selfLink": .outputOnly(), "softDeleteTime": .outputOnly(), "timeCreated": .outputOnly(),
+        "timeStorageClassUpdated": .outputOnly(), "updated": .outputOnly(),
+        "iamConfiguration": .members([
+            "bucketPolicyOnly": uniformAccess, "uniformBucketLevelAccess": uniformAccess,
+            "publicAccessPrevention": .oneOf(["enforced", "inherited", "unspecified"]),
+        ]),
+        "location": .served(), "rpo": .oneOf(["ASYNC_TURBO", "DEFAULT"]), "storageClass": .oneOf(storageClasses),
+        "cors": .each(cors), "defaultEventBasedHold": .served(.flag), "labels": .served(.labels),
+        "lifecycle": .members(lifecycle), "website": .members(website),
+        "acl": .access, "autoclass": .refused(),
+        // Who owns a bucket may read it without saying who pays.
+        "billing": .members(["requesterPays": .served(.flag)]),
+        "customPlacementConfig": .members(["dataLocations": .served(.texts)]),
+        "defaultObjectAcl": .access, "encryption": .refused(), "hierarchicalNamespace": .refused(),
+        "ipFilter": .refused(), "logging": .refused(), "objectRetention": .refused(), "retentionPolicy": .refused(),
+        "softDeletePolicy": .refused(), "versioning": .refused(),
+    ]
+
+    /// No access is granted for one object alone.
+    private static let uniformAccess = ResourceMember.members([
+        "enabled": .fixed(true), "lockedTime": .outputOnly(),
+    ])
+
     /// Of a lifecycle: what is kept, and not run.
     static let lifecycle: ResourceMembers = [
         "rule": .each([
@@ -172,32 +201,32 @@ extension ResourceMembers {
                 "storageClass": .oneOf(storageClasses),
             ]),
             "condition": .members([
-                "age": .taken(.number), "createdBefore": .taken(), "customTimeBefore": .taken(),
-                "daysSinceCustomTime": .taken(.number), "daysSinceNoncurrentTime": .taken(.number),
-                "isLive": .taken(.flag), "matchesPattern": .taken(), "matchesPrefix": .taken(.texts),
-                "matchesStorageClass": .taken(.texts), "matchesSuffix": .taken(.texts),
-                "noncurrentTimeBefore": .taken(), "numNewerVersions": .taken(.number),
+                "age": .served(.number), "createdBefore": .served(), "customTimeBefore": .served(),
+                "daysSinceCustomTime": .served(.number), "daysSinceNoncurrentTime": .served(.number),
+                "isLive": .served(.flag), "matchesPattern": .served(), "matchesPrefix": .served(.texts),
+                "matchesStorageClass": .served(.texts), "matchesSuffix": .served(.texts),
+                "noncurrentTimeBefore": .served(), "numNewerVersions": .served(.number),
             ]),
         ])
     ]
 
     static let cors: ResourceMembers = [
-        "maxAgeSeconds": .taken(.number), "method": .taken(.texts), "origin": .taken(.texts),
-        "responseHeader": .taken(.texts),
+        "maxAgeSeconds": .served(.number), "method": .served(.texts), "origin": .served(.texts),
+        "responseHeader": .served(.texts),
     ]
 
-    static let website: ResourceMembers = ["mainPageSuffix": .taken(), "notFoundPage": .taken()]
+    static let website: ResourceMembers = ["mainPageSuffix": .served(), "notFoundPage": .served()]
 
     static let storageClasses = Set(StorageClass.allCases.map(\.rawValue))
 
     /// The body of `iam`.
     static let policy: ResourceMembers = [
         "bindings": .each([
-            "role": .taken(), "members": .taken(.texts),
+            "role": .served(), "members": .served(.texts),
             "condition": .members([
-                "title": .taken(), "description": .taken(), "expression": .taken(), "location": .taken(),
+                "title": .served(), "description": .served(), "expression": .served(), "location": .served(),
             ]),
         ]),
-        "etag": .taken(), "kind": .outputOnly(), "resourceId": .outputOnly(), "version": .taken(.number),
+        "etag": .served(), "kind": .outputOnly(), "resourceId": .outputOnly(), "version": .served(.number),
     ]
 }

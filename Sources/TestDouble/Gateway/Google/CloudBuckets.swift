@@ -8,8 +8,6 @@ import Transfers
 
 /// Buckets of Google Cloud Storage. Unless they have to be made, they come into being by being named.
 @Loop struct CloudBuckets: Answering {
-    private static let longestPage: Int64 = 1000
-
     let call: Call
 
     func get() async throws -> HTTPServerResponse {
@@ -21,7 +19,7 @@ import Transfers
         return .json(stored.cloud(request.base), tag: stored.etag)
     }
 
-    func remove() async throws -> HTTPServerResponse {
+    func delete() async throws -> HTTPServerResponse {
         guard try await service.removeBucket(call.root, if: conditions()) else {
             throw GatewayError(409, "The bucket you tried to delete is not empty.")
         }
@@ -39,26 +37,23 @@ import Transfers
         try json.check("name", bucket)
         let replacesAll = request.http.method == .put
         let changed = try await service.engine.changeBucket(bucket, if: conditions()) {
-            bucket throws(StorageError) in try bucket.take(json, replacesAll: replacesAll)
+            bucket throws(StorageError) in try bucket.apply(json, replacesAll: replacesAll)
         }
         return .json(changed.cloud(request.base))
     }
 
     func list() async throws -> HTTPServerResponse {
-        let most = try request.integer("maxResults") ?? Self.longestPage
-        guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
-        try await request.expectList(of: Int(min(most, Self.longestPage)))
+        let most = try request.pageSize("maxResults")
+        try await request.expectList(of: most)
         let (page, next) = try await service.engine.buckets(
-            prefix: request["prefix"] ?? "", pageToken: request["pageToken"], most: Int(min(most, Self.longestPage)))
-        return .json(
-            .object(
-                [JSON.Member](present: [
-                    "kind": "storage#buckets", "nextPageToken": next.map(JSON.string),
-                    "items": .array(page.map { $0.cloud(request.base) }),
-                ])))
+            prefix: request["prefix"] ?? "", pageToken: request["pageToken"], most: most)
+        return .json(present: [
+            "kind": "storage#buckets", "nextPageToken": next.map(JSON.string),
+            "items": .array(page.map { $0.cloud(request.base) }),
+        ])
     }
 
-    func make() async throws -> HTTPServerResponse {
+    func create() async throws -> HTTPServerResponse {
         let json = try await call.json()
         guard let name = try json.text("name"), !name.isEmpty else {
             throw GatewayError.badRequest("Required: the name of the bucket.")
@@ -157,10 +152,6 @@ extension StoredBucket {
 }
 
 extension GatewayError {
-    /// A param, or a member of a resource, that access is granted by.
-    static func uniformAccess(_ what: String) -> GatewayError {
-        .badRequest("Cannot use \(what): the bucket has uniform bucket-level access.")
-    }
 
     /// Google's answer where access is that of the bucket alone.
     static func legacyACL(_ what: String, _ request: GatewayRequest) -> GatewayError {

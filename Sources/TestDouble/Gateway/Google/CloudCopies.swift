@@ -13,7 +13,7 @@ import Transfers
 
     func copy() async throws -> JSON {
         let json = try await call.json()
-        let change = try ResourceMembers.object.takesAny(of: json) ? MetadataChange(resource: json) : nil
+        let change = try ResourceMembers.object.servesAny(of: json) ? MetadataChange(resource: json) : nil
         let target = try Reference(bucket: call.names[2], object: call.names[3])
         return try await service.copy(
             call.object, if: request.sourcePreconditions(), to: target, change, if: request.preconditions()
@@ -49,7 +49,6 @@ import Transfers
             throw GatewayError.badRequest("sourceObjects has 1 to \(Self.mostSources) objects, not \(sources.count).")
         }
         let wanted = try sources.map { source in
-            try ResourceMembers.source.check(source)
             guard let name = try source.text("name"), !name.isEmpty else {
                 throw GatewayError.badRequest("A source has no name.")
             }
@@ -71,61 +70,5 @@ extension Preconditions {
         let conditions = source["objectPreconditions"] ?? .null
         self.init(
             generation: try conditions.integer("ifGenerationMatch"), named: try source.integer("generation"))
-    }
-}
-
-extension GatewayService {
-    /// Copies or moves the version of an object that is there now. Without a change the copy has its metadata and its
-    /// download tokens. Checksums in the resource are those of an object that the client has read before.
-    func copy(
-        _ source: Reference, if sourceConditions: Preconditions, to target: Reference, _ change: MetadataChange?,
-        isMove: Bool = false, if conditions: Preconditions
-    ) async throws -> ObjectMetadata {
-        var change = change
-        change?.md5Hash = nil
-        change?.crc32c = nil
-        if change?.isAboutKeptAlone == false { change?.makeNoDownloadToken() }
-        let copied = CopyRequest(
-            of: source, if: sourceConditions, isMove: isMove, keepsMetadata: change?.isAboutKeptAlone ?? true,
-            keepsDownloadTokens: true)
-        var copy = UploadRequest(.object(copied), to: target, change ?? .init(), if: conditions, for: .gateway)
-        copy.isAwaited = true
-        let task = try await transfers.upload(copy)
-        do {
-            return try await readingStored { try await stored(by: task) }
-        } catch {
-            _ = try? await task.cancel()
-            throw error
-        }
-    }
-
-    /// As an upload, but that an object without a type in its resource has none. Checksums in the resource are those of an
-    /// object that the client has read before.
-    func compose(
-        _ bytes: StoredBytes, at target: Reference, _ change: MetadataChange, if conditions: Preconditions
-    ) async throws -> ObjectMetadata {
-        var change = change
-        (change.md5Hash, change.crc32c) = (nil, nil)
-        change.makeNoDownloadToken()
-        change.replacesAll = true
-        return try await store(bytes, at: target, change, if: conditions)
-    }
-
-    /// As an upload like any other. Damaged bytes make no object.
-    func store(
-        _ bytes: StoredBytes, at target: Reference, _ change: MetadataChange, if conditions: Preconditions
-    ) async throws -> ObjectMetadata {
-        let size = Int64(bytes.piece.range.count)
-        let upload = try await transfers.begin(
-            UploadRequest(.incoming(size: size), to: target, change, if: conditions, for: .gateway), isSession: false)
-        do {
-            return try await upload.send(bytes.piece, isLast: true, .init(crc32c: bytes.crc32c)).stored
-        } catch {
-            _ = try? await upload.task?.cancel()
-            if (error as? StorageError)?.code == .nonMatchingChecksum {
-                try await readingStored { try await engine.verify(bytes) }
-            }
-            throw error
-        }
     }
 }

@@ -12,7 +12,7 @@ import Transfers
 
     func change() async throws -> HTTPServerResponse {
         let (object, json) = try (call.object, await call.json())
-        try json.checkPlace(object)
+        try json.checkName(object)
         var change = try MetadataChange(resource: json)
         change.replacesAll = request.http.method == .put
         change.dropsDownloadTokens = change.replacesAll || json["metadata"]?.isNull == true
@@ -48,9 +48,7 @@ import Transfers
         var query = ObjectQuery(bucket: bucket)
         (query.prefix, query.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
         (query.start, query.end) = (request["startOffset"] ?? "", request["endOffset"] ?? "")
-        let most = try request.integer("maxResults") ?? 1000
-        guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
-        query.maxResults = Int(min(most, 1000))
+        query.maxResults = try request.pageSize("maxResults")
         query.pageToken = request["pageToken"]
         query.globs = try request["matchGlob"].map(Glob.combinations)
         query.includesTrailingDelimiter = ["true", "True"].contains(request["includeTrailingDelimiter"])
@@ -58,12 +56,10 @@ import Transfers
         try await request.expectList(of: query.maxResults)
         let page = try await service.engine.list(query)
         let items = page.objects.map { $0.cloud(request.base) }
-        return .json(
-            .object(
-                [JSON.Member](present: [
-                    "kind": "storage#objects", "nextPageToken": page.pageToken.map(JSON.string),
-                    "prefixes": page.prefixes.isEmpty ? nil : .array(page.prefixes.map(JSON.string)),
-                    "items": items.isEmpty ? nil : .array(items),
-                ])))
+        return .json(present: [
+            "kind": "storage#objects", "nextPageToken": page.pageToken.map(JSON.string),
+            "prefixes": page.prefixes.isEmpty ? nil : .array(page.prefixes.map(JSON.string)),
+            "items": items.isEmpty ? nil : .array(items),
+        ])
     }
 }

@@ -15,14 +15,14 @@ import Transfers
 
     init(call: Call) { self.call = call }
 
-    func begin() async throws -> HTTPServerResponse {
+    func upload() async throws -> HTTPServerResponse {
         if isInsertion { return try await insert() }
         let type = try type()
         guard type == "resumable" || request.uploadCommands.isEmpty else {
             throw GatewayError(501, "The header X-Goog-Upload-Command is not served here for an upload in one request.")
         }
         switch type {
-        case "resumable": return try await start()
+        case "resumable": return try await startSession()
         case "multipart", "media", "raw":
             return try await store(call.wholeUpload(type == "multipart", announced: ["x-upload-content-length"]))
         case let other: throw GatewayError.badRequest("There is no upload type \(other).")
@@ -38,7 +38,9 @@ import Transfers
     /// An object without bytes, whose resource is the body.
     private func insert() async throws -> HTTPServerResponse {
         let json = try await call.json()
-        return try await store((NoBytes(), json, change(json), .init(request.http.headers)))
+        return try await store(
+            WholeUpload(
+                bytes: NoBytes(), resource: json, change: change(json), expected: .init(request.http.headers)))
     }
 
     /// Throws where the request names two, or the protocol of `X-Goog-Upload-Command`.
@@ -80,7 +82,7 @@ import Transfers
 
     // MARK: - Resumable
 
-    private func start() async throws -> HTTPServerResponse {
+    private func startSession() async throws -> HTTPServerResponse {
         let json = try await call.json()
         let object = try call.destination(json)
         var change = try change(json)
@@ -88,14 +90,14 @@ import Transfers
             change.content[.contentType] = type
         }
         change.makeNoDownloadToken()
-        let place = "/upload/storage/v1/b/\(bucket.escaped)/o?uploadType=resumable&name=\(object.object.escaped)"
+        let path = "/upload/storage/v1/b/\(bucket.escaped)/o?uploadType=resumable&name=\(object.object.escaped)"
         if !request.uploadCommands.isEmpty {
-            return try await commanded.start(object, json, change, if: request.preconditions(), at: place)
+            return try await commanded.startSession(object, json, change, if: request.preconditions(), at: path)
         }
         let id = try await service.startSession(
             request, object, change, of: request.length("x-upload-content-length"), if: request.preconditions())
         return HTTPServerResponse(
-            200, headers: ["Location": "\(request.base)\(place)&upload_id=\(id)", "X-GUploader-UploadID": id])
+            200, headers: ["Location": "\(request.base)\(path)&upload_id=\(id)", "X-GUploader-UploadID": id])
     }
 
     /// The URL has the name of the object or not.

@@ -20,9 +20,9 @@ import Transfers
     /// Begins a session.
     ///
     /// - Parameter json: the resource in the request.
-    /// - Parameter place: path and query of the session's URL, before its id.
-    func start(
-        _ object: Reference, _ json: JSON, _ change: MetadataChange, if conditions: Preconditions, at place: String
+    /// - Parameter path: path and query of the session's URL, before its id.
+    func startSession(
+        _ object: Reference, _ json: JSON, _ change: MetadataChange, if conditions: Preconditions, at path: String
     ) async throws -> HTTPServerResponse {
         guard request.uploadCommands == ["start"] else { throw GatewayError.badRequest("The first command is start.") }
         var change = change
@@ -35,7 +35,7 @@ import Transfers
             200,
             headers: [
                 "X-Goog-Upload-Status": "active",
-                "X-Goog-Upload-URL": "\(request.base)\(place)&upload_id=\(id)&upload_protocol=resumable",
+                "X-Goog-Upload-URL": "\(request.base)\(path)&upload_id=\(id)&upload_protocol=resumable",
                 "X-Goog-Upload-Control-URL": "", "X-Goog-Upload-Chunk-Granularity": "\(SentRange.granularity)",
                 "X-GUploader-UploadID": id,
             ])

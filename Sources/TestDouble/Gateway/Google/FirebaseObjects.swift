@@ -33,7 +33,7 @@ import Transfers
         let object = try call.object
         try service.check(.update, object.url, for: request)
         let json = try await call.json()
-        try json.checkPlace(object)
+        try json.checkName(object)
         var change = try MetadataChange(resource: json)
         change.makesDownloadToken = true
         let changed = try await service.backend.updateMetadata(
@@ -58,21 +58,17 @@ import Transfers
         }
         let folder = try Reference(bucket: bucket, path: prefix)
         try service.check(.list, "gs://\(folder.bucket)/\(folder.prefix)", for: request)
-        let maxResults = min(try request.integer("maxResults") ?? 1000, 1000)
-        guard maxResults > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
-        try await request.expectList(of: Int(maxResults))
+        let maxResults = try request.pageSize("maxResults")
+        try await request.expectList(of: maxResults)
         let page = try await service.backend.list(
             ListQuery(
-                folder, maxResults: Int(maxResults), pageToken: request["pageToken"], isRecursive: delimiter.isEmpty),
+                folder, maxResults: maxResults, pageToken: request["pageToken"], isRecursive: delimiter.isEmpty),
             for: service.caller)
-        return .json(
-            .object(
-                [JSON.Member](present: [
-                    "prefixes": .array(page.prefixes.map { .string($0.object + "/") }),
-                    "items": .array(
-                        page.items.map { ["name": .string($0.object), "bucket": .string($0.bucket)] }),
-                    "nextPageToken": page.pageToken.map(JSON.string),
-                ])))
+        return .json(present: [
+            "prefixes": .array(page.prefixes.map { .string($0.object + "/") }),
+            "items": .array(page.items.map { ["name": .string($0.object), "bucket": .string($0.bucket)] }),
+            "nextPageToken": page.pageToken.map(JSON.string),
+        ])
     }
 
     func changeTokens() async throws -> HTTPServerResponse {

@@ -21,13 +21,13 @@ import Transfers
         }
         let type = request.header("X-Goog-Upload-Protocol") ?? request["uploadType"] ?? request["upload_protocol"]
         switch type?.lowercased() {
-        case "resumable": return try await start()
+        case "resumable": return try await startSession()
         case "multipart": return try await store(isMultipart: true)
         case nil, "raw", "media":
             guard commands.isEmpty || commands == ["start"] else {
                 throw GatewayError.badRequest("A command needs the upload_id of its session.")
             }
-            return try await commands.isEmpty ? store(isMultipart: false) : start()
+            return try await commands.isEmpty ? store(isMultipart: false) : startSession()
         case let other?: throw GatewayError.badRequest("There is no upload protocol \(other).")
         }
     }
@@ -40,11 +40,11 @@ import Transfers
             try await service.store(upload.bytes, to: object, upload.change, if: conditions, upload.expected).firebase)
     }
 
-    private func start() async throws -> HTTPServerResponse {
+    private func startSession() async throws -> HTTPServerResponse {
         let json = try await call.json()
         let object = try call.destination(json)
         // What the table allows the start, it allows the whole session.
-        return try await commanded.start(
+        return try await commanded.startSession(
             object, json, MetadataChange(resource: json), if: service.uploadConditions(to: object, for: request),
             at: "/v0/b/\(bucket.escaped)/o?name=\(object.object.escaped)")
     }

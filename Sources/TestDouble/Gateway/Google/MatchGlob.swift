@@ -7,7 +7,7 @@ extension Glob {
     static func combinations(_ pattern: String) throws(GatewayError) -> [Glob] {
         guard pattern.utf8.count <= mostBytes else { throw .badRequest("matchGlob has more than \(mostBytes) bytes.") }
         var combinations = Combinations()
-        for byte in pattern.utf8 { try combinations.take(byte, of: pattern) }
+        for byte in pattern.utf8 { try combinations.append(byte, of: pattern) }
         var globs: [Glob] = []
         for text in try combinations.all(of: pattern) {
             do throws(Invalid) { globs.append(try Glob(String(decoding: text, as: UTF8.self))) } catch {
@@ -35,7 +35,7 @@ private struct Combinations {
     /// The pattern, then the choices whose braces are open.
     private var open = [Choice()]
 
-    mutating func take(_ byte: UInt8, of pattern: String) throws(GatewayError) {
+    mutating func append(_ byte: UInt8, of pattern: String) throws(GatewayError) {
         let inner = open.count - 1
         switch byte {
         case UInt8(ascii: "{"):

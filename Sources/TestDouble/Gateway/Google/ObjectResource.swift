@@ -28,17 +28,17 @@ extension ObjectMetadata {
     /// Of Google Cloud Storage. `base` begins its links.
     func cloud(_ base: String) -> JSON {
         let content = settable.content
-        let place = "b/\(reference.bucket.escaped)/o/\(reference.object.escaped)"
+        let path = "b/\(reference.bucket.escaped)/o/\(reference.object.escaped)"
         return .object(
             [
                 .init(key: "kind", value: "storage#object"),
                 .init(
                     key: "id", value: .string("\(reference.bucket)/\(reference.object)/\(generation)")),
-                .init(key: "selfLink", value: .string("\(base)/storage/v1/\(place)")),
+                .init(key: "selfLink", value: .string("\(base)/storage/v1/\(path)")),
                 .init(
                     key: "mediaLink",
                     value: .string(
-                        "\(base)/download/storage/v1/\(place)?generation=\(generation)&alt=media")),
+                        "\(base)/download/storage/v1/\(path)?generation=\(generation)&alt=media")),
                 .init(key: "timeStorageClassUpdated", value: .string(timeCreated.rfc3339)),
             ] + common
                 + [JSON.Member](present: [
@@ -164,7 +164,7 @@ extension JSON {
     }
 
     /// Throws 400 where a resource names another object than the request.
-    func checkPlace(_ object: Reference) throws(GatewayError) {
+    func checkName(_ object: Reference) throws(GatewayError) {
         try checkBucket(object.bucket)
         try check("name", object.object)
     }
@@ -186,4 +186,37 @@ extension JSON {
         }
         return number
     }
+}
+
+extension ResourceMembers {
+    /// An object, as both dialects name its members.
+    static let object: ResourceMembers = [
+        "cacheControl": .served(), "contentDisposition": .served(), "contentEncoding": .served(),
+        "contentLanguage": .served(),
+        "contentType": .served(), "metadata": .served(.object),
+        // Checked by uploads. The URL of the request says more of the name.
+        "md5Hash": .outputOnly(), "crc32c": .outputOnly(), "name": .outputOnly(), "bucket": .outputOnly(),
+        "componentCount": .outputOnly(.number), "customerEncryption": .refused(), "downloadTokens": .outputOnly(),
+        "etag": .outputOnly(), "generation": .outputOnly(.number), "hardDeleteTime": .outputOnly(), "id": .outputOnly(),
+        "kind": .outputOnly(), "mediaLink": .outputOnly(), "metageneration": .outputOnly(.number),
+        "owner": .outputOnly(.object),
+        "restoreToken": .outputOnly(), "retentionExpirationTime": .outputOnly(), "selfLink": .outputOnly(),
+        "size": .outputOnly(.number), "softDeleteTime": .outputOnly(), "timeCreated": .outputOnly(),
+        "timeDeleted": .outputOnly(),
+        "timeFinalized": .outputOnly(), "timeStorageClassUpdated": .outputOnly(), "updated": .outputOnly(),
+        "storageClass": .oneOf(storageClasses), "customTime": .served(), "eventBasedHold": .served(.flag),
+        "temporaryHold": .served(.flag),
+        "acl": .access, "contexts": .refused(), "kmsKeyName": .refused(), "retention": .refused(),
+    ]
+
+    /// The body of `compose`.
+    static let composition: ResourceMembers = [
+        "kind": .outputOnly(), "destination": .members(object), "sourceObjects": .each(source),
+        "deleteSourceObjects": .refused(),
+    ]
+
+    private static let source: ResourceMembers = [
+        "name": .served(), "generation": .served(.number),
+        "objectPreconditions": .members(["ifGenerationMatch": .served(.number)]),
+    ]
 }

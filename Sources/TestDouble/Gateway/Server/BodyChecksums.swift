@@ -196,8 +196,8 @@ extension IncomingBytes.Expected {
 }
 
 extension MetadataChange {
-    /// Takes the checksums that all bytes of a session must have, besides those of its JSON.
-    mutating func take(_ expected: IncomingBytes.Expected) throws(GatewayError) {
+    /// Requires the checksums that all bytes of a session must have, besides those of its JSON.
+    mutating func require(_ expected: IncomingBytes.Expected) throws(GatewayError) {
         md5Hash = try expected.adding(md5: md5Hash).md5?.base64
         guard let sum = expected.crc32c else { return }
         guard crc32c ?? sum == sum else { throw .badRequest("The request has two CRC32C of the object.") }

@@ -75,24 +75,20 @@ import Platform
     private func parts() async throws -> [Part] {
         let reader = try request.multipart()
         var (parts, bytes) = ([Part](), 0)
-        do {
-            while let headers = try await reader.nextPart() {
-                guard parts.count < bounds.requests else {
-                    throw GatewayError.badRequest("A batch has at most \(bounds.requests) requests.")
-                }
-                let part = try await reader.readAll(atMost: bounds.requestBytes)
-                bytes += part.count
-                guard bytes <= bounds.bytes else {
-                    throw GatewayError(413, "The requests of a batch have at most \(bounds.bytes) bytes.")
-                }
-                let type = headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? "application/http"
-                let flaw = GatewayError.badRequest("A part of a batch is application/http, not \(type).")
-                let isRequest = type.filter { $0 != " " } == "application/http"
-                parts.append(
-                    Part(id: headers["Content-ID"] ?? "", request: isRequest ? request(in: part) : .failure(flaw)))
+        while let headers = try await reader.nextPart() {
+            guard parts.count < bounds.requests else {
+                throw GatewayError.badRequest("A batch has at most \(bounds.requests) requests.")
             }
-        } catch let error as MultipartReader.Failure {
-            throw error.gatewayError
+            let part = try await reader.readAll(atMost: bounds.requestBytes)
+            bytes += part.count
+            guard bytes <= bounds.bytes else {
+                throw GatewayError(413, "The requests of a batch have at most \(bounds.bytes) bytes.")
+            }
+            let type = headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? "application/http"
+            let flaw = GatewayError.badRequest("A part of a batch is application/http, not \(type).")
+            let isRequest = type.filter { $0 != " " } == "application/http"
+            parts.append(
+                Part(id: headers["Content-ID"] ?? "", request: isRequest ? request(in: part) : .failure(flaw)))
         }
         return parts
     }

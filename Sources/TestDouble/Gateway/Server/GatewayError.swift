@@ -18,6 +18,11 @@ struct GatewayError: Error {
     init(_ status: Int, _ message: String) { (self.status, self.message) = (status, message) }
 
     static func badRequest(_ message: String) -> GatewayError { GatewayError(400, message) }
+    /// A param, or a member of a resource, that access is granted by.
+    static func uniformAccess(_ what: String) -> GatewayError {
+        .badRequest("Cannot use \(what): the bucket has uniform bucket-level access.")
+    }
+
     static let notFound = GatewayError(404, "Not Found")
     static let methodNotAllowed = GatewayError(405, "Method Not Allowed")
 
@@ -108,6 +113,11 @@ extension HTTPServerResponse {
     /// A resource with its entity tag, which has no quotation marks in a header either: clients compare the two.
     static func json(_ resource: JSON, tag: String) -> HTTPServerResponse {
         json(resource, headers: ["ETag": tag])
+    }
+
+    /// An object of the members that have a value.
+    static func json(present members: KeyValuePairs<String, JSON?>) -> HTTPServerResponse {
+        json(.object([JSON.Member](present: members)))
     }
 
     static func json(_ json: JSON, status: Int = 200, headers: HTTPHeaders = [:]) -> HTTPServerResponse {

@@ -75,6 +75,19 @@ struct GatewayRequest {
         return "\(isSecure ? "https" : "http")://\(header("Host") ?? "localhost")"
     }
 
+    /// The URL of an object in the XML API.
+    func url(of object: Reference) -> String { "\(base)/\(object.bucket.escaped)/\(object.object.escaped)" }
+
+    /// The number of entries that the param allows a page to have, up to `most`. Throws 400 where it must be positive and
+    /// is not.
+    func pageSize(
+        _ param: String, atMost most: Int64 = 1000, isPositive: Bool = true
+    ) throws(GatewayError) -> Int {
+        let size = try integer(param) ?? most
+        guard size > 0 || !isPositive else { throw .badRequest("\(param) is at least 1.") }
+        return Int(min(size, most))
+    }
+
     /// A number of the query. Throws 400 for another text.
     func integer(_ name: String) throws(GatewayError) -> Int64? {
         try number(self[name], name)

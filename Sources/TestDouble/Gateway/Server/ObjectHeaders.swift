@@ -105,6 +105,20 @@ enum ObjectHeaders {
 }
 
 extension GatewayRequest {
+    /// Throws 501 for a key that the object would have to be encrypted with, which is not done here.
+    func checkKeys() throws(GatewayError) {
+        for field in http.headers.fields {
+            let name = field.name.lowercased()
+            guard name.hasPrefix("x-goog-encryption-") || name.hasPrefix("x-goog-copy-source-encryption-") else {
+                continue
+            }
+            throw GatewayError(501, "This gateway encrypts no objects, so it refuses \(field.name).")
+        }
+    }
+
+    /// The body is in the coding `aws-chunked`.
+    var isChunkedByAmazon: Bool { header("x-amz-content-sha256")?.hasPrefix("STREAMING-") == true }
+
     /// Throws 501 where a header would be a condition, a source, a property or a checksum if the row served it, or says that
     /// the body has a coding.
     func checkHeaders(_ route: Route) throws(GatewayError) {
@@ -145,44 +159,30 @@ extension GatewayRequest {
                 || isJSON && (ObjectHeaders.isAmazonChecksum(name) || ObjectHeaders.isProperty(name, value))
         }
     }
+}
 
-    /// Those of the object at its own URL.
-    func objectPreconditions() throws(GatewayError) -> Preconditions {
-        Preconditions(
-            generation: try length("x-goog-if-generation-match"),
-            metageneration: try length("x-goog-if-metageneration-match"), named: try integer("generation"))
+// Google Cloud Storage takes requests of Amazon S3 at `/BUCKET/NAME`: most of its headers have a twin.
+extension HTTPServerRequest {
+    /// The headers of Amazon S3 that mean what a header of Google does, without `x-amz-`.
+    private static let twins: Set = [
+        "acl", "storage-class", "metadata-directive", "copy-source", "copy-source-if-match",
+        "copy-source-if-none-match", "copy-source-if-modified-since", "copy-source-if-unmodified-since",
+    ]
+
+    /// The name that Google has for a header of Amazon S3 with a twin; any other name stays.
+    static func googleName(of name: String) -> String {
+        let lower = name.lowercased()
+        guard lower.hasPrefix("x-amz-"), case let rest = lower.dropFirst(6),
+            twins.contains(String(rest)) || rest.hasPrefix("meta-")
+        else { return name }
+        // Keys of metadata keep their letters.
+        return "x-goog-\(name.dropFirst(6))"
     }
 
-    /// Those of the object at its own URL, as headers or, as Go's client sends them, as params.
-    func readConditions() throws(GatewayError) -> Preconditions {
-        let headers = try objectPreconditions()
-        var conditions = try preconditions()
-        guard conditions.generation == nil || headers.generation == nil,
-            conditions.metageneration == nil || headers.metageneration == nil
-        else { throw .badRequest("The request has the same condition as a header and as a param.") }
-        conditions.generation = conditions.generation ?? headers.generation
-        conditions.metageneration = conditions.metageneration ?? headers.metageneration
-        return conditions
-    }
-
-    /// Those of the object that it is copied from.
-    func copySourcePreconditions() throws(GatewayError) -> Preconditions {
-        Preconditions(
-            generation: try length("x-goog-copy-source-if-generation-match"),
-            metageneration: try length("x-goog-copy-source-if-metageneration-match"),
-            named: try length("x-goog-copy-source-generation"))
-    }
-
-    /// The object that the header names: `BUCKET/NAME`, percent-encoded.
-    func copySource() throws -> Reference {
-        let text = header(ObjectHeaders.source) ?? ""
-        let parts = text.drop { $0 == "/" }.split(separator: "/", maxSplits: 1).map { percentDecoded($0) }
-        guard parts.count == 2, let bucket = parts[0], let name = parts[1] else {
-            throw GatewayError.badRequest("x-goog-copy-source is no BUCKET/NAME: \(text)")
-        }
-        guard !text.contains("?") else {
-            throw GatewayError(501, "x-goog-copy-source is not served here with a version: \(text)")
-        }
-        return try Reference(bucket: bucket, object: name)
+    /// With the names that Google has for the headers.
+    var withGoogleHeaders: HTTPServerRequest {
+        var request = self
+        request.headers = HTTPHeaders(headers.fields.map { .init(Self.googleName(of: $0.name), $0.value) })
+        return request
     }
 }

@@ -98,7 +98,7 @@ private enum ParamType {
     case flag
     case oneOf(Set<String>)
 
-    func takes(_ value: String) -> Bool {
+    func accepts(_ value: String) -> Bool {
         switch self {
         case .number: Int64(digits: value) != nil
         case .flag: ["true", "false", "True", "False"].contains(value)
@@ -122,7 +122,7 @@ extension GatewayRequest {
             guard let value, !value.isEmpty, let type = QueryParams.types[name] else { continue }
             let isMeant =
                 served.contains(name) || QueryParams.standard.contains(name) || QueryParams.flags.contains(name)
-            guard isMeant, !type.takes(value) else { continue }
+            guard isMeant, !type.accepts(value) else { continue }
             throw .badRequest("There is no \(name)=\(value.prefix(200)): it must be \(type.description).")
         }
     }

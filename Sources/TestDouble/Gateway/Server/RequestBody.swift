@@ -47,6 +47,11 @@ extension GatewayRequest {
     /// Returns when the answer may list so many objects or buckets with their metadata. Throws 503.
     @Loop func expectList(of count: Int) async throws { try await expectAnswer(of: (count + 1) * Self.bytesOfEntry) }
 
+    /// Throws 400 where the request has a body.
+    @Loop func checkIsEmpty(_ why: String) async throws {
+        guard try await body.read(atMost: 1).isEmpty else { throw GatewayError.badRequest(why) }
+    }
+
     /// A body that is JSON. Throws 413 for a long one.
     @Loop func wholeBody() async throws -> [UInt8] {
         try await body.readAll(atMost: Self.mostJSON)
@@ -68,70 +73,73 @@ extension HTTPRequestBody.Failure {
     }
 }
 
-/// An upload in one request.
-typealias WholeUpload = (
-    bytes: any ByteSource, resource: JSON, change: MetadataChange, expected: IncomingBytes.Expected
-)
-
-/// An upload in one request: a JSON resource, then the bytes.
-@Loop final class MultipartUpload: ByteSource {
+/// An upload in one request: its bytes, and what the request says of the object.
+struct WholeUpload {
     private static let mostJSON = 1 << 20
 
-    let resource: JSON
-    let change: MetadataChange
-    /// Of the headers of the request, and of those of the part with the bytes.
+    let bytes: any ByteSource
+    /// The resource in the body; empty without one.
+    var resource: JSON = [:]
+    var change: MetadataChange
+    /// The checksums of the bytes that the request declares.
     let expected: IncomingBytes.Expected
+}
+
+extension WholeUpload {
+    /// Reads a multipart body: a JSON resource, then the bytes.
+    @Loop init(multipart request: GatewayRequest) async throws {
+        let reader = try request.multipart()
+        guard let first = try await reader.nextPart() else { throw GatewayError.badRequest("The body has no parts.") }
+        let json = try await reader.readAll(atMost: Self.mostJSON)
+        try first.checkPart(of: Int64(json.count))
+        resource = try JSON.object(json)
+        guard let headers = try await reader.nextPart() else {
+            throw GatewayError.badRequest("The body has one part; there must be two.")
+        }
+        try headers.checkPart()
+        let size = try headers.partLength()
+        bytes = LastPart(reader, request.body, follower: { _ in "The body has more than two parts." }) {
+            count, isWhole throws(GatewayError) in
+            if isWhole, let size, size != count { throw HTTPHeaders.wrongLength(size, count) }
+        }
+        let ofPart = try IncomingBytes.Expected(headers).adding(md5: headers["Content-MD5"])
+        expected = try IncomingBytes.Expected(request.http.headers).adding(ofPart)
+        change = try MetadataChange(resource: resource)
+        let type = request.header("x-upload-content-type") ?? headers["Content-Type"]
+        if let type, resource["contentType"] == nil { change.content[.contentType] = type }
+        if let encoding = request["contentEncoding"], resource["contentEncoding"] == nil {
+            change.content[.contentEncoding] = encoding
+        }
+    }
+}
+
+/// The content of the last part of a multipart body.
+@Loop final class LastPart: ByteSource {
     private let reader: MultipartReader
     private let body: HTTPRequestBody
-    /// What the part with the bytes says of its length.
-    private let size: Int64?
-    private var bytesRead: Int64 = 0
+    /// Describes the flaw of a body where a part with these headers follows.
+    private let follower: (HTTPHeaders) throws(GatewayError) -> String
+    /// Throws for a number of bytes, so far or in all, that the part may not have.
+    private let check: (Int64, _ isWhole: Bool) throws(GatewayError) -> Void
+    private var count: Int64 = 0
 
-    init(_ request: GatewayRequest) async throws {
-        reader = try request.multipart()
-        body = request.body
-        do {
-            guard let first = try await reader.nextPart() else {
-                throw GatewayError.badRequest("The body has no parts.")
-            }
-            let json = try await reader.readAll(atMost: Self.mostJSON)
-            try first.checkPart(of: Int64(json.count))
-            resource = try JSON.object(json)
-            guard let headers = try await reader.nextPart() else {
-                throw GatewayError.badRequest("The body has one part; there must be two.")
-            }
-            try headers.checkPart()
-            size = try headers.partLength()
-            let ofPart = try IncomingBytes.Expected(headers).adding(md5: headers["Content-MD5"])
-            expected = try IncomingBytes.Expected(request.http.headers).adding(ofPart)
-            var change = try MetadataChange(resource: resource)
-            let type = request.header("x-upload-content-type") ?? headers["Content-Type"]
-            if let type, resource["contentType"] == nil { change.content[.contentType] = type }
-            if let encoding = request["contentEncoding"], resource["contentEncoding"] == nil {
-                change.content[.contentEncoding] = encoding
-            }
-            self.change = change
-        } catch let error as MultipartReader.Failure {
-            throw error.gatewayError
-        }
+    init(
+        _ reader: MultipartReader, _ body: HTTPRequestBody,
+        follower: @escaping (HTTPHeaders) throws(GatewayError) -> String,
+        check: @escaping (Int64, _ isWhole: Bool) throws(GatewayError) -> Void
+    ) {
+        (self.reader, self.body, self.follower, self.check) = (reader, body, follower, check)
     }
 
     func mayKeep(_ bytes: Int) -> Bool { body.mayKeep(bytes) }
 
-    /// The bytes of the object. Throws 400 where another part follows them, or the body is cut.
-    func read(atMost count: Int) async throws -> [UInt8] {
-        do throws(MultipartReader.Failure) {
-            let bytes = try await reader.read()
-            bytesRead += Int64(bytes.count)
-            if !bytes.isEmpty { return bytes }
-            guard try await reader.nextPart() == nil else {
-                throw MultipartReader.Failure.malformed("The body has more than two parts.")
-            }
-        } catch {
-            throw error.gatewayError
-        }
-        guard size ?? bytesRead == bytesRead else { throw HTTPHeaders.wrongLength(size, bytesRead) }
-        return []
+    /// Throws 400 where another part follows, or the body is cut.
+    func read(atMost limit: Int) async throws -> [UInt8] {
+        let bytes = try await reader.read()
+        if bytes.isEmpty, let next = try await reader.nextPart() { throw try GatewayError.badRequest(follower(next)) }
+        count += Int64(bytes.count)
+        try check(count, bytes.isEmpty)
+        return bytes
     }
 }
 

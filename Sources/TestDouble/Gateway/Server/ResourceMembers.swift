@@ -5,7 +5,7 @@ import JSONText
 /// How a member of a resource in the body of a request is treated. None is dropped silently.
 enum ResourceMember: Sendable {
     /// It is stored, or used by the request.
-    case taken(MemberType = .text)
+    case served(MemberType = .text)
     /// Google sets it and ignores it in requests: clients send back what they have read.
     case outputOnly(MemberType = .text)
     /// Only its defaults are accepted: these texts, and values that are empty, false or 0.
@@ -34,7 +34,7 @@ enum MemberType: String, Sendable {
     case labels = "an object of strings"
     case object = "an object"
 
-    func takes(_ value: JSON) -> Bool {
+    func accepts(_ value: JSON) -> Bool {
         switch self {
         case .text: value.string != nil
         case .number: value.number?.int64 ?? value.string.flatMap { Int64(digits: $0) } ?? -1 >= 0
@@ -64,8 +64,8 @@ extension ResourceMembers {
         for member in json.object ?? [] {
             let name = path + member.key
             switch self[member.key] {
-            case .taken(let type), .outputOnly(let type):
-                guard member.value.isNull || type.takes(member.value) else {
+            case .served(let type), .outputOnly(let type):
+                guard member.value.isNull || type.accepts(member.value) else {
                     throw .badRequest("\(name) must be \(type.rawValue).")
                 }
             case .refused(let neutral):
@@ -99,10 +99,10 @@ extension ResourceMembers {
     }
 
     /// Whether the body names a member that is taken.
-    func takesAny(of json: JSON) -> Bool {
+    func servesAny(of json: JSON) -> Bool {
         json.object?.contains { member in
             switch self[member.key] {
-            case .taken, .oneOf: true
+            case .served, .oneOf: true
             default: false
             }
         } ?? false
@@ -130,82 +130,5 @@ extension JSON {
             }
         }
         return true
-    }
-}
-
-// MARK: - The resources
-
-extension ResourceMembers {
-    /// An object, as both dialects name its members.
-    static let object: ResourceMembers = [
-        "cacheControl": .taken(), "contentDisposition": .taken(), "contentEncoding": .taken(),
-        "contentLanguage": .taken(),
-        "contentType": .taken(), "metadata": .taken(.object),
-        // Checked by uploads. The URL of the request says more of the name.
-        "md5Hash": .outputOnly(), "crc32c": .outputOnly(), "name": .outputOnly(), "bucket": .outputOnly(),
-        "componentCount": .outputOnly(.number), "customerEncryption": .refused(), "downloadTokens": .outputOnly(),
-        "etag": .outputOnly(), "generation": .outputOnly(.number), "hardDeleteTime": .outputOnly(), "id": .outputOnly(),
-        "kind": .outputOnly(), "mediaLink": .outputOnly(), "metageneration": .outputOnly(.number),
-        "owner": .outputOnly(.object),
-        "restoreToken": .outputOnly(), "retentionExpirationTime": .outputOnly(), "selfLink": .outputOnly(),
-        "size": .outputOnly(.number), "softDeleteTime": .outputOnly(), "timeCreated": .outputOnly(),
-        "timeDeleted": .outputOnly(),
-        "timeFinalized": .outputOnly(), "timeStorageClassUpdated": .outputOnly(), "updated": .outputOnly(),
-        "storageClass": .oneOf(storageClasses), "customTime": .taken(), "eventBasedHold": .taken(.flag),
-        "temporaryHold": .taken(.flag),
-        "acl": .access, "contexts": .refused(), "kmsKeyName": .refused(), "retention": .refused(),
-    ]
-
-    static let bucket: ResourceMembers = [
-        "name": .taken(),
-        "etag": .outputOnly(), "generation": .outputOnly(.number), "hardDeleteTime": .outputOnly(), "id": .outputOnly(),
-        "kind": .outputOnly(), "locationType": .outputOnly(), "metageneration": .outputOnly(.number),
-        "owner": .outputOnly(.object),
-        "projectNumber": .outputOnly(.number), "satisfiesPZI": .outputOnly(.flag), "satisfiesPZS": .outputOnly(.flag),
-        "selfLink": .outputOnly(), "softDeleteTime": .outputOnly(), "timeCreated": .outputOnly(),
-        "timeStorageClassUpdated": .outputOnly(), "updated": .outputOnly(),
-        "iamConfiguration": .members([
-            "bucketPolicyOnly": uniformAccess, "uniformBucketLevelAccess": uniformAccess,
-            "publicAccessPrevention": .oneOf(["enforced", "inherited", "unspecified"]),
-        ]),
-        "location": .taken(), "rpo": .oneOf(["ASYNC_TURBO", "DEFAULT"]), "storageClass": .oneOf(storageClasses),
-        "cors": .each(cors), "defaultEventBasedHold": .taken(.flag), "labels": .taken(.labels),
-        "lifecycle": .members(lifecycle), "website": .members(website),
-        "acl": .access, "autoclass": .refused(),
-        // Who owns a bucket may read it without saying who pays.
-        "billing": .members(["requesterPays": .taken(.flag)]),
-        "customPlacementConfig": .members(["dataLocations": .taken(.texts)]),
-        "defaultObjectAcl": .access, "encryption": .refused(), "hierarchicalNamespace": .refused(),
-        "ipFilter": .refused(), "logging": .refused(), "objectRetention": .refused(), "retentionPolicy": .refused(),
-        "softDeletePolicy": .refused(), "versioning": .refused(),
-    ]
-
-    /// No access is granted for one object alone.
-    private static let uniformAccess = ResourceMember.members([
-        "enabled": .fixed(true), "lockedTime": .outputOnly(),
-    ])
-
-    /// The body of `compose`.
-    static let composition: ResourceMembers = [
-        "kind": .outputOnly(), "destination": .taken(.object), "sourceObjects": .taken(.list),
-        "deleteSourceObjects": .refused(),
-    ]
-
-    static let source: ResourceMembers = [
-        "name": .taken(), "generation": .taken(.number),
-        "objectPreconditions": .members(["ifGenerationMatch": .taken(.number)]),
-    ]
-}
-
-extension GatewayRequest {
-    /// Throws 501 for a key that the object would have to be encrypted with, which is not done here.
-    func checkKeys() throws(GatewayError) {
-        for field in http.headers.fields {
-            let name = field.name.lowercased()
-            guard name.hasPrefix("x-goog-encryption-") || name.hasPrefix("x-goog-copy-source-encryption-") else {
-                continue
-            }
-            throw GatewayError(501, "This gateway encrypts no objects, so it refuses \(field.name).")
-        }
     }
 }

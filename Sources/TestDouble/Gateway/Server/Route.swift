@@ -135,15 +135,12 @@ extension Set<HTTPServerRequest.Method> {
     /// The upload that the body is, raw or multipart, of the length that headers announce.
     func wholeUpload(_ isMultipart: Bool, announced: [String]) async throws -> WholeUpload {
         for header in announced { try request.checkAnnounced(header, isWhole: !isMultipart) }
-        if isMultipart {
-            let upload = try await MultipartUpload(request)
-            return (upload, upload.resource, upload.change, upload.expected)
-        }
+        if isMultipart { return try await WholeUpload(multipart: request) }
         try request.checkHasLength()
         var change = MetadataChange()
         change.content[.contentType] = request.header("Content-Type").map { .some($0) }
         change.content[.contentEncoding] = request["contentEncoding"].map { .some($0) }
-        return (request.body, [:], change, try .init(request.http.headers))
+        return WholeUpload(bytes: request.body, change: change, expected: try .init(request.http.headers))
     }
 
     /// Other requests wait for at most one long request.

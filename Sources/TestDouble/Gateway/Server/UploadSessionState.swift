@@ -57,7 +57,7 @@ extension GatewayService {
         if conditions: Preconditions
     ) async throws -> String {
         var change = change
-        try change.take(.init(request.http.headers))
+        try change.require(.init(request.http.headers))
         try await engine.checkBucket(of: object)
         let upload = try await transfers.begin(
             UploadRequest(.incoming(size: size), to: object, change, if: conditions, for: .gateway))

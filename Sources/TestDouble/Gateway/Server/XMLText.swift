@@ -75,8 +75,8 @@ struct XMLReader {
     }
 
     private mutating func document() throws(Malformed) -> XMLElement {
-        _ = take("\u{FEFF}")
-        if take("<?xml") { try declaration() }
+        _ = skip("\u{FEFF}")
+        if skip("<?xml") { try declaration() }
         try skipBlanksAndComments()
         var (open, count): ([XMLElement], Int) = ([], 0)
         while true {
@@ -84,7 +84,7 @@ struct XMLReader {
             guard count <= Self.mostElements else {
                 throw Malformed(why: "it has more than \(Self.mostElements) elements")
             }
-            guard take("<") else { throw Malformed(why: "an element is missing") }
+            guard skip("<") else { throw Malformed(why: "an element is missing") }
             guard open.count < Self.mostLevels else { throw Malformed(why: "it has too many levels") }
             let (name, isEmpty) = try startTag()
             open.append(XMLElement(name, ""))
@@ -92,12 +92,12 @@ struct XMLReader {
             // Ends of elements, up to the beginning of the next one.
             while true {
                 open[open.count - 1].text += try text()
-                if !take("</") { break }
+                if !skip("</") { break }
                 guard try self.name() == open[open.count - 1].name else {
                     throw Malformed(why: "the element \(open[open.count - 1].name) does not end")
                 }
                 skipBlanks()
-                guard take(">") else { throw Malformed(why: "a tag does not end") }
+                guard skip(">") else { throw Malformed(why: "a tag does not end") }
                 try check(&open[open.count - 1])
                 if let root = close(&open) { return try end(root) }
             }
@@ -129,15 +129,15 @@ struct XMLReader {
 
     private mutating func declaration() throws(Malformed) {
         try attributes()
-        guard take("?>") else { throw Malformed(why: "its declaration does not end") }
+        guard skip("?>") else { throw Malformed(why: "its declaration does not end") }
     }
 
     /// Behind `<`.
     private mutating func startTag() throws(Malformed) -> (name: String, isEmpty: Bool) {
         let name = try name()
         try attributes()
-        if take("/>") { return (name, true) }
-        guard take(">") else { throw Malformed(why: "a tag does not end") }
+        if skip("/>") { return (name, true) }
+        guard skip(">") else { throw Malformed(why: "a tag does not end") }
         return (name, false)
     }
 
@@ -148,7 +148,7 @@ struct XMLReader {
             guard let byte = current, isSeparate, Self.isOfName(byte) else { return }
             guard names.insert(try name()).inserted else { throw Malformed(why: "an attribute occurs twice") }
             skipBlanks()
-            guard take("=") else { throw Malformed(why: "an attribute has no value") }
+            guard skip("=") else { throw Malformed(why: "an attribute has no value") }
             skipBlanks()
             guard let quote = current, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
                 let end = bytes[(next + 1)...].firstIndex(where: { $0 == quote || $0 == UInt8(ascii: "<") }),
@@ -175,7 +175,7 @@ struct XMLReader {
         var text: [UInt8] = []
         while let byte = current {
             if byte == UInt8(ascii: "<") {
-                guard take("<!--") else { break }
+                guard skip("<!--") else { break }
                 try skipComment()
             } else if byte == UInt8(ascii: "&") {
                 text += String(try reference()).utf8
@@ -211,7 +211,7 @@ struct XMLReader {
 
     private mutating func skipBlanksAndComments() throws(Malformed) {
         skipBlanks()
-        while take("<!--") {
+        while skip("<!--") {
             try skipComment()
             skipBlanks()
         }
@@ -220,8 +220,8 @@ struct XMLReader {
     /// Behind `<!--`.
     private mutating func skipComment() throws(Malformed) {
         while next < bytes.count {
-            if take("-->") { return }
-            guard !take("--") else { break }
+            if skip("-->") { return }
+            guard !skip("--") else { break }
             next += 1
         }
         throw Malformed(why: "a comment is malformed")
@@ -233,7 +233,7 @@ struct XMLReader {
         return next > start
     }
 
-    private mutating func take(_ text: StaticString) -> Bool {
+    private mutating func skip(_ text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount
         guard count <= bytes.count - next, (0..<count).allSatisfy({ bytes[next + $0] == text.utf8Start[$0] }) else {
             return false

@@ -3,63 +3,6 @@ import HTTPText
 import Platform
 import Storage
 
-// Google Cloud Storage takes requests of Amazon S3 at `/BUCKET/NAME`: most of its headers have a twin.
-extension HTTPServerRequest {
-    /// The headers of Amazon S3 that mean what a header of Google does, without `x-amz-`.
-    private static let twins: Set = [
-        "acl", "storage-class", "metadata-directive", "copy-source", "copy-source-if-match",
-        "copy-source-if-none-match", "copy-source-if-modified-since", "copy-source-if-unmodified-since",
-    ]
-
-    /// The name that Google has for a header of Amazon S3 with a twin; any other name stays.
-    static func googleName(of name: String) -> String {
-        let lower = name.lowercased()
-        guard lower.hasPrefix("x-amz-"), case let rest = lower.dropFirst(6),
-            twins.contains(String(rest)) || rest.hasPrefix("meta-")
-        else { return name }
-        // Keys of metadata keep their letters.
-        return "x-goog-\(name.dropFirst(6))"
-    }
-
-    /// With the names that Google has for the headers.
-    var withGoogleHeaders: HTTPServerRequest {
-        var request = self
-        request.headers = HTTPHeaders(headers.fields.map { .init(Self.googleName(of: $0.name), $0.value) })
-        return request
-    }
-}
-
-extension GatewayRequest {
-    /// The request is signed as those of Amazon S3: answers to it have the names of that dialect.
-    var isOfAmazon: Bool {
-        header("Authorization")?.hasPrefix("AWS") == true || header("x-amz-date") != nil
-            || self["X-Amz-Algorithm"] != nil || self["AWSAccessKeyId"] != nil
-    }
-
-    /// The body is in the coding `aws-chunked`.
-    var isChunkedByAmazon: Bool { header("x-amz-content-sha256")?.hasPrefix("STREAMING-") == true }
-
-    /// The bytes of an object, or of a part of one. Throws 501 for headers of a coding that the body does not have.
-    @Loop func byteSource() throws(GatewayError) -> any ByteSource {
-        if isChunkedByAmazon { return try AmazonChunks(self) }
-        for name in ["x-amz-decoded-content-length", "x-amz-trailer"] where header(name) != nil {
-            throw GatewayError(501, "\(name) is not served here without a body in the coding aws-chunked.")
-        }
-        return body
-    }
-}
-
-extension HTTPHeaders {
-    /// With the names that Amazon has for custom metadata.
-    var withAmazonNames: HTTPHeaders {
-        HTTPHeaders(
-            fields.map { field in
-                guard field.name.lowercased().hasPrefix(ObjectHeaders.custom) else { return field }
-                return .init("x-amz-meta-\(field.name.dropFirst(ObjectHeaders.custom.count))", field.value)
-            })
-    }
-}
-
 /// The bytes of a body in the coding `aws-chunked`: chunks whose signatures are not looked at, then checksums, which are.
 @Loop final class AmazonChunks: ByteSource {
     private static let longestLine = 4 << 10
@@ -147,7 +90,7 @@ extension HTTPHeaders {
             state = .chunk
         case .trailers:
             guard let line = try line() else { return false }
-            if line.isEmpty { state = .unchecked } else { try take(trailer: line) }
+            if line.isEmpty { state = .unchecked } else { try parse(trailer: line) }
         case .unchecked, .end: return false
         }
         return true
@@ -165,7 +108,7 @@ extension HTTPHeaders {
         return size
     }
 
-    private func take(trailer range: Range<Int>) throws {
+    private func parse(trailer range: Range<Int>) throws {
         guard let line = String(validating: ahead[range], as: UTF8.self) else {
             throw Self.malformed("a trailer is not UTF-8")
         }
