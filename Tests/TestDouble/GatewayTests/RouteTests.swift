@@ -93,8 +93,12 @@ import Testing
                 flaws.check(
                     refusal(method, "\(query)\(name)=\(Self.value(of: name))", headers), status, naming: name,
                     "\(method) \(target)")
-                guard !isServed, !QueryParams.subresources.contains(name), name != "predefinedAcl" else { continue }
-                flaws.check(refusal(method, "\(query)\(name)=", headers), nil, naming: name, "\(method) \(target)")
+                guard !isServed, name != "predefinedAcl" else { continue }
+                // A subresource has a meaning without a value, too.
+                let emptyStatus = QueryParams.subresources.contains(name) ? 501 : nil
+                for text in ["\(query)\(name)=", "\(query)\(name)"] where emptyStatus != nil || text.hasSuffix("=") {
+                    flaws.check(refusal(method, text, headers), emptyStatus, naming: name, "\(method) \(target)")
+                }
             }
         }
         #expect(flaws.all == [])
@@ -207,12 +211,16 @@ import Testing
             return switch member {
             case .refused: values(["a": true], 501)
             case .access: values([["entity": "allUsers"]], 400)
-            case .served(let type), .outputOnly(let type): values(value(of: type), nil)
+            case .served(let type), .outputOnly(let type):
+                values(value(of: type), nil) + values(other(than: type), 400) + values(nil, nil)
             case .fixed(let value): values(value, nil) + values(value == true ? false : true, 501)
             case .oneOf(let texts): values("strange", 400) + texts.flatMap { values(.string($0), nil) }
             case .members(let inner):
                 Self.values(inner).flatMap { _, json, status in values(json, status) } + values(["strange": nil], 400)
-            case .each(let inner): Self.values(inner).flatMap { _, json, status in values([json], status) }
+                    + values(5, 400)
+            case .each(let inner):
+                Self.values(inner).flatMap { _, json, status in values([json], status) } + values(5, 400)
+                    + values(["a"], 400)
             }
         }
     }
@@ -227,8 +235,43 @@ import Testing
         }
     }
 
+    private static func other(than type: MemberType) -> JSON {
+        switch type {
+        case .text, .list, .texts, .labels, .object: 5
+        case .number: -1
+        case .flag: "true"
+        }
+    }
+
     private static func isXML(_ target: String) -> Bool {
         !["/v0", "/storage", "/upload", "/batch", "/internal"].contains { target.hasPrefix($0) }
+    }
+
+    @Test(arguments: ["x-goog-meta-a", "Content-Language", "x-goog-if-generation-match", "x-amz-meta-a"])
+    func `A header that has two values is refused by name`(name: String) throws {
+        for other in [name, name.uppercased()] {
+            let headers = HTTPHeaders([.init(name, "0"), .init(other, "1")])
+            let error = refusal(.put, "/x/y", headers)
+            let called = HTTPServerRequest.googleName(of: other)
+            #expect(error?.status == 400 && error?.message.contains("\(called) has two values") == true)
+        }
+        #expect(refusal(.put, "/x/y", HTTPHeaders([.init(name, "0"), .init(name, "0")])) == nil)
+    }
+
+    @Test(arguments: [
+        "", "/storage/v1", "//storage//v1/", "/upload", "/upload/storage/v1", "/resumable/upload/storage/v1",
+    ])
+    func `Clients may leave out the start of a path, and put slashes into it`(start: String) throws {
+        let isUpload = start.contains("upload")
+        for (query, methods) in [
+            ("uploadType=resumable", [Method.post]), ("upload_id=u", isUpload ? [.put, .post] : [.post]),
+        ] {
+            for method in methods {
+                let request = try request(method, "\(start)/b/x/o?name=y&\(query)")
+                #expect(request.target.api == .cloud && request.target.path.suffix(3) == ["b", "x", "o"])
+                #expect(try request.allowedRoute().selector?.name == (query.hasPrefix("upload_id") ? "upload_id" : nil))
+            }
+        }
     }
 
     // MARK: - Requests that no row is about
