@@ -5,7 +5,7 @@ import JSONText
 import Platform
 import Storage
 
-// What is served. Of the rows that fit a request the first one answers it.
+// The table of what is served. The first row that fits a request answers it.
 extension Route {
     static func table(of api: RequestTarget.API) -> [Route] {
         switch api {
@@ -121,9 +121,9 @@ extension Route {
         },
     ]
 
-    /// Google Cloud Storage's XML API: objects at `/BUCKET/NAME`, which public and signed URLs name, too, lists, deletions
-    /// and forms (signed post policies) at `/BUCKET`, and the list of buckets at `/`. Signatures are not looked at. Requests
-    /// of Amazon S3 are understood as Google does.
+    /// Google Cloud Storage's XML API: objects at `/BUCKET/NAME`, which public and signed URLs name, too, lists,
+    /// deletions and forms (signed post policies) at `/BUCKET`, and the list of buckets at `/`. Signatures are not
+    /// looked at. Requests of Amazon S3 are understood as Google does.
     private static let xml: [Route] = xmlBuckets + xmlParts + xmlObjects
 
     private static func signed(_ params: Set<String> = []) -> Set<String> { QueryParams.signature.union(params) }
@@ -177,7 +177,7 @@ extension Route {
             isLong: true, method(ObjectParts.list)),
     ]
 
-    /// Of the write of an object.
+    /// The headers of a write of an object.
     private static let written = ObjectHeaders.conditions.union(repeated)
 
     private static let xmlObjects: [Route] = [
@@ -203,7 +203,7 @@ extension Route {
             method(ObjectAPI.delete)),
     ]
 
-    /// What test code calls on the emulator of Firebase.
+    /// The requests by which test code controls the emulator of Firebase.
     private static let emulator: [Route] = [
         Route([.post], "reset") { try await $0.service.resetObjects($0.request) },
         refusal(
@@ -214,9 +214,9 @@ extension Route {
 }
 
 extension GatewayRequest {
-    /// The row of the request, which has no more than that allows. Throws what the request is refused with.
+    /// The row that answers the request. Throws the refusal of a request that has more than a row allows.
     ///
-    /// - Parameter isInBatch: it is one of a batch.
+    /// - Parameter isInBatch: whether the request is a part of a batch.
     func allowedRoute(isInBatch: Bool = false) throws(GatewayError) -> Route {
         try checkKeys()
         let route = try route()

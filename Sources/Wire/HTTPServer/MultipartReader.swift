@@ -23,7 +23,7 @@ package final class MultipartReader {
 
     private var parser: MultipartParser
     private let source: Source
-    /// Of the parts; nil where they are in memory.
+    /// The body that the parts are read from; nil for another source.
     private let body: HTTPRequestBody?
     private var isWithinPart = false
 
@@ -62,8 +62,8 @@ package final class MultipartReader {
         return []
     }
 
-    /// Returns the rest of the part's content, which is kept in memory. Throws `body(.tooLarge)` if it has more than `limit`
-    /// bytes.
+    /// Returns the rest of the part's content, which is kept in memory. Throws `body(.tooLarge)` if it has more than
+    /// `limit` bytes.
     package func readAll(atMost limit: Int) async throws(Failure) -> [UInt8] {
         let before = body?.kept ?? 0
         do throws(HTTPRequestBody.Failure) { try await body?.keep(limit) } catch { throw .body(error) }

@@ -3,7 +3,8 @@ import HTTPText
 import Platform
 import Storage
 
-/// The bytes of a body in the coding `aws-chunked`: chunks whose signatures are not looked at, then checksums, which are.
+/// The bytes of a body in the coding `aws-chunked`: chunks, whose signatures are not verified, then checksums, which
+/// are.
 @Loop final class AmazonChunks: ByteSource {
     private static let longestLine = 4 << 10
     private static let mostTrailers = 16
@@ -12,25 +13,25 @@ import Storage
         "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
     ]
 
-    /// What comes next.
+    /// The next element of the body.
     private enum State {
         case chunk
         case bytes(left: Int64)
         case endOfChunk
         case trailers
-        /// What has been sent is not compared yet.
+        /// The length and the checksums are not compared yet.
         case unchecked
         case end
     }
 
     private let body: HTTPRequestBody
     private var state = State.chunk
-    /// Received; what is before the position is parsed.
+    /// The received bytes. Those before the position are parsed.
     private var ahead: [UInt8] = []
     private var position = 0
     private var count: Int64 = 0
     private var trailers: Set<String> = []
-    /// Of all bytes; nil where the client does not say it.
+    /// The announced number of all bytes; nil where the client does not announce it.
     private let length: Int64?
     /// The names of the trailers that the client has announced.
     private let announced: Set<String>
@@ -54,7 +55,7 @@ import Storage
 
     func mayKeep(_ bytes: Int) -> Bool { body.mayKeep(bytes) }
 
-    /// The bytes of all chunks that have arrived.
+    /// Returns bytes of all chunks that have arrived, at most `limit`.
     func read(atMost limit: Int) async throws -> [UInt8] {
         var piece: [UInt8] = []
         while piece.count < limit {
@@ -71,7 +72,7 @@ import Storage
         return piece
     }
 
-    /// False where bytes are missing, or none follow.
+    /// Parses the next element. Returns false where bytes are missing, or none follow.
     private func advance(_ piece: inout [UInt8], _ limit: Int) throws -> Bool {
         switch state {
         case .chunk:
@@ -127,7 +128,7 @@ import Storage
         }
     }
 
-    /// Compares all that the client has said of the bytes.
+    /// Compares the bytes with the announced length, trailers and checksums.
     private func finish() async throws {
         guard announced.isSubset(of: trailers) else { throw Self.malformed("a trailer is missing") }
         guard try await body.read(atMost: 1).isEmpty, position == ahead.count else {
@@ -141,7 +142,7 @@ import Storage
         state = .end
     }
 
-    /// Where the next line is, without its end. Nil where that is missing.
+    /// The range of the next line without its end. Nil where the line is incomplete.
     private func line() throws -> Range<Int>? {
         let start = position
         let limit = min(ahead.count, start + Self.longestLine) - 1
@@ -163,7 +164,7 @@ import Storage
         position = 0
     }
 
-    /// The bytes are those of no object.
+    /// The error of a body whose bytes must not become an object.
     private static func malformed(_ why: String) -> HTTPRequestBody.Failure {
         .refused("The aws-chunked body is malformed: \(why).")
     }

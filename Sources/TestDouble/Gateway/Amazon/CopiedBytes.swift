@@ -4,7 +4,7 @@ import HTTPText
 import Platform
 import Storage
 
-/// Bytes of an object that become a part of another.
+/// Bytes of an object that are copied into a part of another one.
 @Loop final class CopiedBytes: ByteSource {
     private let piece: IncomingBytes.Piece
     private let engine: EmbeddedBackend
@@ -12,7 +12,7 @@ import Storage
     private let body: HTTPRequestBody
     private var remaining: Range<Int64>
 
-    /// - Parameter range: within the bytes.
+    /// - Parameter range: a range within the bytes.
     init(_ bytes: StoredBytes, _ range: Range<Int64>, _ engine: EmbeddedBackend, for body: HTTPRequestBody) {
         (piece, self.engine, self.body) = (bytes.piece, engine, body)
         remaining = range
@@ -38,8 +38,8 @@ import Storage
 }
 
 extension ObjectParts {
-    /// The bytes of the object that a part is copied from, or of its range that the request names. All bytes of the object
-    /// are verified first: a range has no checksum of its own.
+    /// The bytes of the object that a part is copied from, or of its range that the request names. All bytes of the
+    /// object are verified first: a range has no checksum of its own.
     func copiedBytes(of source: Reference) async throws -> CopiedBytes {
         try await request.checkIsEmpty("A copy takes its bytes from its source; the body must be empty.")
         let conditions = try await service.sourceConditions(request, of: source)
@@ -53,7 +53,7 @@ extension ObjectParts {
         }
     }
 
-    /// Such as `bytes=0-99`. Throws 400 for one that is not within the object.
+    /// The range that the header names, such as `bytes=0-99`. Throws 400 for a range that is not within the object.
     private func range(within all: Range<Int64>) throws(GatewayError) -> Range<Int64> {
         guard let text = request.header("x-amz-copy-source-range") else { return all }
         let ends =

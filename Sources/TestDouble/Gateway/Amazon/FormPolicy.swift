@@ -3,8 +3,8 @@ import JSONText
 import Platform
 import Storage
 
-/// The policy document of a form: until when it holds, and what the fields and the file must be. Its signature is not
-/// looked at.
+/// The policy document of a form: the time until which it holds, and conditions for the fields and the file. Its
+/// signature is not verified.
 struct FormPolicy {
     private let expiration: Timestamp
     private let conditions: [Condition]
@@ -15,7 +15,7 @@ struct FormPolicy {
         case length(ClosedRange<Int64>)
     }
 
-    /// Throws 400 where the text is not Base64 of such a document.
+    /// Throws 400 where the text is not Base64 of a policy document.
     init(_ text: String) throws(GatewayError) {
         guard let bytes = [UInt8](base64: text), let json = JSON(wire: bytes), let entries = json["conditions"]?.array,
             let expiration = json["expiration"]?.string.flatMap({ Timestamp(rfc3339: $0) })
@@ -52,7 +52,7 @@ struct FormPolicy {
         }
     }
 
-    /// Numbers count as their texts.
+    /// The text of a value. A number counts as its digits.
     private static func text(_ json: JSON) throws(GatewayError) -> String {
         if let text = json.string { return text }
         guard let number = json.number?.int64 else { throw malformed("a value is neither a text nor a number") }

@@ -41,7 +41,7 @@ import Transfers
         return HTTPServerResponse(204)
     }
 
-    /// The metadata goes along, or is replaced as a whole.
+    /// Copies an object with its metadata, or with new metadata that replaces all of it.
     func copy() async throws -> HTTPServerResponse {
         let (source, object) = try (request.copySource(), call.object)
         let directive = request.header("x-goog-metadata-directive")?.uppercased() ?? "COPY"
@@ -91,13 +91,13 @@ import Transfers
 }
 
 extension GatewayRequest {
-    /// The headers as pairs.
+    /// The headers as pairs of name and value.
     var fields: [(name: String, value: String)] { http.headers.fields.map { ($0.name, $0.value) } }
 
 }
 
 extension ObjectMetadata {
-    /// Of an answer to a write.
+    /// The headers of an answer to a write.
     var objectHeaders: HTTPHeaders {
         var headers: HTTPHeaders = [
             "x-goog-generation": "\(generation)", "x-goog-metageneration": "\(metageneration)", "x-goog-hash": hashes,
@@ -108,13 +108,13 @@ extension ObjectMetadata {
 }
 
 extension GatewayRequest {
-    /// The request is signed as those of Amazon S3: answers to it have the names of that dialect.
+    /// Whether a client of Amazon S3 has signed the request. Headers of the answer then have the names of that dialect.
     var isOfAmazon: Bool {
         header("Authorization")?.hasPrefix("AWS") == true || header("x-amz-date") != nil
             || self["X-Amz-Algorithm"] != nil || self["AWSAccessKeyId"] != nil
     }
 
-    /// The bytes of an object, or of a part of one. Throws 501 for headers of a coding that the body does not have.
+    /// The bytes of an object or a part in the body. Throws 501 for headers of a coding that the body does not have.
     @Loop func byteSource() throws(GatewayError) -> any ByteSource {
         if isChunkedByAmazon { return try AmazonChunks(self) }
         for name in ["x-amz-decoded-content-length", "x-amz-trailer"] where header(name) != nil {
@@ -125,7 +125,7 @@ extension GatewayRequest {
 }
 
 extension HTTPHeaders {
-    /// With the names that Amazon has for custom metadata.
+    /// The headers with Amazon's names of custom metadata.
     var withAmazonNames: HTTPHeaders {
         HTTPHeaders(
             fields.map { field in

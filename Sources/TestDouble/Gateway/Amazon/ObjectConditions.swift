@@ -4,10 +4,10 @@ import HTTPText
 import Platform
 import Storage
 
-// Preconditions of writes by ETag and time. They become the generation that the condition holds for, which the transaction
-// that writes checks.
+// Preconditions of writes by ETag and time. Each becomes the generation for which it holds; the transaction that writes
+// checks that generation.
 extension GatewayService {
-    /// Of a write of an object. Throws 412 where its ETag is another.
+    /// The preconditions of a write of an object. Throws 412 where the object has another ETag.
     func writeConditions(_ request: GatewayRequest, of object: Reference) async throws -> Preconditions {
         var conditions = try request.objectPreconditions()
         for name in ["If-Modified-Since", "If-Unmodified-Since"] where request.header(name) != nil {
@@ -26,7 +26,7 @@ extension GatewayService {
         return conditions
     }
 
-    /// Of the object that another is copied from. Throws 412 where one does not hold.
+    /// The preconditions for the source of a copy. Throws 412 where one does not hold.
     func sourceConditions(_ request: GatewayRequest, of source: Reference) async throws -> Preconditions {
         var conditions = try request.copySourcePreconditions()
         let prefix = "x-goog-copy-source-if-"
@@ -63,14 +63,14 @@ extension GatewayService {
 }
 
 extension ObjectMetadata {
-    /// Whether a tag of a condition is its own.
+    /// Whether a tag of a condition is that of the object.
     fileprivate func hasTag(_ tag: Substring) -> Bool {
         tag == "*" || tag.filter { $0 != "\"" } == (md5 ?? []).hexadecimal
     }
 }
 
 extension Preconditions {
-    /// Throws 412 where the generation must be another.
+    /// Requires a generation. Throws 412 where another one is required already.
     fileprivate mutating func bind(to generation: Int64) throws(GatewayError) {
         guard self.generation ?? generation == generation else {
             throw GatewayError(412, "The preconditions contradict each other.")
@@ -80,14 +80,14 @@ extension Preconditions {
 }
 
 extension GatewayRequest {
-    /// Those of the object at its own URL.
+    /// The preconditions in headers for the object at its own URL.
     func objectPreconditions() throws(GatewayError) -> Preconditions {
         Preconditions(
             generation: try length("x-goog-if-generation-match"),
             metageneration: try length("x-goog-if-metageneration-match"), named: try integer("generation"))
     }
 
-    /// Those of the object at its own URL, as headers or, as Go's client sends them, as params.
+    /// The preconditions for reading the object at its own URL: headers, or the params that Go's client sends.
     func readConditions() throws(GatewayError) -> Preconditions {
         let headers = try objectPreconditions()
         var conditions = try preconditions()
@@ -99,7 +99,7 @@ extension GatewayRequest {
         return conditions
     }
 
-    /// Those of the object that it is copied from.
+    /// The preconditions by generation for the source of a copy.
     func copySourcePreconditions() throws(GatewayError) -> Preconditions {
         Preconditions(
             generation: try length("x-goog-copy-source-if-generation-match"),

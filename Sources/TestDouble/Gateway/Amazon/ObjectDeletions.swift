@@ -13,7 +13,7 @@ import Storage
 
     private struct Deletion {
         let reference: Reference
-        /// The client writes a generation as the version of Amazon S3.
+        /// The generation of the object, in the element of Amazon S3's versions.
         let version: String?
         let conditions: Preconditions
     }
@@ -39,7 +39,7 @@ import Storage
         return .xml(XMLElement("DeleteResult", results).document())
     }
 
-    /// All are known before the first one is carried out.
+    /// Reads all deletions before the first one is carried out.
     private func deletions() async throws -> ([Deletion], isQuiet: Bool) {
         let root = try await request.xmlBody("Delete", atMost: Self.mostBytes)
         var (deletions, isQuiet) = ([Deletion](), false)
@@ -72,7 +72,7 @@ import Storage
         return (deletions, isQuiet)
     }
 
-    /// An object that is not there is deleted already.
+    /// Carries out a deletion. Returns the error, if any; a missing object is none.
     private func error(of deletion: Deletion) async -> GatewayError? {
         do throws(StorageError) {
             try await service.backend.delete(deletion.reference, if: deletion.conditions, for: service.caller)

@@ -7,7 +7,7 @@ import Storage
 /// A form of a browser at `/BUCKET`: `key` names the object, and `file`, the last field, has its bytes. A `policy` is
 /// fulfilled; signatures are not looked at.
 @Loop struct ObjectForm: Answering {
-    /// Of all fields but the file together.
+    /// The maximum size of all fields but the file, in bytes.
     private static let mostFieldBytes = 64 << 10
     private static let mostFields = 200
 
@@ -34,7 +34,7 @@ import Storage
         throw GatewayError.badRequest("The form has no file.")
     }
 
-    /// The name of a field, and that of the file that it has; such as `form-data; name="file"; filename="a.txt"`.
+    /// The names of a field and of its file: `form-data; name="file"; filename="a.txt"`.
     private static func names(of headers: HTTPHeaders) throws(GatewayError) -> (field: String, file: String) {
         let text = headers["Content-Disposition"] ?? ""
         let rest = text[(text.firstIndex(of: ";") ?? text.endIndex)...]
@@ -48,7 +48,7 @@ import Storage
         "The field \(try names(of: follower).field) follows the file, which must be the last."
     }
 
-    /// The name of the object. Throws 400 where it is too long, before it is made.
+    /// The name of the object: the key with the name of the file. Throws 400 for a long one before it is composed.
     private static func name(_ key: String, file: String) throws(GatewayError) -> String {
         let parts = key.parts(between: "${filename}")
         let bytes = parts.reduce(0) { $0 + $1.utf8.count } + (parts.count - 1) * file.utf8.count
@@ -109,7 +109,7 @@ private struct FormFields {
 
     subscript(name: String) -> String? { all.first { isSameName($0.name, name) }?.value }
 
-    /// What a form may say besides metadata.
+    /// The fields that a form may have besides metadata.
     private static let known: Set = [
         "key", "bucket", "policy", "success_action_redirect", "success_action_status", "googleaccessid", "signature",
         "content-type", "cache-control", "content-disposition", "content-encoding", "content-language",
@@ -135,7 +135,7 @@ private struct FormFields {
             lower == "acl" ? "x-goog-acl" : name, value, served: ObjectHeaders.kept.union([ObjectHeaders.custom]))
     }
 
-    /// Without a redirect.
+    /// The status of an answer without a redirect.
     var successStatus: Int {
         get throws(GatewayError) {
             let text = self["success_action_status"] ?? "204"
@@ -150,7 +150,7 @@ private struct FormFields {
 extension MetadataChange {
     /// Whether a header, or the field of a form, is about metadata.
     static func hasProperty(named name: String) -> Bool {
-        // A value that is refused is taken, too.
+        // A property also refuses this value, or has it.
         (try? MetadataChange(fields: [(name, "x")])) != MetadataChange()
     }
 

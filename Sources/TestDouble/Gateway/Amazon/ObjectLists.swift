@@ -8,9 +8,9 @@ import Storage
 @Loop struct ObjectLists: Answering {
     nonisolated static let common: Set = ["prefix", "delimiter", "encoding-type", "max-keys", "list-type"]
 
-    /// In one answer.
+    /// The maximum number of buckets in one answer.
     private static let mostBuckets: Int64 = 10_000
-    /// An estimate of its name and its time.
+    /// An estimate of the bytes that a bucket has in a list.
     private static let bytesOfBucket = 512
 
     let call: Call
@@ -113,7 +113,7 @@ import Storage
         _ = try await service.engine.bucket(bucket)
         let most = try request.pageSize("max-uploads", isPositive: false)
         let (key, id) = (request["key-marker"] ?? "", request["upload-id-marker"] ?? "")
-        // Without an id the list begins behind all uploads of the name.
+        // Without an id the list begins behind all uploads to the key.
         let marker = (name: key, id: id.isEmpty && !key.isEmpty ? "~" : id)
         try await service.multiparts.expire()
         try await request.expectList(of: most)
@@ -143,14 +143,14 @@ import Storage
 }
 
 extension ObjectQuery.Page {
-    /// The last entry, an object or a prefix.
+    /// The name of the last entry, which is an object or a prefix.
     fileprivate var last: String? {
         [objects.last?.reference.object, prefixes.last].compactMap { $0 }
             .max { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 }
 
-/// Names as a list has them: percent-encoded where the client asks for it.
+/// Writes names into a list, percent-encoded if the client asks for it.
 struct ListText {
     private let isEncoded: Bool
 

@@ -6,13 +6,15 @@ import Platform
 import Storage
 import Transfers
 
-/// Uploads in parts at `/BUCKET/NAME`: start, parts in any order, and the end, which makes them an object or drops them.
+/// Uploads in parts at `/BUCKET/NAME`: a start, parts in any order, and an end, which composes the object or drops the
+/// parts.
 @Loop struct ObjectParts: Answering {
     private static let numbers: ClosedRange<Int64> = 1...10_000
-    /// In bytes: of a part, and of one that is not the last.
+    /// The maximum size of a part, in bytes.
     private static let largest: Int64 = 5 << 30
+    /// The minimum size of all parts but the last, in bytes.
     private static let smallest: Int64 = 5 << 20
-    /// In bytes: the list of parts at the end.
+    /// The maximum size of the list of parts at the end, in bytes.
     private static let mostXML = 4 << 20
     /// The estimated bytes of a part in a list.
     private static let bytesOfEntry = 512
@@ -132,7 +134,7 @@ import Transfers
         let wanted = try await wantedParts()
         let conditions = try await service.writeConditions(request, of: object)
         let answer = try await multiparts.using(upload, alone: true) {
-            // Another request may have ended it while this one waited.
+            // Another request may have ended the upload while this one waited.
             guard try await multiparts.upload(upload.id, of: object) != nil else {
                 throw GatewayError.noSuchUpload
             }
@@ -141,7 +143,7 @@ import Transfers
             change.makeNoDownloadToken()
             let stored = try await service.store(
                 multiparts.bytes(of: parts, of: upload), at: object, change, if: conditions)
-            // The object is there; an upload that cannot be removed now expires.
+            // The object is stored; an upload that cannot be removed now expires.
             _ = try? await multiparts.remove(upload)
             return stored
         }
@@ -158,12 +160,12 @@ import Transfers
 
     private struct WantedPart {
         let number: Int
-        /// Without quotes.
+        /// The ETag without quotes.
         let tag: String
         let crc32c: UInt32?
     }
 
-    /// Those that the body names, in the order of their numbers.
+    /// The parts that the body names, in the order of their numbers.
     private func wantedParts() async throws -> [WantedPart] {
         let root = try await request.xmlBody("CompleteMultipartUpload", atMost: Self.mostXML)
         var parts: [WantedPart] = []
@@ -245,7 +247,7 @@ import Transfers
 }
 
 extension MultipartPart {
-    /// Quoted.
+    /// The MD5 in hexadecimal digits and quotes.
     fileprivate var entityTag: String { "\"\(md5.hexadecimal)\"" }
 
     fileprivate var headers: HTTPHeaders {

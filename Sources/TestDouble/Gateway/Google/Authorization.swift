@@ -5,8 +5,8 @@ import JSONText
 import Platform
 import Storage
 
-// Who may do what, by the table that a test has set. It is about Firebase Storage's API alone: clients of Google Cloud
-// Storage are servers, for which security rules do not count.
+// Access by the table that a test has set. The table applies to Firebase Storage's API alone: clients of Google Cloud
+// Storage are servers, to which security rules do not apply.
 extension GatewayService {
     private func allows(_ action: AccessTable.Action, _ url: String, _ request: GatewayRequest) -> Bool {
         access.allows(action, url, by: request.requester)
@@ -22,7 +22,7 @@ extension GatewayService {
         }
     }
 
-    /// The bytes of an object. One of its download tokens opens it, whatever the table says.
+    /// Answers with the bytes of an object, if the table allows it or the request has a download token of the object.
     func allowedMedia(of object: Reference, for request: GatewayRequest) async throws -> HTTPServerResponse {
         if allows(.get, object.url, request) { return try await media(of: object, for: request) }
         guard let token = request["token"] else { throw GatewayError.denied("READ") }
@@ -33,7 +33,8 @@ extension GatewayService {
         }
     }
 
-    /// An upload creates an object or replaces one. Where only one of them is allowed, the upload is bound to it.
+    /// The preconditions of an upload, which creates or replaces an object: if only one is allowed, they require that
+    /// one.
     func uploadConditions(to object: Reference, for request: GatewayRequest) async throws -> Preconditions {
         let (creates, replaces) = (allows(.create, object.url, request), allows(.update, object.url, request))
         if creates, replaces { return Preconditions() }
@@ -43,7 +44,7 @@ extension GatewayService {
         return creates ? Preconditions(generation: 0) : Preconditions(notGeneration: 0)
     }
 
-    /// Says who may not upload: the API has no preconditions but those of `uploadConditions`.
+    /// Answers an upload. A failed precondition becomes 403: the API has none but those of `uploadConditions`.
     func deniedByCondition(_ body: @Loop () async throws -> HTTPServerResponse) async throws -> HTTPServerResponse {
         do {
             return try await body()
@@ -62,7 +63,7 @@ extension GatewayError {
 }
 
 extension GatewayRequest {
-    /// By a token that is decoded and never verified.
+    /// The client that the token names. The token is decoded and never verified.
     var requester: AccessTable.Requester {
         let words = (header("Authorization") ?? "").split(separator: " ", maxSplits: 1)
         guard words.count == 2, !words[1].isEmpty else { return .anonymous }

@@ -6,17 +6,17 @@ import Storage
 
 // Buckets as clients of Google Cloud Storage write and read them.
 extension StoredBucket {
-    /// The members that are kept, and that nothing acts on.
+    /// The members that are kept and have no effect.
     private static let members = [
         "labels", "cors", "lifecycle", "website", "rpo", "customPlacementConfig", "billing",
     ]
     /// The one project that all buckets are in.
     static let projectNumber = "100000000001"
     private static let mostLabels = 64
-    /// Characters of a key or a value of a label.
+    /// The maximum number of characters in a key or a value of a label.
     private static let longestLabel = 63
 
-    /// `base` begins its link.
+    /// The resource of Google Cloud Storage. `base` is the start of its link.
     func cloud(_ base: String) -> JSON {
         let kept = keptMembers
         let (location, type) = (location(kept), locationType(kept))
@@ -56,11 +56,12 @@ extension StoredBucket {
 
     private var keptMembers: JSON { properties.flatMap { JSON(wire: Array($0.utf8)) } ?? [:] }
 
-    /// Takes the members of a body that `ResourceMembers.bucket` allows. Nulls remove, objects are merged.
+    /// Applies the members of a body that `ResourceMembers.bucket` allows. Nulls remove, objects are merged.
     ///
-    /// - Parameter replacesAll: what the body does not name is removed, but for what a bucket always has.
+    /// - Parameter replacesAll: whether members that the body does not name are removed. A bucket always has a
+    /// location.
     mutating func apply(_ json: JSON, replacesAll: Bool, isNew: Bool = false) throws(StorageError) {
-        // As many are set at least: they are not merged before that is known.
+        // The bucket will have at least these labels. The count is checked before they are merged.
         try Self.check(count: (json["labels"]?.object ?? []).count { !$0.value.isNull })
         var kept = keptMembers
         if replacesAll { kept = .object((kept.object ?? []).filter { $0.key == "location" }) }
@@ -90,7 +91,7 @@ extension StoredBucket {
         properties = kept.text
     }
 
-    /// One that a client makes. Throws 400 or 501 for a name or a member that it cannot have.
+    /// A new bucket of a client. Throws 400 or 501 for a name or a member that it cannot have.
     init(new name: String, _ json: JSON) throws {
         try ResourceMembers.bucket.check(json)
         try Self.check(name: name)
@@ -98,7 +99,7 @@ extension StoredBucket {
         try apply(json, replacesAll: true, isNew: true)
     }
 
-    /// Throws 400 for a name that Google makes no bucket of.
+    /// Throws 400 for a name that Google refuses.
     private static func check(name: String) throws(GatewayError) {
         let isSound = name.utf8.allSatisfy { byte in
             switch byte {
@@ -145,7 +146,7 @@ extension StoredBucket {
 }
 
 extension JSON {
-    /// With another value of a member; null removes it.
+    /// The object with another value of a member; null removes it.
     fileprivate func with(_ name: String, _ value: JSON) -> JSON {
         var members = (object ?? []).filter { $0.key != name }
         if !value.isNull, value.object?.isEmpty != true, value.array?.isEmpty != true {
@@ -180,7 +181,7 @@ extension ResourceMembers {
         "cors": .each(cors), "defaultEventBasedHold": .served(.flag), "labels": .served(.labels),
         "lifecycle": .members(lifecycle), "website": .members(website),
         "acl": .access, "autoclass": .refused(),
-        // Who owns a bucket may read it without saying who pays.
+        // The owner of a bucket may read it without naming a payer.
         "billing": .members(["requesterPays": .served(.flag)]),
         "customPlacementConfig": .members(["dataLocations": .served(.texts)]),
         "defaultObjectAcl": .access, "encryption": .refused(), "hierarchicalNamespace": .refused(),
@@ -193,7 +194,7 @@ extension ResourceMembers {
         "enabled": .fixed(true), "lockedTime": .outputOnly(),
     ])
 
-    /// Of a lifecycle: what is kept, and not run.
+    /// The members of a lifecycle, which is kept and not applied.
     static let lifecycle: ResourceMembers = [
         "rule": .each([
             "action": .members([

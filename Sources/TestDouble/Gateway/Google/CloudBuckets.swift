@@ -6,7 +6,8 @@ import Platform
 import Storage
 import Transfers
 
-/// Buckets of Google Cloud Storage. Unless they have to be made, they come into being by being named.
+/// Buckets of Google Cloud Storage. The first use of a name creates the bucket, unless the service demands its
+/// creation.
 @Loop struct CloudBuckets: Answering {
     let call: Call
 
@@ -65,7 +66,7 @@ import Transfers
     }
 }
 
-// What a bucket has besides objects: its policy, which is kept and not applied, and answers that are the same for all.
+// The policy of a bucket, which is kept and not applied, and answers that are equal for all buckets.
 extension CloudBuckets {
     func policy() async throws -> HTTPServerResponse {
         .json(try await service.engine.bucket(bucket).cloudPolicy)
@@ -126,10 +127,10 @@ extension CloudBuckets {
 }
 
 extension StoredBucket {
-    /// That of the bucket: each change of the one changes the other.
+    /// The tag of the policy, which is the metageneration of the bucket: a change of either changes both.
     fileprivate var policyTag: String { Array("\(metageneration)".utf8).base64 }
 
-    /// As Google's, a bucket has a policy from its beginning.
+    /// The policy as JSON. A new bucket has the default policy of Google's buckets.
     fileprivate var cloudPolicy: JSON {
         let kept = policy.flatMap { JSON(wire: Array($0.utf8)) } ?? [:]
         return [

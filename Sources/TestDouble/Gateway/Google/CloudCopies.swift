@@ -5,7 +5,7 @@ import Platform
 import Storage
 import Transfers
 
-/// Objects made of others: copy, rewrite, compose, move.
+/// Copies, rewrites, compositions and moves of objects.
 @Loop struct CloudCopies: Answering {
     private static let mostSources = 32
 
@@ -65,7 +65,7 @@ import Transfers
 }
 
 extension Preconditions {
-    /// Of a source of `compose`.
+    /// The preconditions for a source of `compose`.
     fileprivate init(composing source: JSON) throws(GatewayError) {
         let conditions = source["objectPreconditions"] ?? .null
         self.init(

@@ -6,11 +6,11 @@ import Platform
 import Storage
 import Transfers
 
-/// Uploads of Google Cloud Storage: in one request, raw or multipart, or resumable by `Content-Range` or the protocol of
-/// `X-Goog-Upload`.
+/// Uploads of Google Cloud Storage: in one request, raw or multipart, or resumable by `Content-Range` or the protocol
+/// of `X-Goog-Upload`.
 @Loop struct CloudUploads: Answering {
     let call: Call
-    /// The answer to a session that is complete; nil for that of the JSON API.
+    /// Writes the answer to a complete session; nil for the answer of the JSON API.
     var form: ((ObjectMetadata) -> HTTPServerResponse)?
 
     init(call: Call) { self.call = call }
@@ -29,13 +29,13 @@ import Transfers
         }
     }
 
-    /// The path is that of metadata, and names no kind of upload.
+    /// Whether the request inserts an object by its resource alone: it names no kind of upload.
     private var isInsertion: Bool {
         request.http.path.hasPrefix("/storage/") && request.uploadCommands.isEmpty && request["uploadType"] == nil
             && request["upload_protocol"] == nil && request.header("X-Goog-Upload-Protocol") == nil
     }
 
-    /// An object without bytes, whose resource is the body.
+    /// Stores an object without bytes, whose resource is the body.
     private func insert() async throws -> HTTPServerResponse {
         let json = try await call.json()
         return try await store(
@@ -43,7 +43,7 @@ import Transfers
                 bytes: NoBytes(), resource: json, change: change(json), expected: .init(request.http.headers)))
     }
 
-    /// Throws where the request names two, or the protocol of `X-Goog-Upload-Command`.
+    /// The kind of the upload. Throws where the request names two.
     private func type() throws(GatewayError) -> String {
         let asked = request["uploadType"] ?? request["upload_protocol"]
         if let asked, let other = request["upload_protocol"], other != asked {
@@ -59,7 +59,7 @@ import Transfers
         throw .badRequest("The upload has two types: \(asked), \(named).")
     }
 
-    /// The metadata of the resource, and what a param says of it.
+    /// The metadata in the resource and in the params.
     private func change(_ json: JSON) throws -> MetadataChange {
         var change = try MetadataChange(resource: json)
         if let encoding = request["contentEncoding"], json["contentEncoding"] == nil {
@@ -100,7 +100,7 @@ import Transfers
             200, headers: ["Location": "\(request.base)\(path)&upload_id=\(id)", "X-GUploader-UploadID": id])
     }
 
-    /// The URL has the name of the object or not.
+    /// Answers a request about a session. Its URL may have the name of the object.
     func continueSession() async throws -> HTTPServerResponse {
         let session = try await UploadSessionState(
             request["upload_id"] ?? "", service.transfers, bucket: bucket,
@@ -129,7 +129,7 @@ import Transfers
         }
     }
 
-    /// Of a session that has ended.
+    /// Answers a request about a complete session.
     private func answer(again stored: ObjectMetadata) async throws -> HTTPServerResponse {
         let range = try SentRange(request)
         try range.check(request.body.length)
@@ -161,7 +161,7 @@ import Transfers
         return try await response(answer, upload)
     }
 
-    /// Without bytes: where is the upload? One whose bytes are all there ends.
+    /// Answers a request without bytes with the offset. An upload that has all bytes ends.
     private func status(
         of upload: IncomingUpload, total: Int64?, _ expected: IncomingBytes.Expected
     ) async throws -> HTTPServerResponse {
@@ -177,7 +177,7 @@ import Transfers
         case .completed(let stored): return complete(stored)
         case .ended(let stored): return try await complete(again: stored, SentRange(request))
         case .received(let offset):
-            // Without bytes there is no range.
+            // An upload at offset 0 has no range.
             var headers: HTTPHeaders = offset == 0 ? [:] : ["Range": "bytes=0-\(offset - 1)"]
             // Clients in Go would follow a 308 as a redirect.
             guard request.header("X-GUploader-No-308")?.lowercased() == "yes" else {
@@ -187,7 +187,7 @@ import Transfers
             return HTTPServerResponse(200, headers: headers)
         case .failed(let error):
             var refusal = GatewayError(error)
-            // A gap: the client asks where to continue.
+            // After a gap the client asks for the offset.
             if error.param == "offset" { refusal.status = 503 }
             throw refusal
         }

@@ -6,18 +6,18 @@ import Platform
 import Storage
 import Transfers
 
-/// A session of the protocol of `X-Goog-Upload`, which both APIs serve.
+/// A session of the protocol `X-Goog-Upload`, which Firebase Storage and Google Cloud Storage share.
 @Loop struct CommandedUpload {
-    /// The headers that say how long the object is: of the web, and of Android.
+    /// The headers with the length of the object: of web clients, and of Android.
     static let announcements = ["X-Goog-Upload-Header-Content-Length", "X-Goog-Upload-Content-Length"]
     private static let types = ["X-Goog-Upload-Header-Content-Type", "X-Goog-Upload-Content-Type"]
 
     let service: GatewayService
     let request: GatewayRequest
-    /// The object in an answer.
+    /// Writes the object into an answer.
     let resource: (ObjectMetadata) -> JSON
 
-    /// Begins a session.
+    /// Starts a session.
     ///
     /// - Parameter json: the resource in the request.
     /// - Parameter path: path and query of the session's URL, before its id.
@@ -89,7 +89,7 @@ import Transfers
         }
     }
 
-    /// Of a session that has ended. Without an offset the bytes are the last ones.
+    /// Answers a repeated end of a complete session. Bytes without an offset are the last ones.
     private func complete(again stored: ObjectMetadata) async throws -> HTTPServerResponse {
         let start = try request.length("X-Goog-Upload-Offset") ?? max(0, stored.size - (request.body.length ?? 0))
         do {
@@ -105,7 +105,7 @@ import Transfers
         if case .received(let offset) = try await upload.query() { offset } else { 0 }
     }
 
-    /// The offset, where the client may continue.
+    /// Throws the error of a step, with the offset if the client may continue there.
     private func refusal(_ error: StorageError, of upload: IncomingUpload) async throws -> HTTPServerResponse {
         var refusal = GatewayError(error)
         if refusal.dropsConnection { throw refusal }
@@ -153,15 +153,15 @@ import Transfers
 }
 
 extension GatewayRequest {
-    /// Those of `X-Goog-Upload-Command`.
+    /// The commands in `X-Goog-Upload-Command`, in lower case.
     var uploadCommands: Set<String> { Set(http.headers.list("X-Goog-Upload-Command").map { $0.lowercased() }) }
 }
 
 extension GatewayError {
-    /// The checksums are those of all bytes.
+    /// The refusal of checksums before the last bytes: they are about all bytes.
     static let hashBeforeEnd = GatewayError.badRequest("x-goog-hash is for the request with the last bytes.")
 
-    /// The session takes nothing more.
+    /// The error with the state of a session that has ended.
     var final: GatewayError {
         var error = self
         error.headers["X-Goog-Upload-Status"] = "final"

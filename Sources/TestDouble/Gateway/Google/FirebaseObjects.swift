@@ -41,8 +41,8 @@ import Transfers
         return .json(changed.firebase)
     }
 
-    /// What other APIs have stored has no token before it is asked for: clients make download URLs of it. A HEAD does not
-    /// ask, and a page of a foreign origin changes nothing.
+    /// Whether the request may add a token to an object without one, which another API has stored: clients of Firebase
+    /// build download URLs with it. A HEAD changes nothing, nor does a page of a foreign origin.
     private var mayMakeToken: Bool {
         request.http.method == .get && !service.origins.areForeign(to: request.http.headers)
     }

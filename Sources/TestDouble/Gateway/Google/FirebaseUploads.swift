@@ -43,7 +43,7 @@ import Transfers
     private func startSession() async throws -> HTTPServerResponse {
         let json = try await call.json()
         let object = try call.destination(json)
-        // What the table allows the start, it allows the whole session.
+        // The access rules at the start apply to the whole session.
         return try await commanded.startSession(
             object, json, MetadataChange(resource: json), if: service.uploadConditions(to: object, for: request),
             at: "/v0/b/\(bucket.escaped)/o?name=\(object.object.escaped)")

@@ -2,8 +2,8 @@ import Storage
 
 // The patterns of `matchGlob`: those of `Glob`, and alternatives, as in `{a,b}`.
 extension Glob {
-    /// One pattern for each choice of alternatives. Throws 400 for a malformed one, and for one beyond a bound before its
-    /// combinations are made.
+    /// The patterns without alternatives that a pattern stands for. Throws 400 for a malformed pattern, and for one
+    /// with too many combinations, before it computes them.
     static func combinations(_ pattern: String) throws(GatewayError) -> [Glob] {
         guard pattern.utf8.count <= mostBytes else { throw .badRequest("matchGlob has more than \(mostBytes) bytes.") }
         var combinations = Combinations()
@@ -18,14 +18,14 @@ extension Glob {
     }
 }
 
-/// The texts that a pattern with alternatives stands for, made byte by byte.
+/// The texts that a pattern with alternatives stands for. The pattern is appended byte by byte.
 private struct Combinations {
     private static let most = 100
-    /// In bytes, of all texts.
+    /// The maximum size of all texts together, in bytes.
     private static let mostBytes = 16 << 10
     private static let mostLevels = 16
 
-    /// A list of alternatives up to here.
+    /// The part of a list of alternatives that is parsed so far.
     private struct Choice {
         var complete: [[UInt8]] = []
         /// The texts that the last alternative stands for.

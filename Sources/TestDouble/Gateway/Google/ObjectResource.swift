@@ -3,9 +3,9 @@ import HTTPText
 import JSONText
 import Storage
 
-// Objects as the two dialects write and read them. Sizes and generations are strings.
+// The resources of objects in both dialects. Sizes and generations are strings.
 extension ObjectMetadata {
-    /// Of Firebase Storage.
+    /// The resource of Firebase Storage.
     var firebase: JSON {
         let content = settable.content
         return .object(
@@ -25,7 +25,7 @@ extension ObjectMetadata {
                 ]))
     }
 
-    /// Of Google Cloud Storage. `base` begins its links.
+    /// The resource of Google Cloud Storage. `base` is the start of its links.
     func cloud(_ base: String) -> JSON {
         let content = settable.content
         let path = "b/\(reference.bucket.escaped)/o/\(reference.object.escaped)"
@@ -53,7 +53,7 @@ extension ObjectMetadata {
                 ]))
     }
 
-    /// It changes with the bytes and with the metadata.
+    /// The entity tag of the resource, which changes with the bytes and with the metadata.
     var resourceTag: String { "\(generation)/\(metageneration)" }
 
     private var common: [JSON.Member] {
@@ -74,7 +74,7 @@ extension ObjectMetadata {
 
     private var custom: JSON? { Self.json(settable.custom) }
 
-    /// The download tokens are an entry like others.
+    /// The custom metadata with the download tokens as an entry.
     private var cloudCustom: JSON? {
         var entries = settable.custom
         if let downloadTokens, !downloadTokens.isEmpty {
@@ -189,12 +189,12 @@ extension JSON {
 }
 
 extension ResourceMembers {
-    /// An object, as both dialects name its members.
+    /// The members of an object in both dialects.
     static let object: ResourceMembers = [
         "cacheControl": .served(), "contentDisposition": .served(), "contentEncoding": .served(),
         "contentLanguage": .served(),
         "contentType": .served(), "metadata": .served(.object),
-        // Checked by uploads. The URL of the request says more of the name.
+        // Uploads compare the checksums. The URL of the request decides on the name.
         "md5Hash": .outputOnly(), "crc32c": .outputOnly(), "name": .outputOnly(), "bucket": .outputOnly(),
         "componentCount": .outputOnly(.number), "customerEncryption": .refused(), "downloadTokens": .outputOnly(),
         "etag": .outputOnly(), "generation": .outputOnly(.number), "hardDeleteTime": .outputOnly(), "id": .outputOnly(),

@@ -3,12 +3,12 @@ import HTTPServer
 import HTTPText
 import Storage
 
-/// The checksums of its own body that a request declares: `Content-MD5`, the SHA-256 that is signed with it, and those of
-/// `x-amz-checksum-…`. They are compared when the body has been read, before anything is stored that it says.
+/// The checksums that a request declares for its own body: `Content-MD5`, the signed SHA-256, and `x-amz-checksum-…`.
+/// The server compares them after the last byte, before it stores anything.
 struct BodyChecksums {
     enum Algorithm { case md5, crc32, crc32c, crc64NVMe, sha256 }
 
-    /// By the names of their headers or params.
+    /// The declared checksums by the names of their headers or params.
     private var expected: [String: (algorithm: Algorithm, sum: [UInt8])] = [:]
 
     private static let sha256Names = ["x-goog-content-sha256", "x-amz-content-sha256"]
@@ -16,10 +16,11 @@ struct BodyChecksums {
         "x-amz-checksum-crc32": (.crc32, 4), "x-amz-checksum-crc32c": (.crc32c, 4),
         "x-amz-checksum-crc64nvme": (.crc64NVMe, 8), "x-amz-checksum-sha256": (.sha256, 32),
     ]
-    /// The headers at `/BUCKET/NAME` besides those of every API.
+    /// The headers with checksums that only `/BUCKET/NAME` serves.
     static let amazonHeaders = Set(amazon.keys)
 
-    /// Throws 400 for a malformed one, and 501 for a body in a coding of its own, unless it `isChunked` and read as such.
+    /// Throws 400 for a malformed one, and 501 for a body in a coding of its own, unless it `isChunked` and read as
+    /// such.
     init(_ request: GatewayRequest, isChunked: Bool = false) throws(GatewayError) {
         if let text = request.header("Content-MD5") { expected["Content-MD5"] = (.md5, try Self.md5(text)) }
         for name in Self.sha256Names {
@@ -36,7 +37,7 @@ struct BodyChecksums {
 
     var algorithms: Set<Algorithm> { Set(expected.values.map(\.algorithm)) }
 
-    /// Of a header or a trailer. Throws 501 where it is none, or cannot be computed.
+    /// The algorithm of a header or a trailer. Throws 501 where the name is no checksum that is compared.
     static func algorithm(of name: String) throws(GatewayError) -> Algorithm {
         guard let known = amazon[name] else { throw GatewayError(501, "The checksum \(name) is not served here.") }
         return known.algorithm
@@ -75,8 +76,8 @@ struct BodyChecksums {
         return stride(from: 0, to: 64, by: 2).map { halves[$0] << 4 | halves[$0 + 1] }
     }
 
-    /// Sees the bytes of the body, and none at the end. Then it says which checksum is another. Nil without checksums.
-    /// Throws 501 where there is no libcrypto.
+    /// Returns a function that gets the bytes of the body and, at the end, none; it then names the wrong checksums. Nil
+    /// without declared checksums. Throws 501 without libcrypto.
     func inspection() throws(GatewayError) -> (([UInt8]) -> String?)? {
         guard !expected.isEmpty else { return nil }
         let sums = try RunningChecksums(algorithms)
@@ -86,7 +87,7 @@ struct BodyChecksums {
         }
     }
 
-    /// Which checksum is another than that of all bytes; nil for none.
+    /// Names the declared checksums that the bytes do not have; nil if there are none.
     func flaw(_ sums: RunningChecksums) -> String? {
         let wrong = expected.filter { sums.sum($0.value.algorithm) != $0.value.sum }.keys.sorted()
         return wrong.isEmpty
@@ -94,7 +95,7 @@ struct BodyChecksums {
     }
 }
 
-/// The checksums of bytes that arrive.
+/// The checksums of the bytes that have arrived so far.
 final class RunningChecksums {
     private let algorithms: Set<BodyChecksums.Algorithm>
     private var sums = Checksum()
@@ -102,7 +103,7 @@ final class RunningChecksums {
     private var crc64 = ReflectedCRC(.crc64NVMe)
     private let hash: SHA256?
 
-    /// Throws 501 where there is no libcrypto.
+    /// Throws 501 for a SHA-256 without libcrypto.
     init(_ algorithms: Set<BodyChecksums.Algorithm>) throws(GatewayError) {
         self.algorithms = algorithms
         hash = algorithms.contains(.sha256) ? try Self.hash() : nil
@@ -143,7 +144,7 @@ final class RunningChecksums {
 }
 
 extension IncomingBytes.Expected {
-    /// Those of `x-goog-hash`: `crc32c=…,md5=…`.
+    /// Reads `x-goog-hash`: `crc32c=…,md5=…`.
     init(_ headers: HTTPHeaders) throws(GatewayError) {
         self.init()
         for (name, value) in headers.hashes {
@@ -157,7 +158,7 @@ extension IncomingBytes.Expected {
 
     var isEmpty: Bool { md5 == nil && crc32c == nil }
 
-    /// With the base64 of another checksum. Throws 400 where it is malformed, or contradicts the one that is there.
+    /// Adds an MD5 in base64. Throws 400 where it is malformed, or contradicts the known one.
     func adding(md5 text: String?) throws(GatewayError) -> Self {
         guard let text else { return self }
         let bytes = try BodyChecksums.md5(text)
@@ -172,7 +173,7 @@ extension IncomingBytes.Expected {
         return Self(md5: md5, crc32c: value)
     }
 
-    /// Throws 400 where the two differ.
+    /// Adds other checksums. Throws 400 where two of a kind differ.
     func adding(_ other: Self) throws(GatewayError) -> Self {
         guard md5 ?? other.md5 == other.md5 ?? md5, crc32c ?? other.crc32c == other.crc32c ?? crc32c else {
             throw .badRequest("The request has two checksums of the object.")
@@ -186,7 +187,7 @@ extension IncomingBytes.Expected {
         try check(checksum.md5, checksum.crc32c, of: reference)
     }
 
-    /// Throws `nonMatchingChecksum` where the object has others.
+    /// Throws `nonMatchingChecksum` for bytes with other checksums.
     func check(_ md5: [UInt8]?, _ crc32c: UInt32?, of reference: Reference) throws(StorageError) {
         guard self.md5 ?? md5 == md5, self.crc32c ?? crc32c == crc32c else {
             throw StorageError(.nonMatchingChecksum, "The bytes do not have the checksum that was sent with them.")

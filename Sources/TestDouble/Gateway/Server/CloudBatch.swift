@@ -7,21 +7,21 @@ import Platform
 /// All requests are read before the first one begins. When the answers take too many bytes or too much time, the
 /// requests that are left are answered with an error, and not carried out.
 @Loop struct CloudBatch {
-    /// What one batch may take.
+    /// The bounds of one batch.
     struct Bounds {
-        /// As Google.
+        /// The maximum number of requests, as at Google.
         var requests = 100
-        /// In bytes, of one request.
+        /// The maximum size of one request in bytes.
         var requestBytes = 1 << 20
-        /// In bytes, of all requests.
+        /// The maximum size of all requests in bytes.
         var bytes = 10 << 20
-        /// In bytes, of all answers.
+        /// The maximum size of all answers in bytes.
         var answerBytes = 16 << 20
-        /// No request begins later.
+        /// The time after which no request begins.
         var time = Duration.seconds(30)
     }
 
-    /// A request, and the answer to one that is none.
+    /// A part of the batch: a request, or the error that answers a malformed one.
     private struct Part {
         let id: String
         let request: Result<(HTTPServerRequest, body: [UInt8]), GatewayError>
@@ -34,7 +34,7 @@ import Platform
     let answerOne: @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse
 
     func answer() async throws -> HTTPServerResponse {
-        // What the parts are made of is in memory beside them.
+        // The body is in memory beside the parts.
         try await request.body.keep(2 * bounds.bytes)
         let parts = try await parts()
         try await request.expectAnswer(of: mostAnswerBytes(to: parts))
@@ -56,8 +56,8 @@ import Platform
             200, headers: ["Content-Type": "multipart/mixed; boundary=\(boundary)"], body: .bytes(body))
     }
 
-    /// An estimate: lists are long, other answers have the metadata of one object. An answer is in memory beside those
-    /// before it.
+    /// An estimate of the bytes of all answers: lists are long, other answers have the metadata of one object. Each
+    /// answer is in memory beside the earlier ones.
     private func mostAnswerBytes(to parts: [Part]) -> Int {
         let bytes = parts.reduce(0) { bytes, part in
             guard case .success((let inner, _)) = part.request, inner.method == .get,
@@ -93,7 +93,7 @@ import Platform
         return parts
     }
 
-    /// A request line, headers, and what is behind an empty line. The head has the bounds of one that is no part.
+    /// Parses a request line, headers, and the body behind an empty line. The head has the bounds of any other request.
     private func request(in part: [UInt8]) -> Result<(HTTPServerRequest, body: [UInt8]), GatewayError> {
         let malformed = GatewayError.badRequest("A request of the batch is malformed.")
         guard let (head, body) = Self.head(of: part) else {
@@ -129,8 +129,7 @@ import Platform
         return .success((request, Array(body)))
     }
 
-    /// The lines up to the first empty one, of which there is at least one, and what is behind that. Nil beyond the bounds
-    /// of a head.
+    /// Splits a part into the lines of its head, at least one, and its body. Nil beyond the bounds of a head.
     private static func head(of part: [UInt8]) -> (lines: [ArraySlice<UInt8>], body: ArraySlice<UInt8>)? {
         let limits = HTTPServerLimits()
         var (lines, rest): ([ArraySlice<UInt8>], ArraySlice) = ([], part[...])
@@ -146,7 +145,7 @@ import Platform
         return (lines, rest)
     }
 
-    /// Some clients write the whole URL.
+    /// Splits the target of a request line, which is a path with a query, or a whole URL.
     private static func target(_ text: Substring) -> (host: String?, path: String, query: String?)? {
         var (target, host) = (text, String?.none)
         if let scheme = target.firstRange(of: "://"), !target.hasPrefix("/") {
@@ -163,7 +162,7 @@ import Platform
 
     // MARK: - Answers
 
-    /// `room` is in bytes.
+    /// Answers a part within `room` bytes.
     private func answer(to part: Part, room: Int) async -> (HTTPServerResponse, content: [UInt8]) {
         let (inner, body): (HTTPServerRequest, [UInt8])
         switch part.request {
@@ -210,7 +209,7 @@ extension CloudBatch {
 }
 
 extension GatewayRequest {
-    /// As with Google, a batch is about metadata: it has no uploads, no bytes, and no other batches.
+    /// Throws 400 for an upload, bytes of an object, or another batch: as at Google, a batch is about metadata.
     func checkIsForBatch(_ route: Route) throws(GatewayError) {
         guard target.api == .cloud, target.path.first == "b", self["alt"] != "media",
             !route.headers.contains("x-goog-hash")

@@ -1,6 +1,7 @@
 import JSONText
 
-/// What a client wants of an answer, as `fields` says it: `name,size`, `items(name,size),nextPageToken`, `items/name`, `*`.
+/// The members of an answer that the param `fields` selects: `name,size`, `items(name,size),nextPageToken`,
+/// `items/name`, `*`.
 ///
 /// The names are nodes of a tree that is one array: reading and freeing it takes no recursion. Its depth is bounded.
 struct FieldSelection {
@@ -11,7 +12,7 @@ struct FieldSelection {
         var level = 0
         /// The numbers of the nodes below this one.
         var members: [String: Int] = [:]
-        /// All of the member is wanted.
+        /// Whether the member is selected with all its members.
         var isWhole = false
     }
 
@@ -19,7 +20,7 @@ struct FieldSelection {
 
     private var nodes = [Node()]
 
-    /// Throws 400 for a malformed one.
+    /// Throws 400 for a malformed selection.
     init(_ text: String) throws(GatewayError) {
         guard text.utf8.count <= Self.mostBytes else {
             throw .badRequest("A field selection has at most \(Self.mostBytes) bytes.")
@@ -52,7 +53,7 @@ struct FieldSelection {
 
     private static func isDelimiter(_ byte: UInt8?) -> Bool { byte.map { ",/()".utf8.contains($0) } ?? false }
 
-    /// Names, and delimiters one by one.
+    /// Splits a selection into names and single delimiters.
     private static func tokens(of text: String) -> [Substring] {
         var tokens: [Substring] = []
         var rest = text[...]
@@ -78,10 +79,10 @@ struct FieldSelection {
         return nodes.count - 1
     }
 
-    /// What is left of an answer. Arrays are seen through.
+    /// Returns the selected members of an answer. A selection about an array applies to each element.
     func selected(from json: JSON) -> JSON { selected(from: json, by: nodes[0]) }
 
-    /// As deep as the tree.
+    /// Selects members by a node. The depth of the recursion is that of the tree.
     private func selected(from json: JSON, by node: Node) -> JSON {
         if node.isWhole { return json }
         if let elements = json.array { return .array(elements.map { selected(from: $0, by: node) }) }

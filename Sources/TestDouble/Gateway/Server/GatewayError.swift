@@ -3,16 +3,16 @@ import HTTPText
 import JSONText
 import Storage
 
-/// An answer that is no success, before its dialect gives it a form.
+/// An error in an answer, before the API gives it a form.
 struct GatewayError: Error {
     var status: Int
     var message: String
     var headers: HTTPHeaders = [:]
-    /// Its name in the XML API; nil for that of the status.
+    /// The code of the error in the XML API; nil for the usual code of the status.
     var code: String?
     /// The bucket that the request needs.
     var missingBucket: String?
-    /// The connection closes without an answer.
+    /// Whether the connection closes without an answer.
     var dropsConnection = false
 
     init(_ status: Int, _ message: String) { (self.status, self.message) = (status, message) }
@@ -48,7 +48,7 @@ struct GatewayError: Error {
         error.code == .bucketNotFound && error.httpStatus == nil
     }
 
-    /// As Google words it, for clients that compare it.
+    /// The words of Google's servers, which some clients compare.
     private static func message(of error: StorageError) -> String {
         if isAboutMissingBucket(error) { return "The specified bucket does not exist." }
         guard error.code == .objectNotFound, let bucket = error.bucket, let object = error.object else {
@@ -60,7 +60,7 @@ struct GatewayError: Error {
     private static func status(of error: StorageError) -> Int {
         switch error.code {
         case .objectNotFound, .bucketNotFound, .projectNotFound: 404
-        // A bound of the service makes room again.
+        // A limit of the service is reached: a later request may succeed.
         case .quotaExceeded: error.retryable ? 503 : 402
         case .unauthenticated: 401
         case .unauthorized: 403
@@ -110,7 +110,7 @@ extension HTTPServerResponse {
         416: "The object has no byte in the range.",
     ]
 
-    /// A resource with its entity tag, which has no quotation marks in a header either: clients compare the two.
+    /// A resource with its entity tag. The header has no quotation marks, because clients compare it with the member.
     static func json(_ resource: JSON, tag: String) -> HTTPServerResponse {
         json(resource, headers: ["ETag": tag])
     }

@@ -3,7 +3,7 @@ import HTTPText
 import JSONText
 import Storage
 
-/// A request of an SDK. Path segments and query are decoded, each exactly once.
+/// A request of an SDK, with its decoded path and query.
 struct GatewayRequest {
     let http: HTTPServerRequest
     let target: RequestTarget
@@ -11,7 +11,8 @@ struct GatewayRequest {
     /// The values of the query's params; nil without an equals sign.
     let params: [String: String?]
 
-    /// Throws 400 where a header is not UTF-8, the path or the query is not percent-encoded UTF-8, or a param has two values.
+    /// Throws 400 where a header is not UTF-8, the path or the query is not percent-encoded UTF-8, or a param has two
+    /// values.
     init(
         _ sent: HTTPServerRequest, _ body: HTTPRequestBody, at target: RequestTarget? = nil
     ) throws(GatewayError) {
@@ -25,7 +26,7 @@ struct GatewayRequest {
             guard item.rawValue == nil || item.value != nil else {
                 throw .badRequest("The value of \(name) is not UTF-8.")
             }
-            // Each has a meaning of its own.
+            // Each value names another permission.
             if name == "permissions" {
                 params[name] = item.value
             } else if let other = params.updateValue(item.value, forKey: name), other != item.value {
@@ -36,13 +37,13 @@ struct GatewayRequest {
         try checkRepetitions()
     }
 
-    /// The headers that have one value, and those of the APIs.
+    /// The headers that may have one value only, besides those of the APIs.
     private static let single: Set = [
         "cache-control", "content-disposition", "content-encoding", "content-language", "content-md5", "content-range",
         "content-type", "range", "x-http-method-override",
     ]
 
-    /// Throws 400 for a header that has two values, and one meaning.
+    /// Throws 400 for a header with two values that may have one only.
     private func checkRepetitions() throws(GatewayError) {
         var values: [String: String] = [:]
         for field in http.headers.fields {
@@ -62,14 +63,14 @@ struct GatewayRequest {
         params[name].flatMap { $0 }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether the param is there, with a value or without.
+    /// Whether the query has the param, with a value or without.
     func has(_ name: String) -> Bool { params[name] != nil }
 
     var isRead: Bool { http.isRead }
 
     func header(_ name: String) -> String? { http.headers[name] }
 
-    /// As in the URLs of answers. A proxy says whether its clients use TLS.
+    /// The start of URLs in answers. A proxy tells whether its clients use TLS.
     var base: String {
         let isSecure = http.headers.list("X-Forwarded-Proto").first?.lowercased() == "https"
         return "\(isSecure ? "https" : "http")://\(header("Host") ?? "localhost")"
@@ -78,8 +79,8 @@ struct GatewayRequest {
     /// The URL of an object in the XML API.
     func url(of object: Reference) -> String { "\(base)/\(object.bucket.escaped)/\(object.object.escaped)" }
 
-    /// The number of entries that the param allows a page to have, up to `most`. Throws 400 where it must be positive and
-    /// is not.
+    /// The number of entries that the param allows a page to have, up to `most`. Throws 400 where it must be positive
+    /// and is not.
     func pageSize(
         _ param: String, atMost most: Int64 = 1000, isPositive: Bool = true
     ) throws(GatewayError) -> Int {
@@ -104,7 +105,8 @@ struct GatewayRequest {
         return value
     }
 
-    /// Compares `If-Match` and `If-None-Match` with the `etag` of a resource. Clients of Google leave out its quotation marks.
+    /// Throws 412 or 304 where `If-Match` or `If-None-Match` does not hold for the `etag` of a resource. Clients of
+    /// Google leave out the quotation marks.
     func checkTags(_ tag: String) throws(GatewayError) {
         func names(_ header: String, isWeak: Bool) -> Bool? {
             guard self.header(header) != nil else { return nil }
@@ -120,10 +122,10 @@ struct GatewayRequest {
         throw notModified
     }
 
-    /// Those of the object that the request is about.
+    /// The preconditions for the object that the request is about.
     func preconditions() throws(GatewayError) -> Preconditions { try preconditions("if", named: "generation") }
 
-    /// Those of the object that a copy or a move is made of.
+    /// The preconditions for the source of a copy or a move.
     func sourcePreconditions() throws(GatewayError) -> Preconditions {
         try preconditions("ifSource", named: "sourceGeneration")
     }
@@ -138,7 +140,7 @@ struct GatewayRequest {
 }
 
 extension Preconditions {
-    /// Those of reading. Throws 412 where one that must match does not, and 304 where one must not.
+    /// Throws 412 where a value that must match does not, and 304 where a value matches that must not.
     func checkReading(_ object: ObjectMetadata) throws { try checkReading(object.version, at: object.reference) }
 
     func checkReading(_ version: ObjectVersion, at reference: Reference) throws {
@@ -167,7 +169,7 @@ extension JSON {
 }
 
 extension GatewayError {
-    /// The path is in the space of an API, but is none of its.
+    /// The error for a path of an API that has no row in the table.
     static func noRoute(_ request: GatewayRequest) -> GatewayError {
         let path = request.http.path
         return GatewayError(404, "There is no \(request.http.method.rawValue) \(path.prefix(200)) here.")

@@ -5,9 +5,9 @@ import Platform
 import Storage
 import Transfers
 
-/// What the APIs serve.
+/// The objects, tasks and rules that the APIs serve.
 @Loop package struct GatewayService {
-    /// Throws where a harness stops a request that is no call of the backend.
+    /// Asks the harness about a request that calls no method of the backend. Throws if the harness refuses it.
     package typealias Admission = @Sendable (Operation, Reference, Caller) async throws(StorageError) -> Void
 
     /// Removes all objects.
@@ -18,15 +18,15 @@ import Transfers
     let admission: Admission?
     let origins: AcceptedOrigins
     let time: TimeSource
-    /// Nil where objects are not for tests.
+    /// Nil without a harness.
     let reset: Reset?
-    /// Locked by the request about many objects that is being answered.
+    /// The lock of the request about many objects that is being answered.
     private let longRequests = LoopMutex()
     var access = AccessTable()
 
-    /// Its rules apply to every request.
+    /// The engine with the rules of the harness, which apply to every request.
     var backend: any Backend { transfers.backend }
-    /// A client of the gateway repeats what fails by itself.
+    /// The gateway as a caller. The service does not retry for it: clients of the gateway retry failed requests.
     var caller: Caller { Caller(retryTime: .zero) }
     var multiparts: Multiparts { engine.multiparts(within: transfers.limits.uploadSessions) }
     var now: HTTPDate { engine.clock.httpDate }
@@ -35,8 +35,8 @@ import Transfers
         try await admission?(operation, reference, caller)
     }
 
-    /// Answers a request about many objects once no other one is being answered. A harness may hold requests, so there
-    /// none waits for another.
+    /// Answers a request about many objects when no other such request is being answered. With a harness requests do
+    /// not wait for each other, because the harness may hold them.
     func inTurn<Answer>(_ answer: @Loop () async throws -> Answer) async throws -> Answer {
         guard admission == nil else { return try await answer() }
         try await longRequests.lock()
@@ -44,7 +44,7 @@ import Transfers
         return try await answer()
     }
 
-    /// As test code asks the emulator of Firebase.
+    /// Answers the request of test code that resets the emulator of Firebase.
     func resetObjects(_ request: GatewayRequest) async throws -> HTTPServerResponse {
         try await request.checkIsEmpty("A reset is of everything: it has no body.")
         guard let reset else { throw GatewayError(403, "Only a service with --harness can be reset.") }
@@ -52,7 +52,7 @@ import Transfers
         return HTTPServerResponse(200)
     }
 
-    /// An object that comes in one request.
+    /// Stores an object whose bytes come in one request.
     func store(
         _ source: any ByteSource, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions,
         _ expected: IncomingBytes.Expected
@@ -76,7 +76,7 @@ import Transfers
         }
     }
 
-    /// Starts the task, and waits for it as its client does.
+    /// Starts a task whose client waits for it, and returns the stored object.
     func stored(by task: UploadTask) async throws -> ObjectMetadata {
         task.start()
         transfers.clientWaits.count += 1
@@ -87,7 +87,7 @@ import Transfers
 }
 
 extension IncomingUpload.Answer {
-    /// Of an upload whose last bytes were sent.
+    /// The object of an upload whose last bytes were sent.
     var stored: ObjectMetadata {
         get throws {
             switch self {
@@ -100,8 +100,8 @@ extension IncomingUpload.Answer {
 }
 
 extension GatewayService {
-    /// Copies or moves the version of an object that is there now. Without a change the copy has its metadata and its
-    /// download tokens. Checksums in the resource are those of an object that the client has read before.
+    /// Copies or moves the current version of an object. Without a change the copy has the metadata and the download
+    /// tokens of the source. Checksums in the change are ignored: clients send back a resource that they have read.
     func copy(
         _ source: Reference, if sourceConditions: Preconditions, to target: Reference, _ change: MetadataChange?,
         isMove: Bool = false, if conditions: Preconditions
@@ -124,8 +124,8 @@ extension GatewayService {
         }
     }
 
-    /// As an upload, but that an object without a type in its resource has none. Checksums in the resource are those of an
-    /// object that the client has read before.
+    /// Stores the bytes of other objects with the metadata of a resource: without a type in the resource the object has
+    /// none. Checksums in the change are ignored: clients send back a resource that they have read.
     func compose(
         _ bytes: StoredBytes, at target: Reference, _ change: MetadataChange, if conditions: Preconditions
     ) async throws -> ObjectMetadata {
@@ -136,7 +136,7 @@ extension GatewayService {
         return try await store(bytes, at: target, change, if: conditions)
     }
 
-    /// As an upload like any other. Damaged bytes make no object.
+    /// Stores bytes of the engine by an upload. Throws if they are damaged.
     func store(
         _ bytes: StoredBytes, at target: Reference, _ change: MetadataChange, if conditions: Preconditions
     ) async throws -> ObjectMetadata {

@@ -5,11 +5,13 @@ import Platform
 import Storage
 
 extension GatewayService {
-    /// The bytes of an object. What is stored as gzip is unpacked for clients that cannot do it, as Google does: without a
-    /// length, which HTTP/1.0 cannot, and without ranges. What is no gzip is sent as it is stored.
+    /// Answers with the bytes of an object. An object stored as gzip is unpacked for clients that do not accept gzip,
+    /// as at Google: without a length, so not for HTTP/1.0, and without ranges. Bytes that are no gzip are sent
+    /// unchanged.
     ///
-    /// - Parameter token: one that must open the object. Throws `objectNotFound` otherwise.
-    /// - Parameter hasResourceTag: the entity tag is that of the object's resource, as it is there, instead of its MD5.
+    /// - Parameter token: a download token. Throws `objectNotFound` if the object does not have it.
+    /// - Parameter hasResourceTag: whether the entity tag is the resource's, without quotation marks, instead of the
+    /// MD5.
     func media(
         of object: Reference, openTo token: String? = nil, for request: GatewayRequest,
         if conditions: Preconditions = Preconditions(), hasResourceTag: Bool = false
@@ -37,7 +39,7 @@ extension GatewayService {
         return response
     }
 
-    /// Damage of what is stored is an error of the server: no request has sent a wrong checksum.
+    /// Reads stored bytes. Damage becomes 500: it is no wrong checksum of the request.
     func readingStored<Answer>(_ body: @Loop () async throws -> Answer) async throws -> Answer {
         do {
             return try await body()
@@ -46,15 +48,15 @@ extension GatewayService {
         }
     }
 
-    /// Nil where the bytes are no gzip, or there is no zlib.
+    /// Answers with the unpacked bytes. Nil where they are no gzip, or without zlib.
     private func unpacked(_ stored: ServedResource, for request: HTTPServerRequest) async -> HTTPServerResponse? {
         var (resource, request) = (stored, request)
         resource.headers["Content-Encoding"] = nil
         resource.headers.add("Vary", "Accept-Encoding")
-        // Another representation has no strong tag in common with it.
+        // A strong tag would name the packed bytes.
         resource.etag = resource.etag.flatMap { EntityTag($0.opaque, isWeak: true) }
         request.headers["Range"] = nil
-        // A HEAD is about the same bytes.
+        // A HEAD gets the headers of the GET.
         if request.method == .head { request.method = .get }
         var response = await respond(to: request, with: resource, at: now)
         response.headers["Accept-Ranges"] = nil

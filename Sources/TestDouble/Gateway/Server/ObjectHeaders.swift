@@ -4,7 +4,7 @@ import JSONText
 import Platform
 import Storage
 
-/// The headers of Google Cloud Storage's XML API that have a meaning. Those that are not served are refused by name.
+/// The headers of Google Cloud Storage's XML API that have a meaning. A header that no row serves is refused by name.
 enum ObjectHeaders {
     static let conditions: Set = ["x-goog-if-generation-match", "x-goog-if-metageneration-match"]
     static let source = "x-goog-copy-source"
@@ -14,9 +14,9 @@ enum ObjectHeaders {
         "x-goog-copy-source-if-none-match", "x-goog-copy-source-if-modified-since",
         "x-goog-copy-source-if-unmodified-since", "x-goog-metadata-directive",
     ]
-    /// Of a body with bytes, as clients of Amazon S3 send it.
+    /// The headers about a body with bytes that clients of Amazon S3 send.
     static let bytes = BodyChecksums.amazonHeaders.union(["x-amz-decoded-content-length", "x-amz-trailer"])
-    /// Of a part that is copied.
+    /// The headers of a request that copies a part.
     static let partCopy = copy.subtracting(["x-goog-metadata-directive"]).union(["x-amz-copy-source-range"])
     static let customTime = "x-goog-custom-time"
     static let storageClass = "x-goog-storage-class"
@@ -25,7 +25,7 @@ enum ObjectHeaders {
     static let put: Set = conditions.union(copy).union(kept).union(["x-goog-hash"])
     static let custom = "x-goog-meta-"
 
-    /// They identify a client, or sign a request.
+    /// The headers that identify a client, or sign a request.
     fileprivate static let harmless: Set = [
         "x-goog-algorithm", "x-goog-api-client", "x-goog-api-key", "x-goog-authenticated-user-email",
         "x-goog-authuser", "x-goog-content-sha256", "x-goog-credential", "x-goog-date",
@@ -34,23 +34,23 @@ enum ObjectHeaders {
         "x-goog-signature", "x-goog-user-project", "x-goog-visibilities", "x-amz-algorithm", "x-amz-content-sha256",
         "x-amz-credential", "x-amz-date", "x-amz-signature",
         "x-amz-security-token", "x-amz-user-agent",
-        // They ask for checksums in answers, or say which one the request has.
+        // These ask for checksums in answers, or name the checksum of the request.
         "x-amz-checksum-mode", "x-amz-sdk-checksum-algorithm",
     ]
-    /// Values that change nothing.
+    /// The values of headers that change nothing.
     fileprivate static let harmlessValues: [String: Set<String>] = [
         "x-goog-api-version": ["1", "2"],
         "x-goog-acl": ["private", "project-private", "bucket-owner-read", "bucket-owner-full-control"],
         "x-goog-storage-class": ["standard"],
     ]
-    /// Checksums that are not compared.
+    /// The headers with checksums that are not compared.
     fileprivate static let checksums: Set = ["content-digest", "digest", "repr-digest"]
-    /// Conditions that are about reading.
+    /// The headers with conditions on reading.
     fileprivate static let validators: Set = [
         "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     ]
 
-    /// What makes an object another one at its own URL, or refuses it.
+    /// The headers that set properties of an object at its own URL, or are conditions for storing it.
     private static let properties: Set = [
         "x-goog-acl", "x-goog-content-length-range", "x-goog-custom-time", "x-goog-metadata-directive",
         "x-goog-resumable", "x-goog-storage-class", "x-goog-tagging",
@@ -89,8 +89,7 @@ enum ObjectHeaders {
             || name.hasPrefix("x-amz-")
     }
 
-    /// Of the headers or the fields of a form that make a request mean something else. Throws 501 for one that is not
-    /// served.
+    /// Throws 501 for a header, or a field of a form, that has a meaning and is not served.
     static func check(_ name: String, _ value: String, served: Set<String>) throws(GatewayError) {
         let lower = name.lowercased()
         guard lower.hasPrefix("x-goog-") || lower.hasPrefix("x-amz-"), !served.contains(lower) else { return }
@@ -105,7 +104,7 @@ enum ObjectHeaders {
 }
 
 extension GatewayRequest {
-    /// Throws 501 for a key that the object would have to be encrypted with, which is not done here.
+    /// Throws 501 for a key to encrypt the object with.
     func checkKeys() throws(GatewayError) {
         for field in http.headers.fields {
             let name = field.name.lowercased()
@@ -116,11 +115,10 @@ extension GatewayRequest {
         }
     }
 
-    /// The body is in the coding `aws-chunked`.
+    /// Whether the body is in the coding `aws-chunked`.
     var isChunkedByAmazon: Bool { header("x-amz-content-sha256")?.hasPrefix("STREAMING-") == true }
 
-    /// Throws 501 where a header would be a condition, a source, a property or a checksum if the row served it, or says that
-    /// the body has a coding.
+    /// Throws 501 for a condition, a source, a property, a checksum or a coding that the row does not serve.
     func checkHeaders(_ route: Route) throws(GatewayError) {
         for field in http.headers.fields {
             if target.api == .xml { try ObjectHeaders.check(field.name, field.value, served: route.headers) }
@@ -179,7 +177,7 @@ extension HTTPServerRequest {
         return "x-goog-\(name.dropFirst(6))"
     }
 
-    /// With the names that Google has for the headers.
+    /// The request with Google's names of the headers.
     var withGoogleHeaders: HTTPServerRequest {
         var request = self
         request.headers = HTTPHeaders(headers.fields.map { .init(Self.googleName(of: $0.name), $0.value) })

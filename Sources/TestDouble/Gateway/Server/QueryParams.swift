@@ -1,19 +1,20 @@
 import HTTPText
 
-/// The params of queries, by the routes that serve them. What has a meaning for Google and is not served is refused by name.
+/// The params of queries by the routes that serve them. Params that Google knows and no route serves are refused by
+/// name.
 enum QueryParams {
     static let conditions: Set = [
         "ifGenerationMatch", "ifGenerationNotMatch", "ifMetagenerationMatch", "ifMetagenerationNotMatch",
     ]
-    /// Of an object that is there.
+    /// The params of a request about a stored object.
     static let object: Set = conditions.union(["generation"])
-    /// Of the object that a copy or a move is made of.
+    /// The params about the source of a copy or a move.
     static let source: Set = [
         "sourceGeneration", "ifSourceGenerationMatch", "ifSourceGenerationNotMatch", "ifSourceMetagenerationMatch",
         "ifSourceMetagenerationNotMatch",
     ]
-    /// All versions of an object are the one that is stored: older ones are not kept. All folders are prefixes of objects:
-    /// buckets have no others.
+    /// The params of lists of objects. `versions` changes nothing, because no older versions are kept; neither does
+    /// `includeFoldersAsPrefixes`, because all folders are prefixes of objects.
     static let list: Set = [
         "prefix", "delimiter", "startOffset", "endOffset", "matchGlob", "includeTrailingDelimiter",
         "includeFoldersAsPrefixes", "maxResults", "pageToken", "projection", "versions",
@@ -23,20 +24,20 @@ enum QueryParams {
         "project", "projection", "ifMetagenerationMatch", "ifMetagenerationNotMatch",
     ]
     static let upload: Set = conditions.union(["name", "upload_id", "contentEncoding", "projection"])
-    /// The URL of a session: it was started with all that its object is.
+    /// The params of a session's URL. The start of the session has named everything else.
     static let session: Set = ["name", "upload_id"]
-    /// An answer about all bytes fulfils the largest number of bytes per call.
+    /// The params of a copy. Each copies all bytes, whatever `maxBytesRewrittenPerCall` is.
     static let copy: Set = conditions.union(source).union(["maxBytesRewrittenPerCall", "projection"])
     static let firebaseList: Set = ["prefix", "delimiter", "maxResults", "pageToken"]
     static let firebaseUpload: Set = ["name", "upload_id"]
     static let firebaseTokens: Set = ["create_token", "delete_token"]
-    /// The headers of an answer with bytes.
+    /// The params that set headers of an answer with bytes.
     static let responseHeaders = [
         "response-cache-control": "Cache-Control", "response-content-disposition": "Content-Disposition",
         "response-content-encoding": "Content-Encoding", "response-content-language": "Content-Language",
         "response-content-type": "Content-Type", "response-expires": "Expires",
     ]
-    /// Signatures of URLs, which are not verified.
+    /// The params of signed URLs. Signatures are not verified.
     static let signature: Set = [
         "GoogleAccessId", "Expires", "Signature", "AWSAccessKeyId", "X-Goog-Algorithm", "X-Goog-Credential",
         "X-Goog-Date", "X-Goog-Expires", "X-Goog-SignedHeaders", "X-Goog-Signature", "X-Goog-Security-Token",
@@ -44,7 +45,7 @@ enum QueryParams {
         "X-Amz-Signature", "X-Amz-Security-Token", "X-Amz-Content-Sha256", "x-id",
     ]
 
-    /// The values of params that are no free texts.
+    /// The types of the params whose values are no free texts.
     fileprivate static let types: [String: ParamType] = {
         var types: [String: ParamType] = [
             "alt": .oneOf(["json", "media"]), "prettyPrint": .flag, "projection": .oneOf(["full", "noAcl"]),
@@ -57,17 +58,17 @@ enum QueryParams {
         return types
     }()
 
-    /// They change no answer, or only its form. Every route takes them.
+    /// The params that change no answer, or only its form. Every route accepts them.
     static let standard: Set = [
         "$.xgafv", "access_token", "alt", "fields", "key", "oauth_token", "prettyPrint", "quotaUser", "uploadType",
         "upload_protocol", "userIp", "userProject",
     ]
-    /// Nothing is asked for with `false`, which Python's client spells `False`.
+    /// The params that change nothing if they are `false`, which Python's client writes as `False`.
     static let flags: Set = [
         "enableObjectRetention", "includeFoldersAsPrefixes", "includeTrailingDelimiter", "overrideUnlockedRetention",
         "softDeleted", "versions", "copySourceAcl", "allowNonEmpty", "returnPartialSuccess",
     ]
-    /// Access that these grant needs no list: the gateway refuses no client.
+    /// The params that grant access.
     fileprivate static let acls: Set = [
         "predefinedAcl", "destinationPredefinedAcl", "predefinedDefaultObjectAcl",
     ]
@@ -83,7 +84,7 @@ enum QueryParams {
         "storageClass", "symlink", "tagging", "torrent", "uploadId", "uploads", "versionId", "versioning", "versions",
         "website", "websiteConfig", "append", "position",
     ]
-    /// All that have a meaning for some route.
+    /// The params that have a meaning for some route.
     static let known: Set = subresources.union(flags).union(object).union(source).union(list).union(upload)
         .union(copy).union(firebaseTokens).union(responseHeaders.keys).union([
             "callback", "destinationKmsKeyName", "filter", "kmsKeyName", "matchGlob", "restoreToken", "rewriteToken",
@@ -91,10 +92,10 @@ enum QueryParams {
         ])
 }
 
-/// What the value of a param may be.
+/// The type of the value of a param.
 private enum ParamType {
     case number
-    /// Python's client writes them with a capital letter.
+    /// True or false, which Python's client writes with a capital letter.
     case flag
     case oneOf(Set<String>)
 
@@ -116,7 +117,7 @@ private enum ParamType {
 }
 
 extension GatewayRequest {
-    /// Throws 400 for a value that the param cannot have. One with a bound of its own may be refused later.
+    /// Throws 400 for a value of another type than that of the param. Handlers may refuse other values.
     private func checkTypes(_ served: Set<String>) throws(GatewayError) {
         for (name, value) in params.sorted(by: { $0.key < $1.key }) {
             guard let value, !value.isEmpty, let type = QueryParams.types[name] else { continue }
@@ -138,7 +139,7 @@ extension GatewayRequest {
         for (name, value) in others.sorted(by: { $0.key < $1.key }) {
             if value == "" && !QueryParams.subresources.contains(name) { continue }
             if ["", "false", "False"].contains(value), QueryParams.flags.contains(name) { continue }
-            // Python's client writes it where it says nothing.
+            // Python's client writes `None` for an absent value.
             if value == "None", case .number? = QueryParams.types[name] { continue }
             if QueryParams.acls.contains(name) {
                 guard QueryParams.privateACLs.contains(value ?? "") else {

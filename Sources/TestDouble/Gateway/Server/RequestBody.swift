@@ -8,9 +8,9 @@ import Storage
 extension HTTPRequestBody: ByteSource {}
 
 extension GatewayRequest {
-    /// In bytes: metadata, and lists of objects to compose.
+    /// The largest body of JSON in bytes: metadata, and lists of objects to compose.
     private static let mostJSON = 1 << 20
-    /// An estimate of much metadata.
+    /// An estimate of the bytes that an object with much metadata has in a list.
     private static let bytesOfEntry = 16 << 10
 
     /// Throws 400 where the body is not multipart.
@@ -22,15 +22,15 @@ extension GatewayRequest {
         return MultipartReader(boundary, body)
     }
 
-    /// Throws 411 where nothing says how long the body with an object's bytes is: it would be taken for empty.
+    /// Throws 411 for a body with an object's bytes whose length no header tells: it would count as empty.
     func checkHasLength() throws(GatewayError) {
         guard header("Content-Length") == nil, header("Transfer-Encoding") == nil else { return }
         throw GatewayError(411, "The bytes of an object need a Content-Length, or a chunked body.")
     }
 
-    /// Throws where the header announces another length than the body has.
+    /// Throws 400 where the header announces another length than the body has.
     ///
-    /// - Parameter isWhole: the body is the object.
+    /// - Parameter isWhole: whether the body consists of the object's bytes alone.
     @Loop func checkAnnounced(_ header: String, isWhole: Bool = true) throws(GatewayError) {
         guard let announced = try length(header) else { return }
         guard isWhole, let length = body.length else {
@@ -41,10 +41,10 @@ extension GatewayRequest {
         }
     }
 
-    /// Returns when the answer may have so many bytes in memory. Throws 503.
+    /// Returns when the answer may have this number of bytes in memory. Throws 503.
     @Loop func expectAnswer(of bytes: Int) async throws { try await http.body.expectAnswer(of: bytes) }
 
-    /// Returns when the answer may list so many objects or buckets with their metadata. Throws 503.
+    /// Returns when the answer may list this number of objects or buckets with their metadata. Throws 503.
     @Loop func expectList(of count: Int) async throws { try await expectAnswer(of: (count + 1) * Self.bytesOfEntry) }
 
     /// Throws 400 where the request has a body.
@@ -52,7 +52,7 @@ extension GatewayRequest {
         guard try await body.read(atMost: 1).isEmpty else { throw GatewayError.badRequest(why) }
     }
 
-    /// A body that is JSON. Throws 413 for a long one.
+    /// Reads a body of JSON. Throws 413 for a long one.
     @Loop func wholeBody() async throws -> [UInt8] {
         try await body.readAll(atMost: Self.mostJSON)
     }
@@ -144,8 +144,7 @@ extension WholeUpload {
 }
 
 extension HTTPHeaders {
-    /// Throws 501 where the content of a part is not the bytes themselves, or a header would have a meaning if it were
-    /// served.
+    /// Throws 501 for a part with a coding, or with a header that has a meaning and is not served.
     func checkPart() throws(GatewayError) {
         for name in ["Content-Transfer-Encoding", "Content-Encoding"] {
             let codings = list(name).map { $0.lowercased() }
@@ -159,7 +158,7 @@ extension HTTPHeaders {
         }
     }
 
-    /// Of the part with the resource, which has so many bytes.
+    /// Checks the part with the resource, which has this number of bytes.
     fileprivate func checkPart(of count: Int64) throws(GatewayError) {
         try checkPart()
         for name in ["Content-MD5", "x-goog-hash"] where self[name] != nil {

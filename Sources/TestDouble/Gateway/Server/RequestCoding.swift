@@ -2,8 +2,8 @@ import HTTPServer
 import HTTPText
 import Platform
 
-// Clients of Google compress the bodies of requests, and send methods that proxies might refuse, and long queries, as the
-// body of a POST. The APIs see what is meant. Of the XML API a coding is that of the object.
+// Clients of Google compress the bodies of requests, and send methods that proxies might refuse, and long queries, as a
+// POST. The handlers get the request that is meant. In the XML API a coding is a property of the object.
 extension GatewayRequest {
     private static let mostFormBytes = 64 << 10
 
@@ -25,7 +25,7 @@ extension GatewayRequest {
         return try GatewayRequest(http, body, at: target)
     }
 
-    /// A query that is too long for a URL comes as a form.
+    /// The request with the method that its header names, and with a long query, which is a form in the body.
     @Loop private func overridden() async throws -> GatewayRequest {
         guard let name = header("X-HTTP-Method-Override"), name.uppercased() != http.method.rawValue else {
             return self

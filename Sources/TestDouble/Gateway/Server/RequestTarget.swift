@@ -20,7 +20,7 @@ struct RequestTarget {
             GatewayError.badRequest("The path is not UTF-8: \($0.0)")
         }
         let segments = decoded.map { $0 ?? "\u{FFFD}" }
-        // Some clients put slashes around what stands before the bucket. Behind it each slash belongs to a name.
+        // Some clients put slashes around the segments before the bucket. Later slashes belong to names.
         let head = segments.prefix { $0 != "b" }
         let all = head.filter { !$0.isEmpty } + segments.dropFirst(head.count)
         switch all.first {
@@ -45,8 +45,8 @@ struct RequestTarget {
         return path.prefix(3) + (name.isEmpty ? [] : [name])
     }
 
-    /// The path behind `/storage/v1`, `/download/storage/v1`, `/upload/storage/v1` or `/resumable/upload/storage/v1`, each
-    /// of which clients leave out. The path of an upload begins with `upload`.
+    /// The path behind `/storage/v1`, `/download/storage/v1`, `/upload/storage/v1` or `/resumable/upload/storage/v1`,
+    /// each of which clients leave out. The path of an upload begins with `upload`.
     private static func cloud(_ path: ArraySlice<String>, isRead: Bool) -> [String]? {
         var rest = path
         let isUpload = rest.first == "upload" || rest.first == "resumable"

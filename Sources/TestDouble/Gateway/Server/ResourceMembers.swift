@@ -2,35 +2,35 @@ import HTTPServer
 import HTTPText
 import JSONText
 
-/// How a member of a resource in the body of a request is treated. None is dropped silently.
+/// The treatment of a member of a resource in the body of a request. No member is dropped silently.
 enum ResourceMember: Sendable {
-    /// It is stored, or used by the request.
+    /// The request stores or uses the member.
     case served(MemberType = .text)
-    /// Google sets it and ignores it in requests: clients send back what they have read.
+    /// Google sets the member and ignores it in requests: clients send back what they have read.
     case outputOnly(MemberType = .text)
-    /// Only its defaults are accepted: these texts, and values that are empty, false or 0.
+    /// Only defaults are accepted: these texts, and values that are empty, false or 0.
     case refused(but: Set<String> = [])
-    /// It grants access to one object or bucket alone: refused as by Google's buckets with uniform access.
+    /// The member grants access to one object or bucket alone: Google's buckets with uniform access refuse it, too.
     case access
     /// Only this value and null are accepted.
     case fixed(JSON)
-    /// It is an object of others.
+    /// The member is an object with these members.
     case members(ResourceMembers)
-    /// It is a list of such objects.
+    /// The member is a list of objects with these members.
     case each(ResourceMembers)
-    /// It is stored, and one of these texts.
+    /// The request stores the member, which is one of these texts.
     case oneOf(Set<String>)
 }
 
-/// What a member may be besides null.
+/// The type of a member's value. Null is always accepted.
 enum MemberType: String, Sendable {
     case text = "a string"
-    /// Or a string of digits.
+    /// A number, or a string of digits.
     case number = "a number that is not negative"
     case flag = "true or false"
     case list = "a list"
     case texts = "a list of strings"
-    /// A null removes one.
+    /// An object whose values are strings, or null to remove one.
     case labels = "an object of strings"
     case object = "an object"
 
@@ -50,8 +50,8 @@ enum MemberType: String, Sendable {
 typealias ResourceMembers = [String: ResourceMember]
 
 extension ResourceMembers {
-    /// Throws 501 for a member of Google Cloud Storage that is not served, and 400 for an unknown one, for one of another
-    /// type, and for what is neither an object nor null.
+    /// Throws 501 for a member of Google Cloud Storage that is not served, and 400 for an unknown one, for one of
+    /// another type, and for what is neither an object nor null.
     func check(_ json: JSON) throws(GatewayError) {
         guard json.isNull || json.object != nil else {
             throw .badRequest("A resource is an object, not \(json.text.prefix(200)).")
@@ -59,7 +59,7 @@ extension ResourceMembers {
         try check(json, within: "")
     }
 
-    /// As deep as the table.
+    /// Checks the members of an object. The depth of the recursion is that of the table.
     private func check(_ json: JSON, within path: String) throws(GatewayError) {
         for member in json.object ?? [] {
             let name = path + member.key
@@ -98,7 +98,7 @@ extension ResourceMembers {
         }
     }
 
-    /// Whether the body names a member that is taken.
+    /// Whether the body names a member that is stored or used.
     func servesAny(of json: JSON) -> Bool {
         json.object?.contains { member in
             switch self[member.key] {

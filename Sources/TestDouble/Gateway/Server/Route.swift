@@ -4,13 +4,13 @@ import JSONText
 import Platform
 import Storage
 
-/// A row of the table of what the gateway serves: the requests that it is about, what they may have, and what answers
-/// them. Params, headers and members of bodies that a row does not name are refused by name, unless they change nothing.
+/// A row of the table of what the gateway serves: the requests that the row is about, their params, headers and
+/// members, and the handler that answers them. What a row does not name is refused by name, unless it changes nothing.
 final class Route: Sendable {
     typealias Handler = @Loop @Sendable (Call) async throws -> HTTPServerResponse
 
-    /// Which other params are ignored: the URLs of bytes may have some without a meaning that make them new ones for
-    /// caches, and what is refused anyway may have any.
+    /// The treatment of unknown params. The URLs of bytes may have some without a meaning, which make the URL a new one
+    /// for caches. A row that refuses every request checks none.
     enum Unknown { case refused, ignoredWithMedia, ignored, unchecked }
 
     let methods: Set<HTTPServerRequest.Method>
@@ -25,7 +25,7 @@ final class Route: Sendable {
     let headers: Set<String>
     /// The members that a body of JSON may have.
     let members: ResourceMembers
-    /// Conditions on reading are compared with something, or change nothing.
+    /// Whether the handler compares the conditions on reading, or its answer does not depend on them.
     let comparesTags: Bool
     let unknown: Unknown
     /// Whether the answer is about many objects: such requests are answered one after the other.
@@ -48,14 +48,14 @@ final class Route: Sendable {
         (self.isLong, self.handler) = (isLong, handler)
     }
 
-    /// A row of what is refused by name.
+    /// A row whose requests are refused by name.
     static func refusal(
         _ methods: Set<HTTPServerRequest.Method>, _ pattern: String, _ status: Int, _ message: String
     ) -> Route {
         Route(methods, pattern, unknown: .unchecked) { _ in throw GatewayError(status, message) }
     }
 
-    /// The body may be in the coding `aws-chunked`.
+    /// Whether the body may be in the coding `aws-chunked`.
     var allowsAmazonChunks: Bool { headers.isSuperset(of: ObjectHeaders.bytes) }
 
     /// The rows of an API whose paths have so many segments, in the order of the table.
@@ -94,7 +94,7 @@ extension Set<HTTPServerRequest.Method> {
     static let changes: Set = [.patch, .put]
 }
 
-/// A request, and the row that it fits.
+/// A request and the row that answers it.
 @Loop struct Call {
     /// Answers a request of a batch.
     let answerInBatch: @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse
@@ -113,13 +113,13 @@ extension Set<HTTPServerRequest.Method> {
     }
 
     var bucket: String { names[0] }
-    /// That of the object, where the path has it.
+    /// The name of the object; nil where the path has none.
     var name: String? { names.dropFirst().first }
     /// The bucket as a whole.
     var root: Reference { get throws(StorageError) { try Reference(bucket: names[0], path: "") } }
     var object: Reference { get throws(StorageError) { try Reference(bucket: names[0], object: names[1]) } }
 
-    /// The object of an upload: the query names it, the path, or the resource in the body.
+    /// The object of an upload, which the query, the path, or the resource in the body names.
     func destination(_ json: JSON) throws -> Reference {
         try json.checkBucket(bucket)
         let (asked, named) = (request["name"], try json.text("name"))
@@ -132,7 +132,7 @@ extension Set<HTTPServerRequest.Method> {
         return try Reference(bucket: bucket, object: name)
     }
 
-    /// The upload that the body is, raw or multipart, of the length that headers announce.
+    /// Reads an upload whose body is the object or multipart, and compares its length with the announced one.
     func wholeUpload(_ isMultipart: Bool, announced: [String]) async throws -> WholeUpload {
         for header in announced { try request.checkAnnounced(header, isWhole: !isMultipart) }
         if isMultipart { return try await WholeUpload(multipart: request) }
@@ -143,13 +143,13 @@ extension Set<HTTPServerRequest.Method> {
         return WholeUpload(bytes: request.body, change: change, expected: try .init(request.http.headers))
     }
 
-    /// Other requests wait for at most one long request.
+    /// Answers the request. Long requests are answered one after the other.
     func answer() async throws -> HTTPServerResponse {
         guard route.isLong else { return try await selected() }
         return try await service.inTurn { try await selected() }
     }
 
-    /// Only what the client wants of a resource is in the answer.
+    /// Answers with the fields of the resource that the client selects.
     private func selected() async throws -> HTTPServerResponse {
         guard request.target.api == .cloud, let text = request["fields"] else { return try await route.handler(self) }
         let fields = try FieldSelection(text)
@@ -162,7 +162,7 @@ extension Set<HTTPServerRequest.Method> {
         return response
     }
 
-    /// Of the body, with the members of the row.
+    /// Reads a body of JSON. Throws for members that the row does not have.
     func json() async throws -> JSON {
         let json = try JSON.object(await request.wholeBody())
         try route.members.check(json)
@@ -170,7 +170,7 @@ extension Set<HTTPServerRequest.Method> {
     }
 }
 
-/// The handler that a method is.
+/// The handler that calls a method.
 func method<Handlers: Answering>(
     _ answer: @escaping @Sendable (Handlers) -> @Loop () async throws -> HTTPServerResponse
 ) -> Route.Handler {

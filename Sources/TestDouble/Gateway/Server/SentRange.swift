@@ -1,11 +1,11 @@
 import HTTPText
 
-/// Where the bytes of a request are in its upload, as Content-Range says: `bytes 0-99/200`, `bytes 0-99/*`, `bytes 0-*/*`,
-/// `bytes 0-*/200`, `bytes */200` or `bytes */*`. Without the header they are the whole object.
+/// The range that the bytes of a request have in the upload: `bytes 0-99/200`, `bytes 0-99/*`, `bytes 0-*/*`,
+/// `bytes 0-*/200`, `bytes */200` or `bytes */*`. Without a Content-Range they are the whole object.
 struct SentRange {
-    /// Nil for a request without bytes.
+    /// The offset of the first byte; nil for a request without bytes.
     private(set) var start: Int64?
-    /// Nil where the bytes end with the body.
+    /// The offset behind the last byte; nil where the end of the body decides.
     private(set) var end: Int64?
     private(set) var total: Int64?
     private(set) var isLast = true
@@ -22,20 +22,22 @@ struct SentRange {
         isLast = range.last == nil || end == total
     }
 
-    /// Throws 400 where a body of this length does not have these bytes. Nothing of it has been read yet.
+    /// Throws 400 where a body of this length cannot have the bytes of the range. To be called before the body is read.
     func check(_ length: Int64?) throws(GatewayError) {
-        if start == nil, length ?? 0 != 0 { throw .badRequest("The body has no place.") }
+        if start == nil, length ?? 0 != 0 {
+            throw .badRequest("The Content-Range has no bytes, but the body has some.")
+        }
         guard let length, let start, let end, length != end - start else { return }
         throw .badRequest("The body has \(length) bytes, but its Content-Range says \(end - start).")
     }
 
-    /// In bytes, as Google's servers demand of all chunks but the last.
+    /// The divisor of the sizes of all chunks but the last, in bytes, as on Google's servers.
     static let granularity: Int64 = 256 << 10
 
     /// The last multiple of the granularity up to an offset.
     static func wholeGranules(of offset: Int64) -> Int64 { offset - offset % granularity }
 
-    /// Throws 400 for a chunk that is not the last, and no multiple of the granularity.
+    /// Throws 400 for a chunk before the last one whose size is no multiple of the granularity.
     func checkGranularity() throws(GatewayError) {
         guard !isLast, let start, let end, (end - start) % Self.granularity != 0 else { return }
         throw .badRequest(

@@ -6,9 +6,9 @@ import Transfers
 
 /// Bytes that arrive: a body, or a part of one.
 @Loop protocol ByteSource: AnyObject {
-    /// At most so many bytes; none at the end. Throws when the client is gone.
+    /// Returns at most `count` bytes, and none at the end. Throws when the client has disconnected.
     func read(atMost count: Int) async throws -> [UInt8]
-    /// Whether so many of the bytes may be in memory at once; a few may in any case.
+    /// Whether this number of bytes may be in memory at once. A few may in any case.
     func mayKeep(_ bytes: Int) -> Bool
 }
 
@@ -19,24 +19,24 @@ import Transfers
 
 /// Passes the bytes of a request to an upload, a window at a time: a body of any length takes the same memory.
 @Loop final class UploadBody {
-    /// A request of so many bytes needs no file.
+    /// The largest number of bytes that are stored without a file.
     static let small = 256 << 10
     private static let block = 1 << 20
-    /// What may be read beyond a block.
+    /// The largest number of bytes that one read adds to a block.
     private static let piece = 256 << 10
 
     private let source: any ByteSource
     private let engine: EmbeddedBackend
-    /// Read, but not passed on.
+    /// The bytes that are read and not passed on yet.
     private var ahead: [UInt8] = []
     private var window: IncomingWindow?
 
     init(_ source: any ByteSource, _ engine: EmbeddedBackend) { (self.source, self.engine) = (source, engine) }
 
-    /// So many bytes are passed on at once: few where memory is short.
+    /// The number of bytes that are passed on at once: few where memory is short.
     private var block: Int { source.mayKeep(Self.block + Self.piece) ? Self.block : 0 }
 
-    /// All bytes where they are few, else nil: then they are passed on.
+    /// Returns all bytes if they are few. Returns nil otherwise: the caller passes them on.
     func whole() async throws -> [UInt8]? {
         while ahead.count <= Self.small, ahead.isEmpty || source.mayKeep(min(ahead.count * 2, Self.small) + Self.piece)
         {
@@ -47,9 +47,9 @@ import Transfers
         return nil
     }
 
-    /// Passes all bytes on, from an offset of the object. Returns the last answer. Of a body that breaks off, the bytes up to
-    /// the last multiple of the granularity are passed on: a client continues at such offsets only. Of an upload that is
-    /// complete, the bytes are compared with those of its object.
+    /// Passes all bytes on, from an offset of the object. Returns the last answer. Of a body that breaks off, the bytes
+    /// up to the last multiple of the granularity are passed on: a client continues at such offsets only. Of an upload
+    /// that is complete, the bytes are compared with those of its object.
     ///
     /// - Parameter end: where the bytes must end; nil for anywhere. Throws 400 before it passes on those that do not.
     func send(
@@ -114,8 +114,8 @@ import Transfers
         throw .badRequest("The bytes of the body end at \(offset), but its Content-Range says \(end).")
     }
 
-    /// The next bytes, whether they are the last of the body, and why there are no more. Throws where the body is not what
-    /// its client says it is: its bytes are those of no object.
+    /// The next bytes, whether they are the last of the body, and why there are no more. Throws where the body is not
+    /// what its client says it is: its bytes are those of no object.
     private func next(from offset: Int64) async throws -> (IncomingBytes.Piece, isEnd: Bool, (any Error)?) {
         do {
             if let bytes = try await whole() {

@@ -4,14 +4,14 @@ import Platform
 import Storage
 import Transfers
 
-/// A resumable upload by the id of its task.
+/// The state of a resumable upload, found by the id of its task.
 @Loop enum UploadSessionState {
     case active(IncomingUpload)
     case completed(ObjectMetadata)
     case cancelled
     case failed(StorageError)
 
-    /// Throws 404 for an unknown id, and for one that is at another object's URL.
+    /// Throws 404 for an unknown id, and for the id of an upload to another object.
     init(_ id: String, _ transfers: Transfers, bucket: String, name: String?) async throws {
         let upload = try await transfers.incomingUpload(id)
         guard let task = upload?.task ?? (try? transfers.uploads.task(id)) else { throw GatewayError.notFound }
@@ -27,7 +27,7 @@ import Transfers
         self.init(task)
     }
 
-    /// Of a task that has ended.
+    /// The state of a task that has ended.
     private init(_ task: UploadTask) {
         let snapshot = task.snapshot()
         switch (snapshot.state, snapshot.metadata) {
@@ -37,7 +37,7 @@ import Transfers
         }
     }
 
-    /// Cancels the upload if it is active. Returns how the session has ended: the upload may be complete all the same.
+    /// Cancels an active upload. Returns the state at the end of the session: the upload may have completed meanwhile.
     func cancelled() async throws -> UploadSessionState {
         guard case .active(let upload) = self, let task = upload.task else { return self }
         return try await task.cancel() ? .cancelled : UploadSessionState(task)
@@ -51,7 +51,7 @@ import Transfers
 }
 
 extension GatewayService {
-    /// Begins a session, and returns its id.
+    /// Starts a session and returns its id.
     func startSession(
         _ request: GatewayRequest, _ object: Reference, _ change: MetadataChange, of size: Int64?,
         if conditions: Preconditions
@@ -65,15 +65,16 @@ extension GatewayService {
         return id
     }
 
-    /// Removes a bucket with the sessions of uploads to it. False where it has objects.
+    /// Removes a bucket and the sessions of uploads to it. Returns false if the bucket has objects.
     func removeBucket(_ root: Reference, if conditions: Preconditions) async throws -> Bool {
         guard try await engine.removeBucket(root.bucket, if: conditions) else { return false }
         try await transfers.endSessions(in: root)
         return true
     }
 
-    /// What a complete upload has stored, for a client that has no answer yet, or asks: checksums and bytes that it sends
-    /// again must be those of the object. `start` is where its bytes are; nil where it sends none.
+    /// The object of a complete upload, for a client that repeats its last request or asks for the status. Throws if
+    /// repeated checksums or bytes differ from those of the object. `start` is the offset of the bytes; nil without
+    /// bytes.
     func stored(
         again stored: ObjectMetadata, _ request: GatewayRequest, from start: Int64?, upTo end: Int64? = nil,
         isLast: Bool
@@ -85,8 +86,8 @@ extension GatewayService {
         return try await withTokens(stored)
     }
 
-    /// What an upload has stored, with the download tokens that the record of an ended task does not have: those that the
-    /// object has by now. Without them where another object has the name.
+    /// The object of an upload with its current download tokens, which the record of an ended task lacks. Without
+    /// tokens if the object has been replaced.
     func withTokens(_ stored: ObjectMetadata) async throws(StorageError) -> ObjectMetadata {
         guard stored.downloadTokens == nil else { return stored }
         do throws(StorageError) {

@@ -5,7 +5,7 @@ import Storage
 
 // Errors of Google Cloud Storage's XML API.
 extension GatewayError {
-    /// An error with a code of its own.
+    /// An error whose code is not the usual one of the status.
     init(_ status: Int, code: String, _ message: String) {
         self.init(status, message)
         self.code = code
@@ -29,7 +29,7 @@ extension GatewayError {
         503: "ServiceUnavailable",
     ]
 
-    /// Of errors of the engine, which other APIs tell apart by their status.
+    /// The code for an error of the engine; nil for the usual code of the status.
     static func xmlCode(of error: StorageError) -> String? {
         switch error.code {
         case .bucketNotFound: "NoSuchBucket"
@@ -72,7 +72,7 @@ extension XMLElement {
         return element
     }
 
-    /// The children by name, of which each occurs once. Throws 501 for others than these.
+    /// The texts of the children by name. Throws 501 for a child of another name, and 400 for two of the same.
     func members(_ names: Set<String>) throws(GatewayError) -> [String: String] {
         var members: [String: String] = [:]
         for child in children {

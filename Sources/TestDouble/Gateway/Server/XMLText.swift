@@ -13,7 +13,8 @@ struct XMLElement {
     /// The namespace of the documents of Amazon S3, which clients of Google Cloud Storage ask for, too.
     static let namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
 
-    /// A document with this root. What XML 1.0 cannot hold becomes U+FFFD: callers refuse it before where it has a meaning.
+    /// A document with this root. What XML 1.0 cannot hold becomes U+FFFD: callers refuse it before where it has a
+    /// meaning.
     func document(namespace: String? = XMLElement.namespace) -> [UInt8] {
         var output = Array("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".utf8)
         write(to: &output, namespace)
@@ -32,7 +33,7 @@ struct XMLElement {
             case "<": output += "&lt;".utf8
             case ">": output += "&gt;".utf8
             case "\"": output += "&quot;".utf8
-            // Readers would change or drop them.
+            // Readers would change or drop these blanks.
             case "\r", "\n", "\t": output += "&#\(scalar.value);".utf8
             case " "..."~": output.append(UInt8(ascii: scalar))
             default: output += String(Self.isAllowed(scalar) ? scalar : "\u{FFFD}").utf8
@@ -41,7 +42,7 @@ struct XMLElement {
         output += "</\(name)>".utf8
     }
 
-    /// Whether a document of XML 1.0 can have it.
+    /// Whether a document of XML 1.0 can have the character.
     static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x9, 0xA, 0xD, 0x20...0xD7FF, 0xE000...0xFFFD, 0x10000...0x10FFFF: true
@@ -51,20 +52,21 @@ struct XMLElement {
 }
 
 /// A strict reader of small documents in UTF-8: elements with children or with text, attributes that are checked and
-/// dropped, comments, and references to characters. It has no document types, entities, CDATA or processing instructions.
+/// dropped, comments, and references to characters. It has no document types, entities, CDATA or processing
+/// instructions.
 struct XMLReader {
     struct Malformed: Error, Equatable { let why: String }
 
     private static let mostLevels = 8
 
-    /// More than those of a document of 10,000 parts.
+    /// The largest number of elements in a document: more than a list of 10,000 parts has.
     private static let mostElements = 50_000
 
-    /// UTF-8.
+    /// The document in UTF-8.
     private let bytes: [UInt8]
     private var next = 0
 
-    /// The root element. Bounds of the length are the caller's.
+    /// Parses a document and returns the root element. The caller bounds its length.
     static func root(of bytes: [UInt8]) throws(Malformed) -> XMLElement {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw Malformed(why: "it is not UTF-8") }
         guard text.unicodeScalars.allSatisfy(XMLElement.isAllowed) else {
@@ -132,7 +134,7 @@ struct XMLReader {
         guard skip("?>") else { throw Malformed(why: "its declaration does not end") }
     }
 
-    /// Behind `<`.
+    /// Parses a start tag behind its `<`.
     private mutating func startTag() throws(Malformed) -> (name: String, isEmpty: Bool) {
         let name = try name()
         try attributes()
@@ -170,7 +172,7 @@ struct XMLReader {
         return name
     }
 
-    /// Up to the next tag.
+    /// Parses the text up to the next tag.
     private mutating func text() throws(Malformed) -> String {
         var text: [UInt8] = []
         while let byte = current {
@@ -217,7 +219,7 @@ struct XMLReader {
         }
     }
 
-    /// Behind `<!--`.
+    /// Skips a comment behind its `<!--`.
     private mutating func skipComment() throws(Malformed) {
         while next < bytes.count {
             if skip("-->") { return }
@@ -244,7 +246,7 @@ struct XMLReader {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D }
 
-    /// Or of a character beyond ASCII.
+    /// Whether a name may have the byte. All bytes of characters beyond ASCII may occur.
     private static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
