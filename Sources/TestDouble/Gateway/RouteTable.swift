@@ -16,6 +16,20 @@ extension Route {
         }
     }
 
+    /// The rows of an API whose paths have so many segments, in the order of the table.
+    static func rows(of api: RequestTarget.API, segments: Int) -> [Route] {
+        guard let rows = rows[api] else { return [] }
+        return rows[min(segments, rows.count - 1)]
+    }
+
+    /// The rows by the number of segments. The last element has those of all longer paths.
+    private static let rows = Dictionary(
+        uniqueKeysWithValues: RequestTarget.API.allCases.map { api in
+            let all = table(of: api)
+            let longest = all.reduce(0) { max($0, $1.pattern.count) }
+            return (api, (0...longest + 1).map { count in all.filter { $0.hasPaths(ofSegments: count) } })
+        })
+
     private static func none(_ pattern: String) -> Route {
         Route(.all, pattern, unknown: .unchecked) { throw GatewayError.noRoute($0.request) }
     }

@@ -53,9 +53,6 @@ extension ObjectMetadata {
                 ]))
     }
 
-    /// The entity tag of the resource, which changes with the bytes and with the metadata.
-    var resourceTag: String { "\(generation)/\(metageneration)" }
-
     private var common: [JSON.Member] {
         [
             .init(key: "name", value: .string(reference.object)),

@@ -67,6 +67,11 @@ extension GatewayService {
     }
 }
 
+extension ObjectMetadata {
+    /// The entity tag of the resource, which changes with the bytes and with the metadata.
+    var resourceTag: String { "\(generation)/\(metageneration)" }
+}
+
 extension HTTPServerRequest {
     /// Whether `Accept-Encoding` names a coding; one with the weight 0 is refused.
     fileprivate func accepts(_ coding: String) -> Bool {

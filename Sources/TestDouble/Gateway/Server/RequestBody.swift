@@ -73,46 +73,6 @@ extension HTTPRequestBody.Failure {
     }
 }
 
-/// An upload in one request: its bytes, and what the request says of the object.
-struct WholeUpload {
-    private static let mostJSON = 1 << 20
-
-    let bytes: any ByteSource
-    /// The resource in the body; empty without one.
-    var resource: JSON = [:]
-    var change: MetadataChange
-    /// The checksums of the bytes that the request declares.
-    let expected: IncomingBytes.Expected
-}
-
-extension WholeUpload {
-    /// Reads a multipart body: a JSON resource, then the bytes.
-    @Loop init(multipart request: GatewayRequest) async throws {
-        let reader = try request.multipart()
-        guard let first = try await reader.nextPart() else { throw GatewayError.badRequest("The body has no parts.") }
-        let json = try await reader.readAll(atMost: Self.mostJSON)
-        try first.checkPart(of: Int64(json.count))
-        resource = try JSON.object(json)
-        guard let headers = try await reader.nextPart() else {
-            throw GatewayError.badRequest("The body has one part; there must be two.")
-        }
-        try headers.checkPart()
-        let size = try headers.partLength()
-        bytes = LastPart(reader, request.body, follower: { _ in "The body has more than two parts." }) {
-            count, isWhole throws(GatewayError) in
-            if isWhole, let size, size != count { throw HTTPHeaders.wrongLength(size, count) }
-        }
-        let ofPart = try IncomingBytes.Expected(headers).adding(md5: headers["Content-MD5"])
-        expected = try IncomingBytes.Expected(request.http.headers).adding(ofPart)
-        change = try MetadataChange(resource: resource)
-        let type = request.header("x-upload-content-type") ?? headers["Content-Type"]
-        if let type, resource["contentType"] == nil { change.content[.contentType] = type }
-        if let encoding = request["contentEncoding"], resource["contentEncoding"] == nil {
-            change.content[.contentEncoding] = encoding
-        }
-    }
-}
-
 /// The content of the last part of a multipart body.
 @Loop final class LastPart: ByteSource {
     private let reader: MultipartReader
@@ -159,7 +119,7 @@ extension HTTPHeaders {
     }
 
     /// Checks the part with the resource, which has this number of bytes.
-    fileprivate func checkPart(of count: Int64) throws(GatewayError) {
+    func checkPart(of count: Int64) throws(GatewayError) {
         try checkPart()
         for name in ["Content-MD5", "x-goog-hash"] where self[name] != nil {
             throw GatewayError(501, "The header \(name) is not served here in the part with the metadata.")
@@ -168,13 +128,13 @@ extension HTTPHeaders {
         throw Self.wrongLength(length, count)
     }
 
-    fileprivate func partLength() throws(GatewayError) -> Int64? {
+    func partLength() throws(GatewayError) -> Int64? {
         guard let text = self["Content-Length"] else { return nil }
         guard let length = Int64(digits: text) else { throw .badRequest("Content-Length is no length: \(text)") }
         return length
     }
 
-    fileprivate static func wrongLength(_ said: Int64?, _ count: Int64) -> GatewayError {
+    static func wrongLength(_ said: Int64?, _ count: Int64) -> GatewayError {
         .badRequest("A part of the body has \(count) bytes, but its Content-Length says \(said ?? 0).")
     }
 }

@@ -58,21 +58,8 @@ final class Route: Sendable {
     /// Whether the body may be in the coding `aws-chunked`.
     var allowsAmazonChunks: Bool { headers.isSuperset(of: ObjectHeaders.bytes) }
 
-    /// The rows of an API whose paths have so many segments, in the order of the table.
-    static func rows(of api: RequestTarget.API, segments: Int) -> [Route] {
-        guard let rows = rows[api] else { return [] }
-        return rows[min(segments, rows.count - 1)]
-    }
-
-    /// The rows by the number of segments. The last element has those of all longer paths.
-    private static let rows = Dictionary(
-        uniqueKeysWithValues: RequestTarget.API.allCases.map { api in
-            let all = table(of: api)
-            let longest = all.reduce(0) { max($0, $1.pattern.count) }
-            return (api, (0...longest + 1).map { count in all.filter { $0.hasPaths(ofSegments: count) } })
-        })
-
-    private func hasPaths(ofSegments count: Int) -> Bool {
+    /// Whether the row is about paths of this number of segments.
+    func hasPaths(ofSegments count: Int) -> Bool {
         pattern.last == "..." ? count >= pattern.count - 1 : count == pattern.count
     }
 
@@ -118,30 +105,6 @@ extension Set<HTTPServerRequest.Method> {
     /// The bucket as a whole.
     var root: Reference { get throws(StorageError) { try Reference(bucket: names[0], path: "") } }
     var object: Reference { get throws(StorageError) { try Reference(bucket: names[0], object: names[1]) } }
-
-    /// The object of an upload, which the query, the path, or the resource in the body names.
-    func destination(_ json: JSON) throws -> Reference {
-        try json.checkBucket(bucket)
-        let (asked, named) = (request["name"], try json.text("name"))
-        if let asked, let name, asked != name {
-            throw GatewayError.badRequest("The object has two names: \(asked), \(name).")
-        }
-        guard let name = asked ?? name ?? named, !name.isEmpty else {
-            throw GatewayError.badRequest("Required: the name of the object.")
-        }
-        return try Reference(bucket: bucket, object: name)
-    }
-
-    /// Reads an upload whose body is the object or multipart, and compares its length with the announced one.
-    func wholeUpload(_ isMultipart: Bool, announced: [String]) async throws -> WholeUpload {
-        for header in announced { try request.checkAnnounced(header, isWhole: !isMultipart) }
-        if isMultipart { return try await WholeUpload(multipart: request) }
-        try request.checkHasLength()
-        var change = MetadataChange()
-        change.content[.contentType] = request.header("Content-Type").map { .some($0) }
-        change.content[.contentEncoding] = request["contentEncoding"].map { .some($0) }
-        return WholeUpload(bytes: request.body, change: change, expected: try .init(request.http.headers))
-    }
 
     /// Answers the request. Long requests are answered one after the other.
     func answer() async throws -> HTTPServerResponse {
