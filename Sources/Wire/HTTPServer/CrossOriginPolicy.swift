@@ -17,12 +17,6 @@ package struct CrossOriginPolicy: Sendable {
         (self.origins, self.methods, self.exposedHeaders, self.maxAge) = (origins, methods, exposedHeaders, maxAge)
     }
 
-    /// Whether a browser asks in advance for a page's request.
-    package func isPreflight(_ request: HTTPServerRequest) -> Bool {
-        request.method == .options && request.headers.only("Origin") != nil
-            && request.headers.only("Access-Control-Request-Method") != nil
-    }
-
     /// The headers of the answer to a preflight, which has the status 204. An accepted origin may send all headers that
     /// it asks for.
     package func preflightHeaders(_ request: HTTPHeaders) -> HTTPHeaders {

@@ -18,7 +18,8 @@ package final class HTTPRequestBody {
         case malformed
         /// The body is larger than `readAll` allows.
         case tooLarge
-        /// `inspect` has found this when the whole body had arrived, or the body is not the gzip that it should be.
+        /// A sentence that says why the body is not what it should be: the flaw that `inspect` has found, no gzip, or
+        /// malformed parts.
         case refused(String)
 
         /// A status for the answer. After any failure but `tooLarge`, `noRoom` and `refused` the connection ends with

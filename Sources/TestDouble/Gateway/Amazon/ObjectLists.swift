@@ -42,11 +42,11 @@ import Storage
         let buckets = page.map { bucket in
             XMLElement("Bucket", ["Name": bucket.name, "CreationDate": bucket.timeCreated.rfc3339])
         }
-        var elements = [
-            XMLElement("Owner", [XMLElement("ID", StoredBucket.projectNumber)]), XMLElement("Buckets", buckets),
+        let elements = [
+            XMLElement("Owner", ["ID": StoredBucket.projectNumber]), XMLElement("Buckets", buckets),
         ]
-        if let next { elements.append(XMLElement("ContinuationToken", next)) }
-        return .xml(XMLElement("ListAllMyBucketsResult", elements).document())
+        return .xml(
+            XMLElement("ListAllMyBucketsResult", elements + XMLElement.list(["ContinuationToken": next])).document())
     }
 
     private var isSecondVersion: Bool {
@@ -60,29 +60,27 @@ import Storage
     }
 
     private func head(_ query: ObjectQuery, _ most: Int, _ text: ListText) throws(GatewayError) -> [XMLElement] {
-        [XMLElement("Name", bucket), XMLElement("Prefix", try text(query.prefix))]
-            + (query.delimiter.isEmpty ? [] : [XMLElement("Delimiter", try text(query.delimiter))])
-            + text.encoding + [XMLElement("MaxKeys", "\(most)")]
+        XMLElement.list([
+            "Name": bucket, "Prefix": try text(query.prefix),
+            "Delimiter": query.delimiter.isEmpty ? nil : try text(query.delimiter), "EncodingType": text.encoding,
+            "MaxKeys": "\(most)",
+        ])
     }
 
     private func first(_ page: ObjectQuery.Page, _ text: ListText) throws(GatewayError) -> [XMLElement] {
-        var elements = [
-            XMLElement("Marker", try text(request["marker"] ?? "")),
-            XMLElement("IsTruncated", "\(page.pageToken != nil)"),
-        ]
-        if page.pageToken != nil, let last = page.last { elements.append(XMLElement("NextMarker", try text(last))) }
-        return elements
+        let last = page.pageToken.flatMap { _ in page.last }
+        return XMLElement.list([
+            "Marker": try text(request["marker"] ?? ""), "IsTruncated": "\(page.pageToken != nil)",
+            "NextMarker": try text(present: last),
+        ])
     }
 
     private func second(_ page: ObjectQuery.Page, _ text: ListText) throws(GatewayError) -> [XMLElement] {
-        var elements = [
-            XMLElement("KeyCount", "\(page.objects.count + page.prefixes.count)"),
-            XMLElement("IsTruncated", "\(page.pageToken != nil)"),
-        ]
-        if let after = request["start-after"] { elements.append(XMLElement("StartAfter", try text(after))) }
-        if let token = request["continuation-token"] { elements.append(XMLElement("ContinuationToken", token)) }
-        if let token = page.pageToken { elements.append(XMLElement("NextContinuationToken", token)) }
-        return elements
+        XMLElement.list([
+            "KeyCount": "\(page.objects.count + page.prefixes.count)", "IsTruncated": "\(page.pageToken != nil)",
+            "StartAfter": try text(present: request["start-after"]),
+            "ContinuationToken": request["continuation-token"], "NextContinuationToken": page.pageToken,
+        ])
     }
 
     private func entries(_ page: ObjectQuery.Page, _ text: ListText) throws(GatewayError) -> [XMLElement] {
@@ -90,18 +88,16 @@ import Storage
         let objects = try page.objects.map { object throws(GatewayError) in
             XMLElement(
                 "Contents",
-                [
-                    XMLElement("Key", try text(object.reference.object)),
-                    XMLElement("Generation", "\(object.generation)"),
-                    XMLElement("MetaGeneration", "\(object.metageneration)"),
-                    XMLElement("LastModified", object.updated.rfc3339),
-                    XMLElement("ETag", object.entityTag?.description ?? ""), XMLElement("Size", "\(object.size)"),
-                    XMLElement("StorageClass", object.storageClass.rawValue),
-                ] + (hasOwner ? [XMLElement("Owner", [XMLElement("ID", StoredBucket.projectNumber)])] : []))
+                XMLElement.list([
+                    "Key": try text(object.reference.object), "Generation": "\(object.generation)",
+                    "MetaGeneration": "\(object.metageneration)", "LastModified": object.updated.rfc3339,
+                    "ETag": object.entityTag?.description ?? "", "Size": "\(object.size)",
+                    "StorageClass": object.storageClass.rawValue,
+                ]) + (hasOwner ? [XMLElement("Owner", ["ID": StoredBucket.projectNumber])] : []))
         }
         return try objects
             + page.prefixes.map { prefix throws(GatewayError) in
-                XMLElement("CommonPrefixes", [XMLElement("Prefix", try text(prefix))])
+                XMLElement("CommonPrefixes", ["Prefix": try text(prefix)])
             }
     }
 
@@ -120,25 +116,23 @@ import Storage
         let found = try await service.multiparts.list(
             in: bucket, request["prefix"] ?? "", after: marker, most: most + 1)
         let page = found.prefix(most)
-        var elements = [
-            XMLElement("Bucket", bucket), XMLElement("KeyMarker", try text(key)), XMLElement("UploadIdMarker", id),
-            XMLElement("Prefix", try text(request["prefix"] ?? "")), XMLElement("MaxUploads", "\(most)"),
-            XMLElement("IsTruncated", "\(most > 0 && found.count > most)"),
-        ]
-        if found.count > most, let last = page.last {
-            elements.append(XMLElement("NextKeyMarker", try text(last.reference.object)))
-            elements.append(XMLElement("NextUploadIdMarker", last.id))
+        let next = found.count > most ? page.last : nil
+        let elements = XMLElement.list([
+            "Bucket": bucket, "KeyMarker": try text(key), "UploadIdMarker": id,
+            "Prefix": try text(request["prefix"] ?? ""), "MaxUploads": "\(most)",
+            "IsTruncated": "\(most > 0 && found.count > most)",
+            "NextKeyMarker": try text(present: next?.reference.object),
+            "NextUploadIdMarker": next?.id, "EncodingType": text.encoding,
+        ])
+        let uploads = try page.map { upload throws(GatewayError) in
+            XMLElement(
+                "Upload",
+                [
+                    "Key": try text(upload.reference.object), "UploadId": upload.id, "StorageClass": "STANDARD",
+                    "Initiated": upload.began.rfc3339,
+                ])
         }
-        for upload in page {
-            elements.append(
-                XMLElement(
-                    "Upload",
-                    [
-                        "Key": try text(upload.reference.object), "UploadId": upload.id, "StorageClass": "STANDARD",
-                        "Initiated": upload.began.rfc3339,
-                    ]))
-        }
-        return .xml(XMLElement("ListMultipartUploadsResult", elements + text.encoding).document())
+        return .xml(XMLElement("ListMultipartUploadsResult", elements + uploads).document())
     }
 }
 
@@ -162,7 +156,13 @@ struct ListText {
         isEncoded = encoding != nil
     }
 
-    var encoding: [XMLElement] { isEncoded ? [XMLElement("EncodingType", "url")] : [] }
+    /// The encoding that the list names; nil without one.
+    var encoding: String? { isEncoded ? "url" : nil }
+
+    func callAsFunction(present text: String?) throws(GatewayError) -> String? {
+        guard let text else { return nil }
+        return try self(text)
+    }
 
     /// Throws 400 for a text that XML cannot hold.
     func callAsFunction(_ text: String) throws(GatewayError) -> String {

@@ -226,14 +226,12 @@ import Transfers
         try await request.expectAnswer(of: (most + 1) * Self.bytesOfEntry)
         let found = try await multiparts.parts(of: upload, after: Int(marker), most: most + 1)
         let page = found.prefix(most)
-        let elements =
-            [
-                XMLElement("Bucket", bucket), XMLElement("Key", try text(upload.reference.object)),
-                XMLElement("UploadId", upload.id), XMLElement("StorageClass", "STANDARD"),
-                XMLElement("PartNumberMarker", "\(marker)"),
-                XMLElement("NextPartNumberMarker", "\(page.last.map { Int64($0.number) } ?? marker)"),
-                XMLElement("MaxParts", "\(most)"), XMLElement("IsTruncated", "\(most > 0 && found.count > most)"),
-            ] + text.encoding
+        let elements = XMLElement.list([
+            "Bucket": bucket, "Key": try text(upload.reference.object), "UploadId": upload.id,
+            "StorageClass": "STANDARD", "PartNumberMarker": "\(marker)",
+            "NextPartNumberMarker": "\(page.last.map { Int64($0.number) } ?? marker)", "MaxParts": "\(most)",
+            "IsTruncated": "\(most > 0 && found.count > most)", "EncodingType": text.encoding,
+        ])
         let parts = page.map { part in
             XMLElement(
                 "Part",

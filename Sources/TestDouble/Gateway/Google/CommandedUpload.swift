@@ -65,7 +65,7 @@ import Transfers
         switch session {
         case .active(let active): upload = active
         case .completed(let stored):
-            guard isLast else { throw GatewayError.badRequest("The upload is complete.").final }
+            guard isLast else { throw Self.isComplete }
             return try await complete(again: stored)
         case .cancelled: throw GatewayError.badRequest("The upload was cancelled.").final
         case .failed(let error): throw GatewayError(error).final
@@ -79,13 +79,22 @@ import Transfers
         let expected = try IncomingBytes.Expected(request.http.headers)
         guard isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
         let body = UploadBody(request.body, service.engine)
-        switch try await body.send(to: upload, from: offset, isLast: isLast, expected) {
-        case .received(let offset): return active(offset)
-        case .ended(let stored):
-            guard isLast else { throw GatewayError.badRequest("The upload is complete.").final }
-            return try await complete(stored)
-        case .completed(let stored): return try await complete(stored)
-        case .failed(let error): return try await refusal(error, of: upload)
+        let answer = try await body.send(to: upload, from: offset, isLast: isLast, expected)
+        if case .ended = answer, !isLast { throw Self.isComplete }
+        return try await response(answer, upload)
+    }
+
+    private static let isComplete = GatewayError.badRequest("The upload is complete.").final
+
+    private func response(
+        _ answer: IncomingUpload.Answer, _ upload: IncomingUpload
+    ) async throws -> HTTPServerResponse {
+        switch answer {
+        case .received(let offset):
+            return HTTPServerResponse(
+                200, headers: ["X-Goog-Upload-Status": "active", "X-Goog-Upload-Size-Received": "\(offset)"])
+        case .completed(let stored), .ended(let stored): return try await complete(stored)
+        case .failed(let error): throw try await refusal(error, of: upload)
         }
     }
 
@@ -105,21 +114,16 @@ import Transfers
         if case .received(let offset) = try await upload.query() { offset } else { 0 }
     }
 
-    /// Throws the error of a step, with the offset if the client may continue there.
-    private func refusal(_ error: StorageError, of upload: IncomingUpload) async throws -> HTTPServerResponse {
+    /// The error of a step, with the offset if the client may continue there.
+    private func refusal(_ error: StorageError, of upload: IncomingUpload) async throws -> GatewayError {
         var refusal = GatewayError(error)
-        if refusal.dropsConnection { throw refusal }
+        if refusal.dropsConnection { return refusal }
         let isActive = upload.task?.state.isFinished == false
         refusal.headers["X-Goog-Upload-Status"] = isActive ? "active" : "final"
         if error.param == "offset" {
             refusal.headers["X-Goog-Upload-Size-Received"] = "\(try await offset(of: upload))"
         }
-        throw refusal
-    }
-
-    private func active(_ offset: Int64) -> HTTPServerResponse {
-        HTTPServerResponse(
-            200, headers: ["X-Goog-Upload-Status": "active", "X-Goog-Upload-Size-Received": "\(offset)"])
+        return refusal
     }
 
     private func complete(_ stored: ObjectMetadata) async throws -> HTTPServerResponse {
@@ -130,12 +134,7 @@ import Transfers
 
     private func status(of session: UploadSessionState) async throws -> HTTPServerResponse {
         switch session {
-        case .active(let upload):
-            switch try await upload.query() {
-            case .received(let offset): return active(offset)
-            case .completed(let stored), .ended(let stored): return try await complete(stored)
-            case .failed(let error): return try await refusal(error, of: upload)
-            }
+        case .active(let upload): return try await response(upload.query(), upload)
         case .completed(let stored): return try await complete(stored)
         case .cancelled: return Self.cancelled
         case .failed(let error): throw GatewayError(error).final
@@ -145,9 +144,7 @@ import Transfers
     private static let cancelled = HTTPServerResponse(200, headers: ["X-Goog-Upload-Status": "cancelled"])
 
     private func cancel(_ session: UploadSessionState) async throws -> HTTPServerResponse {
-        if case .completed = try await session.cancelled() {
-            throw GatewayError.badRequest("The upload is complete.").final
-        }
+        if case .completed = try await session.cancelled() { throw Self.isComplete }
         return Self.cancelled
     }
 }

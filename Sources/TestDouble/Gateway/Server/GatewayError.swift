@@ -39,7 +39,6 @@ struct GatewayError: Error {
         case let error as GatewayError: self = error
         case let error as StorageError: self.init(error)
         case let error as HTTPRequestBody.Failure: self = error.gatewayError
-        case let error as MultipartReader.Failure: self = error.gatewayError
         default: return nil
         }
     }

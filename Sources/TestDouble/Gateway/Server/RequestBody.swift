@@ -138,12 +138,3 @@ extension HTTPHeaders {
         .badRequest("A part of the body has \(count) bytes, but its Content-Length says \(said ?? 0).")
     }
 }
-
-extension MultipartReader.Failure {
-    var gatewayError: GatewayError {
-        switch self {
-        case .body(let failure): failure.gatewayError
-        case .malformed(let why): .badRequest(why)
-        }
-    }
-}

@@ -6,8 +6,11 @@ struct XMLElement {
 
     init(_ name: String, _ text: String) { (self.name, self.text) = (name, text) }
     init(_ name: String, _ children: [XMLElement]) { (self.name, self.children) = (name, children) }
-    init(_ name: String, _ texts: KeyValuePairs<String, String>) {
-        self.init(name, texts.map { XMLElement($0.key, $0.value) })
+    init(_ name: String, _ texts: KeyValuePairs<String, String?>) { self.init(name, Self.list(texts)) }
+
+    /// The elements that have a text.
+    static func list(_ texts: KeyValuePairs<String, String?>) -> [XMLElement] {
+        texts.compactMap { name, text in text.map { XMLElement(name, $0) } }
     }
 
     /// The namespace of the documents of Amazon S3, which clients of Google Cloud Storage ask for, too.
