@@ -93,6 +93,19 @@ import Testing
         #expect(!files.isEmpty && files.allSatisfy { $0.hasPrefix("System/Platform/") }, "\(files)")
     }
 
+    @Test func `The gateway's server names no type of Google's APIs and of Amazon's`() throws {
+        let gateway = "Sources/TestDouble/Gateway"
+        let declaration = /(?m)^(?:@Loop |final |private )*(?:struct|class|enum) (\w+)/
+        let types = try ["Google", "Amazon"].flatMap { folder in
+            try files(in: "\(gateway)/\(folder)", containing: declaration).flatMap { file in
+                try text("\(gateway)/\(folder)/\(file)").matches(of: declaration).map { String($0.1) }
+            }
+        }
+        let names = try Regex("\\b(?:\(types.joined(separator: "|")))\\b")
+        #expect(types.count > 15)
+        #expect(try files(in: "\(gateway)/Server", containing: names) == [])
+    }
+
     @Test func `Each marker of unchecked code has a comment that states why it is sound`() throws {
         let marker = /@unchecked|nonisolated\(unsafe\)|Unmanaged/
         for file in try sources(containing: marker) {

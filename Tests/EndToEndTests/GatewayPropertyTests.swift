@@ -57,10 +57,25 @@ import Testing
             let granted = try await send("{\(Self.acl)}")
             #expect(granted.status == 400 && granted.text.contains("acl: the bucket has uniform"), "\(name)")
             #expect(try await send(#"{"strange":1}"#).status == 400)
+            #expect(try await send(#"{"contentType":5}"#).status == 400, "\(name)")
         }
         #expect(try await client.names("").items == ["x"])
         #expect(try await client.get("\(client.gcs)/x").json == stored)
         try gateway.end()
+    }
+
+    @Test func `A member that occurs twice is refused by name in every body`() async throws {
+        let client = try GatewayClient.shared("repeated")
+        let stored = try await client.store("x", #"{"metadata":{"k":"0"}}"#).json
+        for (name, send) in requests(client) {
+            let answer = try await send(#"{"metadata":{"k":"1","\u006b":"2"}}"#)
+            #expect(answer.status == 400 && answer.text.contains("metadata.k occurs twice"), "\(name): \(answer.text)")
+        }
+        for body in [#"{"name":"b1","name":"b2"}"#, #"{"name":"b3","iamConfiguration":{"x":1,"x":2}}"#] {
+            #expect(try await client.send("POST", "/storage/v1/b", body).status == 400)
+        }
+        #expect(try await client.get("\(client.gcs)/x").json == stored)
+        #expect(try await client.get("\(client.gcs)/new").status == 404)
     }
 
     @Test func `What a client has read may be sent back, and what is so anyway may be said`() async throws {
@@ -152,5 +167,35 @@ import Testing
             #expect(try await client.get("\(client.v0)/x?alt=media&token=\(token)").status == 403)
         }
         try gateway.end()
+    }
+
+    @Test(arguments: ["cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType"])
+    func `A control character in a property that is a header is refused by name`(property: String) async throws {
+        let client = try GatewayClient.shared("controls-\(property.lowercased())")
+        let stored = try await client.store("x").json
+        for text in [#"a\r\nSet-Cookie: b"#, #"a\u0000"#, #"\n"#, #"a\u007fb"#] {
+            let json = #"{"\#(property)":"\#(text)"}"#
+            let answers = try await [
+                client.send("PATCH", "\(client.gcs)/x", json), client.send("PATCH", "\(client.v0)/x", json),
+                client.store("y", json),
+            ]
+            for answer in answers {
+                #expect(answer.status == 400 && answer.text.contains("metadata.\(property) "), "\(answer.text)")
+            }
+        }
+        #expect(try await client.get("\(client.gcs)/x").json == stored)
+        #expect(try await client.get("\(client.gcs)/y").status == 404)
+    }
+
+    @Test func `Custom metadata is kept as it is, and percent-encoded where a header cannot carry it`() async throws {
+        let client = try GatewayClient.shared("encoded")
+        try await client.put("x")
+        let json = #"{"metadata":{"lines":"a\r\nSet-Cookie: b","a b":"1","é":"ü","plain":"50% ü"," ":" x "}}"#
+        let patched = try await client.send("PATCH", "\(client.gcs)/x", json)
+        #expect(patched["metadata"]?["lines"] == "a\r\nSet-Cookie: b" && patched["metadata"]?[" "] == " x ")
+        let got = try await client.get("/\(client.bucket)/x")
+        #expect(got.headers["x-goog-meta-lines"] == "a%0D%0ASet-Cookie%3A%20b" && got.headers["Set-Cookie"] == nil)
+        #expect(got.headers["x-goog-meta-a%20b"] == "1" && got.headers["x-goog-meta-%20"] == "%20x%20")
+        #expect(got.headers["x-goog-meta-%C3%A9"] == "ü" && got.headers["x-goog-meta-plain"] == "50% ü")
     }
 }

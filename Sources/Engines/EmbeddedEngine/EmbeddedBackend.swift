@@ -39,7 +39,7 @@ package final class EmbeddedBackend: Backend {
     let generations: Generations
     private let recent: RecentAnswers
     private let usedMultiparts = UsedUploads()
-    package var multiparts: Multiparts { Multiparts(self, usedMultiparts) }
+    package func multiparts(within bounds: SessionBounds) -> Multiparts { Multiparts(self, usedMultiparts, bounds) }
     let time: TimeSource
     let random: RandomSource
     let complain: @Sendable (String) -> Void

@@ -22,22 +22,6 @@ package struct MultipartPart: Sendable {
     let file: Int64
 }
 
-/// The limits of uploads in parts: their number and their lifetime.
-package struct MultipartBounds: Sendable {
-    package var uploads: Int
-    /// The lifetime in seconds, from the beginning of an upload.
-    package var seconds: Int
-
-    package init(uploads: Int, seconds: Int) { (self.uploads, self.seconds) = (uploads, seconds) }
-
-    /// Uploads that began at this time or before have expired.
-    func expiry(at now: Timestamp) -> Int64 {
-        let (age, overflow) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000)
-        let (expiry, underflow) = now.microseconds.subtractingReportingOverflow(age)
-        return overflow || underflow ? .min : expiry
-    }
-}
-
 // The caller opens the transaction.
 extension Database {
     func insert(_ upload: Multipart) throws {
@@ -125,10 +109,11 @@ extension Database {
     }
 
     /// The uploads ordered by their last use, the longest idle one first.
-    func multipartsByUse() throws -> [(id: String, began: Int64)] {
-        var found: [(String, Int64)] = []
+    func multipartsByUse(used: Set<String>) throws -> [SessionBounds.Session<String>] {
+        var found: [SessionBounds.Session<String>] = []
         try rows("SELECT id, began FROM multiparts ORDER BY used, id") {
-            found.append((try $0.text("id"), try $0.integer("began")))
+            let (id, began) = (try $0.text("id"), Timestamp(microseconds: try $0.integer("began")))
+            found.append(.init(id: id, began: began, isUsed: used.contains(id)))
         }
         return found
     }

@@ -1,4 +1,5 @@
 import Checksums
+import Database
 import HTTPText
 import LocalFiles
 import Platform
@@ -6,7 +7,7 @@ import Roots
 import Storage
 import Synchronization
 
-/// Uploads in parts.
+/// Uploads in parts, within their bounds.
 ///
 /// A part is a file and a row, which are durable when the part is acknowledged, so it survives the process. Only these
 /// functions see it, and it belongs to the upload until that is complete, aborted or expired. The object is stored by
@@ -14,27 +15,21 @@ import Synchronization
 package struct Multiparts: Sendable {
     private let backend: EmbeddedBackend
     private let uses: UsedUploads
+    private let bounds: SessionBounds
 
-    init(_ backend: EmbeddedBackend, _ uses: UsedUploads) { (self.backend, self.uses) = (backend, uses) }
+    init(_ backend: EmbeddedBackend, _ uses: UsedUploads, _ bounds: SessionBounds) {
+        (self.backend, self.uses, self.bounds) = (backend, uses, bounds)
+    }
 
-    /// Begins an upload. At the maximum number the longest idle one is removed; throws `quotaExceeded` if none is idle.
-    package func begin(
-        _ reference: Reference, metadata: String, within bounds: MultipartBounds
-    ) async throws(StorageError) -> Multipart {
+    /// Starts an upload. At the maximum number the longest idle one is removed; throws `quotaExceeded` if none is idle.
+    package func start(_ reference: Reference, metadata: String) async throws(StorageError) -> Multipart {
         let upload = Multipart(
             id: backend.random.uuid(), reference: reference, metadata: metadata, began: backend.time.now())
         let used = uses.ids
         let garbage = try await backend.store.write { database in
-            let (expiry, all) = (bounds.expiry(at: upload.began), try database.multipartsByUse())
-            let expired = all.filter { $0.began <= expiry && !used.contains($0.id) }.map(\.id)
-            let idle = all.filter { $0.began > expiry && !used.contains($0.id) }.map(\.id)
-            let excess = max(0, all.count - expired.count + 1 - bounds.uploads)
-            guard excess <= idle.count else {
-                throw StorageError(
-                    .quotaExceeded, "There are \(bounds.uploads) uploads in parts (--max-upload-sessions)."
-                ).with(\.httpStatus, 503)
-            }
-            let files = try (expired + idle.prefix(excess)).flatMap { try database.removeMultipart($0) }
+            let (expired, idle) = try bounds.displaced(
+                among: database.multipartsByUse(used: used), by: 1, at: upload.began)
+            let files = try (expired + idle).flatMap { try database.removeMultipart($0) }
             try database.insert(upload)
             return files
         }
@@ -43,23 +38,22 @@ package struct Multiparts: Sendable {
     }
 
     /// Removes expired uploads.
-    package func expire(_ bounds: MultipartBounds) async throws(StorageError) {
-        let (expiry, used) = (bounds.expiry(at: backend.time.now()), uses.ids)
-        let isExpired = { @Sendable (id: String, began: Int64) in began <= expiry && !used.contains(id) }
-        let isAny = try await backend.store.read { try $0.multipartsByUse().contains(where: isExpired) }
-        guard isAny else { return }
+    package func expire() async throws(StorageError) {
+        let (now, used) = (backend.time.now(), uses.ids)
+        let expired = { @Sendable [bounds] (database: Database) in
+            bounds.expired(among: try database.multipartsByUse(used: used), at: now)
+        }
+        guard try await !backend.store.read({ try expired($0).isEmpty }) else { return }
         remove(
             try await backend.store.write(mayUseReserve: true) { database in
-                try database.multipartsByUse().filter(isExpired).flatMap { try database.removeMultipart($0.id) }
+                try expired(database).flatMap { try database.removeMultipart($0) }
             })
     }
 
     /// Nil for an unknown upload, one of another object, and an expired one.
-    package func upload(
-        _ id: String, of reference: Reference, within bounds: MultipartBounds
-    ) async throws(StorageError) -> Multipart? {
+    package func upload(_ id: String, of reference: Reference) async throws(StorageError) -> Multipart? {
         let found = try await backend.store.read { try $0.multipart(id, of: reference) }
-        guard let found, found.began.microseconds > bounds.expiry(at: backend.time.now()) else { return nil }
+        guard let found, !bounds.hasExpired(found.began, at: backend.time.now()) else { return nil }
         return found
     }
 

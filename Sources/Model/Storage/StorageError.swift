@@ -132,6 +132,11 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         ).about(reference)
     }
 
+    /// A limit is reached; `flag` raises it.
+    public static func noRoom(for what: String, _ flag: String, is limit: Int) -> StorageError {
+        StorageError(.quotaExceeded, "There is no room for more \(what): \(flag) is \(limit).").with(\.retryable, true)
+    }
+
     package static func tooManyBuckets(_ most: Int) -> StorageError {
         StorageError(.quotaExceeded, "There are more than \(most) buckets, which is what --max-list-results allows.")
     }

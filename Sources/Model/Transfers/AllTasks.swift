@@ -21,7 +21,7 @@ import Storage
         self.context = context
         let released: @Loop () -> Void = { [rest] in rest.wakeAll() }
         limits = TaskLimits(context.backend, context.limits, released: released)
-        let sessions = UploadSessions(context.limits, context.time)
+        let sessions = UploadSessions(context.limits.uploadSessions, context.time)
         self.sessions = sessions
         uploads = TaskList(context, memory, released: released) { sessions.remove($0) }
         downloads = TaskList(context, memory, released: released)

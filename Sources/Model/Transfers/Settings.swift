@@ -93,10 +93,7 @@ public struct TasksAtOnce: Equatable, Sendable {
 /// Bounds of the memory that all clients together use.
 public struct TransferLimits: Equatable, Sendable {
     public var tasks = 10_000
-    /// Unfinished uploads whose clients send the bytes in several requests.
-    public var uploadSessions = 1000
-    /// How long after its beginning such an upload expires: a week, as Google's.
-    public var uploadSessionSeconds = 604_800
+    public var uploadSessions = SessionBounds()
     /// Finished tasks of each kind: the newest are kept.
     public var finishedTasks = 1000
     public var connectionObservers = 10_000
@@ -109,13 +106,6 @@ public struct TransferLimits: Equatable, Sendable {
     public var transfersWithFiles: Int { tasksWithFiles.addingSaturated(tasksWithFiles) }
 
     public init() {}
-}
-
-extension StorageError {
-    /// A limit is reached; `flag` raises it.
-    public static func noRoom(for what: String, _ flag: String, is limit: Int) -> StorageError {
-        StorageError(.quotaExceeded, "There is no room for more \(what): \(flag) is \(limit).").with(\.retryable, true)
-    }
 }
 
 /// The tokens and settings of the client that begins a task or a call. A task keeps them.

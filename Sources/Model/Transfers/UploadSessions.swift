@@ -1,19 +1,16 @@
 import Platform
 import Storage
 
-/// The unfinished uploads whose clients send the bytes in several requests.
-///
-/// Each waits for its client, who may have gone: so they have a bound of their own, beyond which the longest idle one goes,
-/// and expire.
+/// The unfinished uploads whose clients send the bytes in several requests, within their own bounds.
 @Loop final class UploadSessions {
-    /// By the ids of their tasks.
+    /// The tasks of the sessions by their ids.
     private var tasks: [String: UploadTask] = [:]
-    /// Those that are being created.
+    /// The number of sessions that are being created.
     private var begun = 0
-    private let limits: TransferLimits
+    private let bounds: SessionBounds
     private let time: TimeSource
 
-    init(_ limits: TransferLimits, _ time: TimeSource) { (self.limits, self.time) = (limits, time) }
+    init(_ bounds: SessionBounds, _ time: TimeSource) { (self.bounds, self.time) = (bounds, time) }
 
     var count: Int { tasks.count }
 
@@ -33,25 +30,23 @@ import Storage
         return task
     }
 
-    /// Ends the sessions that began too long ago.
+    /// Ends the expired sessions.
     func expire() async throws { for task in tasks.values { try await endIfExpired(task) } }
 
     func endIfExpired(_ task: UploadTask) async throws {
-        guard task.isIdle else { return }
-        let (age, overflow) = time.now().microseconds.subtractingReportingOverflow(task.began.microseconds)
-        guard overflow || age / 1_000_000 >= Int64(limits.uploadSessionSeconds) else { return }
+        guard !bounds.expired(among: [task.asSession], at: time.now()).isEmpty else { return }
         try await end(task, with: .expiredSession(task))
     }
 
     private func makeRoom() async throws {
         try await expire()
-        while tasks.count + begun > limits.uploadSessions {
-            let idle = tasks.values.filter(\.isIdle)
-            guard let oldest = idle.min(by: { ($0.lastUse, $0.number) < ($1.lastUse, $1.number) }) else {
-                throw StorageError.noRoom(for: "upload sessions", "--max-upload-sessions", is: limits.uploadSessions)
-            }
-            try await end(oldest, with: .displacedSession(oldest, limits.uploadSessions))
+        while let oldest = try bounds.displaced(among: byUse, by: begun, at: time.now()).idle.first {
+            try await end(oldest, with: .displacedSession(oldest, bounds.most))
         }
+    }
+
+    private var byUse: [SessionBounds.Session<UploadTask>] {
+        tasks.values.sorted { ($0.lastUse, $0.number) < ($1.lastUse, $1.number) }.map(\.asSession)
     }
 
     /// Ends the sessions of a bucket that was deleted.
@@ -72,7 +67,9 @@ import Storage
 }
 
 extension UploadTask {
-    fileprivate var isIdle: Bool { incoming?.isIdle ?? true }
+    fileprivate var asSession: SessionBounds.Session<UploadTask> {
+        .init(id: self, began: began, isUsed: incoming?.isIdle == false)
+    }
     fileprivate var lastUse: Int { incoming?.lastUse ?? 0 }
 }
 

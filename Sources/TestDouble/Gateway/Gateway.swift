@@ -26,20 +26,21 @@ import Transfers
     private var requests = 0
     private let opened = Waiters()
 
-    /// While this is true, no request begins.
+    /// Whether new requests wait.
     package var isPaused = false {
         didSet { if !isPaused { opened.wakeAll() } }
     }
     package let metrics = HTTPServerMetrics()
     private let memory: ConnectionMemory
-    /// `GET /metrics`; it hides the list of a bucket of this name. Nil for none.
+    /// The page `GET /metrics`, which hides the list of a bucket of this name. Nil without metrics.
     package var metricsPage: MetricsPage?
 
     package typealias Admission = GatewayService.Admission
     package typealias Reset = GatewayService.Reset
 
-    /// Serves `transfers`, whose engine is `engine`, at an address such as `127.0.0.1:9199`. `time` bounds connections; each of
-    /// the `connections` may have one descriptor for itself and one for a file. `memory` is that of all clients.
+    /// Serves `transfers`, whose engine is `engine`, at an address such as `127.0.0.1:9199`. `time` bounds connections;
+    /// each of the `connections` may have one descriptor for itself and one for a file. `memory` is that of all
+    /// clients.
     package init(
         _ transfers: Transfers, _ engine: EmbeddedBackend, admission: Admission? = nil, at address: String,
         hosts: AcceptedHosts, origins: AcceptedOrigins, connections: Int, time: TimeSource, memory: ConnectionMemory,
@@ -54,7 +55,7 @@ import Transfers
             transfers: transfers, engine: engine, admission: admission, origins: origins, time: time, reset: reset)
     }
 
-    /// Who may do what. Everybody may do everything, until a test says otherwise.
+    /// The access rules that a test has set. Without rules everything is allowed.
     package var access: AccessTable {
         get { service.access }
         set { service.access = newValue }
@@ -72,7 +73,7 @@ import Transfers
         if let server { return server.address }
         var limits = HTTPServerLimits()
         limits.connections = min(limits.connections, connections)
-        // Some clients read an early answer only when they have sent all.
+        // Some clients read an early answer only after they have sent the whole body.
         limits.lingerBytes = 1 << 30
         let server = try HTTPServer(
             address: address, methods: Set(HTTPServerRequest.Method.allCases), limits: limits, hosts: hosts, time: time,
@@ -82,7 +83,7 @@ import Transfers
         return server.address
     }
 
-    /// The requests that are answered right now, and do not wait for a task.
+    /// The number of requests that are being answered, without those that wait for a task.
     package var busy: Int { requests - service.transfers.clientWaits.count }
 
     package var connectionCount: Int { server?.connectionCount ?? 0 }
@@ -90,9 +91,10 @@ import Transfers
     /// The address in URLs; nil before the start.
     package var listening: String? { server?.address }
 
-    /// Removes the uploads in parts that began too long ago.
-    package func expireParts() async throws {
-        try await service.engine.multiparts.expire(service.multipartBounds)
+    /// Ends the expired sessions and uploads in parts.
+    package func expireUploads() async {
+        try? await service.transfers.expireSessions()
+        try? await service.multiparts.expire()
     }
 
     package func close() {
@@ -133,15 +135,15 @@ import Transfers
         return response
     }
 
-    /// `GET /healthz`: 200 once the objects can be used; it hides the list of a bucket of this name. Nil for another path or
-    /// method.
+    /// `GET /healthz`: 200 once the objects can be used; it hides the list of a bucket of this name. Nil for another
+    /// path or method.
     private func health(_ http: HTTPServerRequest) async -> HTTPServerResponse? {
         guard http.path == "/healthz", http.query == nil, http.method == .get || http.method == .head else {
             return nil
         }
         let (status, text): (Int, String)
         do throws(StorageError) {
-            // A root may be gone that was opened.
+            // The files of an open root may have been removed.
             _ = try await service.engine.buckets(prefix: "", most: 1)
             (status, text) = (200, "ok")
         } catch { (status, text) = (503, error.message) }
@@ -150,8 +152,8 @@ import Transfers
             body: .bytes(Array("\(text)\n".utf8)))
     }
 
-    /// A page of a foreign origin does not write, and gets no permission to: not even by requests that browsers send
-    /// without asking first. It reads what browsers let all pages read, without headers that give it more.
+    /// The refusal of a write by a page of a foreign origin; nil for other requests. Browsers send some writes without
+    /// asking first. Such a page reads only what browsers let all pages read.
     private func refusal(ofOriginOf http: HTTPServerRequest) -> HTTPServerResponse? {
         let reads = http.method == .get || http.method == .head
         guard !reads, cors.origins.areForeign(to: http.headers) else { return nil }
@@ -167,41 +169,35 @@ import Transfers
     private func answer(
         to http: HTTPServerRequest, _ body: HTTPRequestBody, isInBatch: Bool = false
     ) async -> HTTPServerResponse {
-        var isCloud = true
-        let isXML = !isInBatch && Place.isXML(http)
+        let target = RequestTarget(http)
+        let isXML = target.api == .xml && !isInBatch
         func refusal(_ error: GatewayError) -> HTTPServerResponse {
-            isXML ? error.xmlResponse : error.response(isCloud: isCloud)
+            isXML ? error.xmlResponse : error.response(isCloud: target.api != .firebase)
         }
         do {
-            let sent = try GatewayRequest(isXML ? http.withGoogleHeaders : http, body)
-            isCloud = sent.place.api != .firebase
+            let sent = try GatewayRequest(http, body, at: target)
             let request = isXML ? sent : try await decoded(sent)
-            let (route, names) = try request.allowedRoute(isInBatch: isInBatch)
-            if isXML, !request.isRead, !(route.takesAmazonChunks && request.isChunkedByAmazon) {
+            let route = try request.allowedRoute(isInBatch: isInBatch)
+            if isXML, !request.isRead, !(route.allowsAmazonChunks && request.isChunkedByAmazon) {
                 body.inspect = try BodyChecksums(request).inspection()
             }
             let response = try await Call(
                 answerInBatch: { [weak self] in
                     await self?.answer(to: $0, HTTPRequestBody($1), isInBatch: true) ?? HTTPServerResponse(503)
-                }, service: service, request: request, route: route, names: names
+                }, service: service, request: request, route: route
             ).answer()
             return response.bareError.map(refusal) ?? response
-        } catch let error as GatewayError {
-            return refusal(error)
-        } catch let error as StorageError {
-            return refusal(GatewayError(error))
-        } catch let error as HTTPRequestBody.Failure {
-            return refusal(error.gatewayError)
         } catch is CancellationError {
-            // Its connection, or the service, ends.
+            // The connection, or the service, ends.
             return .dropped
         } catch {
+            if let known = GatewayError(describing: error) { return refusal(known) }
             complain("A request of the gateway was answered with 500: \(error)")
             return refusal(GatewayError(500, "Internal Server Error"))
         }
     }
 
-    /// What the request means. The checksums of its body are those of the bytes that are sent.
+    /// The request without codings. Its declared checksums are compared with the bytes before decoding.
     private func decoded(_ sent: GatewayRequest) async throws -> GatewayRequest {
         if !sent.isRead { sent.body.inspect = try BodyChecksums(sent).inspection() }
         return try await sent.decoded()

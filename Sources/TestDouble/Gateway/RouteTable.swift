@@ -5,9 +5,9 @@ import JSONText
 import Platform
 import Storage
 
-// What is served. Of the rows that fit a request the first one answers it.
+// The table of what is served. The first row that fits a request answers it.
 extension Route {
-    static func table(of api: Place.API) -> [Route] {
+    static func table(of api: RequestTarget.API) -> [Route] {
         switch api {
         case .firebase: firebase
         case .cloud: cloud
@@ -15,6 +15,20 @@ extension Route {
         case .internal: emulator
         }
     }
+
+    /// The rows of an API whose paths have so many segments, in the order of the table.
+    static func rows(of api: RequestTarget.API, segments: Int) -> [Route] {
+        guard let rows = rows[api] else { return [] }
+        return rows[min(segments, rows.count - 1)]
+    }
+
+    /// The rows by the number of segments. The last element has those of all longer paths.
+    private static let rows = Dictionary(
+        uniqueKeysWithValues: RequestTarget.API.allCases.map { api in
+            let all = table(of: api)
+            let longest = all.reduce(0) { max($0, $1.pattern.count) }
+            return (api, (0...longest + 1).map { count in all.filter { $0.hasPaths(ofSegments: count) } })
+        })
 
     private static func none(_ pattern: String) -> Route {
         Route(.all, pattern, unknown: .unchecked) { throw GatewayError.noRoute($0.request) }
@@ -64,17 +78,17 @@ extension Route {
             Route(
                 pattern == "b/*/o" ? [.post] : .all, pattern, selector: "upload_id=*", QueryParams.session,
                 headers: session, method(CloudUploads.continueSession)),
-            Route([.post], pattern, QueryParams.upload, headers: upload, json: .object, method(CloudUploads.begin)),
+            Route([.post], pattern, QueryParams.upload, headers: upload, json: .object, method(CloudUploads.upload)),
         ]
     }
 
     private static let cloudBuckets: [Route] =
         [
             Route([.get], "b", QueryParams.bucketList, comparesTags: true, isLong: true, method(CloudBuckets.list)),
-            Route([.post], "b", QueryParams.bucket, json: .bucket, method(CloudBuckets.make)),
+            Route([.post], "b", QueryParams.bucket, json: .bucket, method(CloudBuckets.create)),
             Route(.reads, "b/*", QueryParams.bucket, comparesTags: true, method(CloudBuckets.get)),
             Route(.changes, "b/*", QueryParams.bucket, json: .bucket, method(CloudBuckets.change)),
-            Route([.delete], "b/*", QueryParams.bucket, method(CloudBuckets.remove)),
+            Route([.delete], "b/*", QueryParams.bucket, method(CloudBuckets.delete)),
             Route(
                 [.get], "b/*/iam", ["optionsRequestedPolicyVersion"], comparesTags: true, method(CloudBuckets.policy)),
             Route([.put], "b/*/iam", json: .policy, method(CloudBuckets.setPolicy)),
@@ -121,9 +135,9 @@ extension Route {
         },
     ]
 
-    /// Google Cloud Storage's XML API: objects at `/BUCKET/NAME`, which public and signed URLs name, too, lists, deletions
-    /// and forms (signed post policies) at `/BUCKET`, and the list of buckets at `/`. Signatures are not looked at. Requests
-    /// of Amazon S3 are understood as Google does.
+    /// Google Cloud Storage's XML API: objects at `/BUCKET/NAME`, which public and signed URLs name, too, lists,
+    /// deletions and forms (signed post policies) at `/BUCKET`, and the list of buckets at `/`. Signatures are not
+    /// looked at. Requests of Amazon S3 are understood as Google does.
     private static let xml: [Route] = xmlBuckets + xmlParts + xmlObjects
 
     private static func signed(_ params: Set<String> = []) -> Set<String> { QueryParams.signature.union(params) }
@@ -132,8 +146,8 @@ extension Route {
         Route(
             .reads, "", signed(["prefix", "max-buckets", "continuation-token"]), isLong: true,
             method(ObjectLists.buckets)),
-        Route([.put], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.make)),
-        Route([.delete], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.remove)),
+        Route([.put], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.create)),
+        Route([.delete], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.delete)),
         Route(
             [.get], "*", selector: "location", signed(["location"]), headers: BodyChecksums.amazonHeaders,
             method(ObjectBuckets.location)),
@@ -177,7 +191,7 @@ extension Route {
             isLong: true, method(ObjectParts.list)),
     ]
 
-    /// Of the write of an object.
+    /// The headers of a write of an object.
     private static let written = ObjectHeaders.conditions.union(repeated)
 
     private static let xmlObjects: [Route] = [
@@ -189,7 +203,7 @@ extension Route {
             headers: ObjectHeaders.conditions, comparesTags: true, unknown: .ignored, method(ObjectAPI.get)),
         Route(
             [.put, .post], "*/*", header: "x-goog-resumable", signed(),
-            headers: written.union(["x-goog-resumable", "x-goog-hash"]), method(ObjectUploads.start)),
+            headers: written.union(["x-goog-resumable", "x-goog-hash"]), method(ObjectUploads.startSession)),
         Route(
             [.put], "*/*", header: ObjectHeaders.source, signed(), headers: written.union(ObjectHeaders.copy),
             comparesTags: true, method(ObjectAPI.copy)),
@@ -203,7 +217,7 @@ extension Route {
             method(ObjectAPI.delete)),
     ]
 
-    /// What test code calls on the emulator of Firebase.
+    /// The requests by which test code controls the emulator of Firebase.
     private static let emulator: [Route] = [
         Route([.post], "reset") { try await $0.service.resetObjects($0.request) },
         refusal(
@@ -214,35 +228,29 @@ extension Route {
 }
 
 extension GatewayRequest {
-    /// The row of the request, which has no more than that allows. Throws what the request is refused with.
+    /// The row that answers the request. Throws the refusal of a request that has more than a row allows.
     ///
-    /// - Parameter isInBatch: it is one of a batch.
-    func allowedRoute(isInBatch: Bool = false) throws(GatewayError) -> (Route, names: [String]) {
+    /// - Parameter isInBatch: whether the request is a part of a batch.
+    func allowedRoute(isInBatch: Bool = false) throws(GatewayError) -> Route {
         try checkKeys()
-        let (route, names) = try route()
+        let route = try route()
         if isInBatch { try checkIsForBatch(route) }
         try checkHeaders(route)
         try checkParams(route)
-        return (route, names)
+        return route
     }
 
     /// Throws 404 where no row has the path, and 405 where none of these has the method.
-    private func route() throws(GatewayError) -> (Route, names: [String]) {
-        var isKnown = false
-        for route in Route.table(of: place.api) {
-            guard let names = route.names(in: place.path), route.selector.map(isSelected) ?? true,
-                route.header.map({ header($0) != nil }) ?? true
-            else { continue }
-            if route.methods.contains(http.method) { return (route, names) }
-            isKnown = true
-        }
-        if isKnown { throw .methodNotAllowed }
-        throw .noRoute(self)
+    private func route() throws(GatewayError) -> Route {
+        let rows = Route.rows(of: target.api, segments: target.path.count).lazy.filter(isSelected)
+        if let route = rows.first(where: { $0.methods.contains(http.method) }) { return route }
+        throw rows.isEmpty ? .noRoute(self) : .methodNotAllowed
     }
 
-    private func isSelected(by selector: String) -> Bool {
-        let parts = selector.split(separator: "=").map(String.init)
-        guard parts.count == 2 else { return has(selector) }
-        return parts[1] == "*" ? self[parts[0]] != nil : self[parts[0]] == parts[1]
+    /// Whether the row is about the path of the request, and about a param and a header that it has.
+    private func isSelected(by route: Route) -> Bool {
+        guard route.isAbout(target.path), route.header.map({ header($0) != nil }) ?? true else { return false }
+        guard let (name, value) = route.selector else { return true }
+        return value == nil ? has(name) : value == "*" ? self[name] != nil : self[name] == value
     }
 }

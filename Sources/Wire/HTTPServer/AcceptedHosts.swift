@@ -40,7 +40,7 @@ package struct AcceptedHosts: Sendable {
         return Substring(host)
     }
 
-    /// Any address of 127.0.0.0/8 in dotted form.
+    /// Whether the host is an address of 127.0.0.0/8 in dotted form.
     private static func isLoopback(_ host: Substring) -> Bool {
         let numbers = host.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
         return numbers.count == 4 && numbers[0].elementsEqual("127".utf8)

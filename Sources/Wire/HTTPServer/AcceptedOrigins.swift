@@ -7,19 +7,20 @@ import HTTPText
 package struct AcceptedOrigins: Sendable {
     private let names: [String]
 
-    /// Accepts `http` and `https` origins of `localhost` and of loopback addresses, and `names`: origins, or `*` for all.
+    /// Accepts `http` and `https` origins of `localhost` and of loopback addresses, and `names`: origins, or `*` for
+    /// all.
     package init(andAlso names: [String] = []) { self.names = names }
 
     /// Whether `text` is an origin as browsers write it, such as `https://app.example:8443`, or `*`.
     package static func isOrigin(_ text: String) -> Bool { text == "*" || Origin(text) != nil }
 
-    /// The origin for `Access-Control-Allow-Origin`; nil where no page asks, or one that may not.
+    /// The origin for `Access-Control-Allow-Origin`; nil where no page asks, or the page may not use the server.
     func allowed(_ request: HTTPHeaders) -> String? {
         guard let origin = request.only("Origin"), accepts(origin) else { return nil }
         return origin
     }
 
-    /// Whether a page asks that may not use the server. `null` and several origins are those of no page that may.
+    /// Whether a page asks that may not use the server. The origin `null`, and several origins, may not.
     package func areForeign(to request: HTTPHeaders) -> Bool {
         if acceptsAll { return false }
         let origins = request.all("Origin")
@@ -27,7 +28,7 @@ package struct AcceptedOrigins: Sendable {
         return origins.count > 1 || !accepts(origins[0])
     }
 
-    /// What browsers say of a page of another origin.
+    /// The values of `Sec-Fetch-Site` for pages of other origins.
     private static let otherSites = ["cross-site", "same-site"]
 
     private var acceptsAll: Bool { names.contains("*") }
@@ -45,7 +46,7 @@ private struct Origin: Equatable {
     private let host: String
     private let port: String
 
-    /// Nil where it has another form.
+    /// Nil for a text that is no origin.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard let colon = bytes.firstIndex(of: 0x3A), isToken(bytes[..<colon]) else { return nil }

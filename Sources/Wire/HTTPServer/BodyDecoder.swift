@@ -1,8 +1,8 @@
 import HTTPText
 
-/// How a body is delimited (RFC 9112, section 6).
+/// The delimitation of a body (RFC 9112, section 6).
 enum BodyFraming: Sendable, Equatable {
-    /// In bytes; 0 where there is no body.
+    /// A length in bytes; 0 without a body.
     case length(Int64)
     case chunked
 }
@@ -10,7 +10,7 @@ enum BodyFraming: Sendable, Equatable {
 /// Removes the framing of a body. Chunk extensions and trailers are checked and ignored.
 struct BodyDecoder {
     private enum State: Equatable {
-        /// The rest of a body without chunks.
+        /// The unread bytes of a body without chunks.
         case bytes(left: Int64)
         case chunkSize
         case chunk(left: Int64)
@@ -45,8 +45,8 @@ struct BodyDecoder {
         }
     }
 
-    /// Moves bytes of the body from the input to the end of `piece`, until the piece has `limit` bytes, the body ends, or
-    /// the input lacks bytes.
+    /// Moves bytes of the body from the input to the end of `piece`, until the piece has `limit` bytes, the body ends,
+    /// or the input lacks bytes.
     mutating func decode(
         _ input: inout InputBuffer, into piece: inout [UInt8], atMost limit: Int
     ) throws(Refusal) {
@@ -61,11 +61,11 @@ struct BodyDecoder {
     ) throws(Refusal) -> Bool {
         switch state {
         case .bytes(let left):
-            let count = input.take(atMost: Int(min(left, Int64(limit - piece.count))), into: &piece)
+            let count = input.move(atMost: Int(min(left, Int64(limit - piece.count))), into: &piece)
             state = left > count ? .bytes(left: left - Int64(count)) : .end
             return count > 0
         case .chunk(let left):
-            let count = input.take(atMost: Int(min(left, Int64(limit - piece.count))), into: &piece)
+            let count = input.move(atMost: Int(min(left, Int64(limit - piece.count))), into: &piece)
             state = left > count ? .chunk(left: left - Int64(count)) : .chunkEnd
             return count > 0
         case .chunkSize, .chunkEnd, .trailers: return try advanceLine(&input)
@@ -80,11 +80,11 @@ struct BodyDecoder {
                 guard let line = try input.nextLine(atMost: limits.lineBytes, budget: &trailerBytesLeft) else {
                     return false
                 }
-                state = try takeTrailer(line)
+                state = try parseTrailer(line)
             } else {
                 let limit = state == .chunkEnd ? 0 : limits.lineBytes
                 guard let line = try input.nextLine(atMost: limit, budget: &lineBudget) else { return false }
-                state = state == .chunkEnd ? .chunkSize : try takeSize(line)
+                state = state == .chunkEnd ? .chunkSize : try parseSize(line)
             }
         } catch {
             throw Refusal(400)
@@ -92,8 +92,8 @@ struct BodyDecoder {
         return true
     }
 
-    /// RFC 9112, section 7.1: hexadecimal digits, then extensions, which begin with a semicolon.
-    private mutating func takeSize(_ line: ArraySlice<UInt8>) throws(InputBuffer.Fault) -> State {
+    /// Parses hexadecimal digits and extensions, which begin with a semicolon (RFC 9112, section 7.1).
+    private mutating func parseSize(_ line: ArraySlice<UInt8>) throws(InputBuffer.Fault) -> State {
         let digits = line.prefix { hexDigit($0) != nil }
         let rest = line[digits.endIndex...].drop { $0 == 0x20 || $0 == 0x09 }
         guard 1...16 ~= digits.count, digits.endIndex == line.endIndex || rest.first == 0x3B else { throw .malformed }
@@ -103,7 +103,7 @@ struct BodyDecoder {
         return left == 0 ? .trailers : .chunk(left: left)
     }
 
-    private mutating func takeTrailer(_ line: ArraySlice<UInt8>) throws(InputBuffer.Fault) -> State {
+    private mutating func parseTrailer(_ line: ArraySlice<UInt8>) throws(InputBuffer.Fault) -> State {
         if line.isEmpty { return .end }
         trailers += 1
         guard trailers <= limits.headers, HTTPHeaders.Field(line: line) != nil else { throw .malformed }

@@ -7,7 +7,7 @@ package struct CrossOriginPolicy: Sendable {
     package var methods: [HTTPServerRequest.Method]
     /// The headers of answers that pages may read, besides the few that they always may.
     package var exposedHeaders: [String]
-    /// For so long a browser remembers a preflight, in seconds.
+    /// The time that browsers remember a preflight, in seconds.
     package var maxAge: Int
 
     package init(
@@ -17,14 +17,8 @@ package struct CrossOriginPolicy: Sendable {
         (self.origins, self.methods, self.exposedHeaders, self.maxAge) = (origins, methods, exposedHeaders, maxAge)
     }
 
-    /// Whether a browser asks in advance for a page's request.
-    package func isPreflight(_ request: HTTPServerRequest) -> Bool {
-        request.method == .options && request.headers.only("Origin") != nil
-            && request.headers.only("Access-Control-Request-Method") != nil
-    }
-
-    /// The headers of the answer to a preflight, which has the status 204. All headers that it asks for are allowed, to an
-    /// accepted origin.
+    /// The headers of the answer to a preflight, which has the status 204. An accepted origin may send all headers that
+    /// it asks for.
     package func preflightHeaders(_ request: HTTPHeaders) -> HTTPHeaders {
         var answer = originHeaders(request)
         guard answer["Access-Control-Allow-Origin"] != nil else { return answer }
@@ -47,7 +41,7 @@ package struct CrossOriginPolicy: Sendable {
         return answer
     }
 
-    /// Vary is there without an origin too, because caches keep the answer.
+    /// The headers about the origin. An answer without an origin has Vary, too, because caches keep it.
     private func originHeaders(_ request: HTTPHeaders) -> HTTPHeaders {
         guard let origin = origins.allowed(request) else { return ["Vary": "Origin"] }
         return ["Access-Control-Allow-Origin": origin, "Vary": "Origin"]

@@ -1,10 +1,10 @@
 import HTTPText
 
 extension ConditionalOutcome {
-    /// In the order of RFC 9110, section 13.2.2.
+    /// Evaluates the preconditions in the order of RFC 9110, section 13.2.2.
     init(_ request: HTTPServerRequest, _ resource: ServedResource, at now: HTTPDate) {
         let headers = request.headers
-        if !Self.mayGoOn(headers, resource) {
+        if !Self.holds(headers, resource) {
             self = .preconditionFailed
         } else if Self.isKnown(headers, resource) {
             self = .notModified
@@ -19,8 +19,8 @@ extension ConditionalOutcome {
         }
     }
 
-    /// If-Match, or else If-Unmodified-Since. A malformed list matches nothing.
-    private static func mayGoOn(_ headers: HTTPHeaders, _ resource: ServedResource) -> Bool {
+    /// Whether If-Match holds, or else If-Unmodified-Since. A malformed list matches nothing.
+    private static func holds(_ headers: HTTPHeaders, _ resource: ServedResource) -> Bool {
         if let matches = matches("If-Match", headers, { resource.etag?.matchesStrongly($0) }) { return matches }
         guard let limit = date("If-Unmodified-Since", headers), let modified = resource.lastModified else {
             return true
@@ -28,14 +28,14 @@ extension ConditionalOutcome {
         return modified <= limit
     }
 
-    /// If-None-Match, or else If-Modified-Since.
+    /// Whether the client has the resource, by If-None-Match, or else by If-Modified-Since.
     private static func isKnown(_ headers: HTTPHeaders, _ resource: ServedResource) -> Bool {
         if let matches = matches("If-None-Match", headers, { resource.etag?.matchesWeakly($0) }) { return matches }
         guard let since = date("If-Modified-Since", headers), let modified = resource.lastModified else { return false }
         return modified <= since
     }
 
-    /// Nil without the field.
+    /// Whether a tag of the field matches; nil without the field.
     private static func matches(
         _ name: String, _ headers: HTTPHeaders, _ matches: (EntityTag) -> Bool?
     ) -> Bool? {
@@ -48,7 +48,7 @@ extension ConditionalOutcome {
         }
     }
 
-    /// If-Range. A date identifies the bytes only if more than its second has passed.
+    /// Whether If-Range holds. A date identifies the bytes only if more than its second has passed.
     private static func rangeHolds(_ headers: HTTPHeaders, _ resource: ServedResource, _ now: HTTPDate) -> Bool {
         let lines = headers.all("If-Range")
         guard let validator = headers.only("If-Range") else { return lines.isEmpty }
@@ -57,7 +57,7 @@ extension ConditionalOutcome {
         return date < now
     }
 
-    /// Returns nil for a malformed date, as if the field were missing.
+    /// The date of a field. Nil for a malformed date, as if the field were missing.
     private static func date(_ name: String, _ headers: HTTPHeaders) -> HTTPDate? {
         headers.only(name).flatMap { HTTPDate($0) }
     }

@@ -12,16 +12,18 @@ package final class HTTPRequestBody {
         case disconnected
         /// The client has sent nothing for the stall time, or too little for too long.
         case stalled
-        /// All clients together have too much in memory: the request, or the answer, has waited in vain.
+        /// All clients together have too much in memory, and the request or the answer has waited in vain.
         case noRoom
         /// The chunked coding is broken.
         case malformed
         /// The body is larger than `readAll` allows.
         case tooLarge
-        /// `inspect` has found this when the whole body had arrived, or the body is not the gzip that it should be.
+        /// A sentence that says why the body is not what it should be: the flaw that `inspect` has found, no gzip, or
+        /// malformed parts.
         case refused(String)
 
-        /// A status for the answer. After any failure but `tooLarge`, `noRoom` and `refused` the connection ends with it.
+        /// A status for the answer. After any failure but `tooLarge`, `noRoom` and `refused` the connection ends with
+        /// it.
         package var status: Int {
             switch self {
             case .disconnected, .malformed, .refused: 400
@@ -32,13 +34,14 @@ package final class HTTPRequestBody {
         }
     }
 
-    /// In bytes; nil for a chunked or an unpacked body.
+    /// The length in bytes; nil for a chunked or an unpacked body.
     package nonisolated let length: Int64?
     private let incoming: IncomingBody?
     private var bytes: ArraySlice<UInt8> = []
-    /// What this body unpacks.
+    /// The gzip body that this body unpacks.
     private var packed: (body: HTTPRequestBody, inflater: Inflater)?
-    /// Sees all bytes that are read, in their order, and none at the end; then it may say what is wrong with them.
+    /// Gets all bytes that are read, in order, and none at the end. It may then return a sentence that says what is
+    /// wrong.
     package var inspect: (([UInt8]) -> String?)?
 
     package nonisolated static let empty = HTTPRequestBody([])
@@ -51,7 +54,7 @@ package final class HTTPRequestBody {
 
     init(_ incoming: IncomingBody, length: Int64?) { (self.incoming, self.length) = (incoming, length) }
 
-    /// What a gzip body unpacks to, piece by piece. An empty one stays empty. Nil where there is no zlib.
+    /// Unpacks a gzip body piece by piece. An empty body stays empty. Nil without zlib.
     package init?(unpacking body: HTTPRequestBody) {
         guard let inflater = Inflater() else { return nil }
         (length, incoming) = (nil, nil)
@@ -98,8 +101,8 @@ package final class HTTPRequestBody {
 
     // MARK: - Memory
 
-    /// Returns when the handler may keep so many bytes of the body in memory until its answer, or as many as there are.
-    /// Throws `noRoom`.
+    /// Returns when the handler may keep this number of bytes in memory until its answer, or all bytes of a shorter
+    /// body. Throws `noRoom`.
     package func keep(_ bytes: Int) async throws(Failure) {
         if let packed { return try await packed.body.keep(bytes) }
         guard let memory = incoming?.memory else { return }
@@ -109,25 +112,25 @@ package final class HTTPRequestBody {
     /// The bytes that `keep` has reserved.
     package var kept: Int { packed.map(\.body.kept) ?? incoming?.memory?.incoming.reserved ?? 0 }
 
-    /// The handler keeps no more than so many bytes.
+    /// Frees memory: the handler keeps at most this number of bytes.
     package func keepOnly(_ bytes: Int) {
         if let packed { packed.body.keepOnly(bytes) } else { incoming?.memory?.keepOnly(bytes) }
     }
 
-    /// Whether the handler may have so many bytes in memory at once, for as long as it is told so. It may always have a few.
+    /// Whether the handler may have this number of bytes in memory now. It may always have a few.
     package func mayKeep(_ bytes: Int) -> Bool {
         if let packed { return packed.body.mayKeep(bytes) }
         return incoming?.memory?.mayKeep(bytes) ?? true
     }
 
-    /// Returns when the answer may have so many bytes in memory. Throws `noRoom`.
+    /// Returns when the answer may have this number of bytes in memory. Throws `noRoom`.
     package func expectAnswer(of bytes: Int) async throws(Failure) {
         guard let memory = incoming?.memory else { return }
         guard await memory.expectAnswer(of: bytes) else { throw .noRoom }
     }
 
-    /// Returns the rest of the body, which is kept in memory. Throws `tooLarge` if it has more than `limit` bytes; where
-    /// the length is known, before it reads any.
+    /// Returns the rest of the body, which is kept in memory. Throws `tooLarge` if it has more than `limit` bytes;
+    /// where the length is known, before it reads any.
     package func readAll(atMost limit: Int) async throws(Failure) -> [UInt8] {
         if incoming?.bytesLeft ?? 0 > limit { throw .tooLarge }
         try await keep(limit)

@@ -30,8 +30,8 @@ package final class HTTPServer {
     /// Listens on an address such as `127.0.0.1:0`, `[::1]:8080` or `localhost:8080`; port 0 is any free port.
     ///
     /// Answers only requests whose Host is one of `hosts` or the address itself, and whose method is one of `methods`;
-    /// other methods get a 405. The handler gets a request before its body is read. `memory` is that of all clients. SIGPIPE
-    /// has to be ignored.
+    /// other methods get a 405. The handler gets a request before its body is read. `memory` is the memory of all
+    /// clients. SIGPIPE has to be ignored.
     package convenience init(
         address: String, methods: Set<HTTPServerRequest.Method> = [.get, .head],
         limits: HTTPServerLimits = HTTPServerLimits(), hosts: AcceptedHosts = AcceptedHosts(), time: TimeSource,
@@ -62,7 +62,7 @@ package final class HTTPServer {
         acceptor.start { [weak self] in
             self?.hasRoom() ?? false
         } _: { [weak self] in
-            self?.take($0)
+            self?.accept($0)
         }
     }
 
@@ -97,7 +97,7 @@ package final class HTTPServer {
         return !isFull
     }
 
-    private func take(_ socket: Descriptor) {
+    private func accept(_ socket: Descriptor) {
         let connection = ServedConnection(socket, of: self)
         connections[ObjectIdentifier(connection)] = connection
         connection.start { [weak self] in self?.forget($0) }
@@ -108,6 +108,6 @@ package final class HTTPServer {
         if isOpen { acceptor.resume() }
     }
 
-    /// An idle connection can be closed for a waiting one.
+    /// Accepts a waiting connection, for which the idle one can be closed.
     func becameIdle() { if isFull, isOpen { acceptor.resume() } }
 }

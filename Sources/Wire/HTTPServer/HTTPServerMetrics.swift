@@ -1,10 +1,10 @@
 import Metrics
 import Platform
 
-/// What a server received, answered and sent.
+/// The counts of what a server has received, answered and sent.
 @Loop
 package final class HTTPServerMetrics {
-    /// By the first digit of the status; 0 for requests without an answer.
+    /// The number of answers by the first digit of the status; at 0 the requests without an answer.
     private var answers = [Int](repeating: 0, count: 6)
     var received = 0
     var sent: Int64 = 0
@@ -19,7 +19,7 @@ package final class HTTPServerMetrics {
         }
     }
 
-    /// - Parameter servers: by their names, with the numbers of open connections.
+    /// - Parameter servers: the servers with their names and numbers of open connections.
     package static func families(
         _ servers: [(name: String, metrics: HTTPServerMetrics, connections: Int)]
     ) -> [MetricFamily] {

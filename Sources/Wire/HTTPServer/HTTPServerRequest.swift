@@ -2,7 +2,7 @@ import HTTPText
 
 /// A request. Path and query are decoded only on demand.
 package struct HTTPServerRequest: Sendable, Equatable {
-    /// In the order of the Allow header.
+    /// The methods in the order of the Allow header.
     package enum Method: String, Sendable, CaseIterable {
         case get = "GET"
         case head = "HEAD"
@@ -56,8 +56,9 @@ package struct HTTPServerRequest: Sendable, Equatable {
         /// Nil without an equals sign.
         package var rawValue: String?
 
-        /// Decoded; nil where it is malformed or not UTF-8. The same holds for `value`.
+        /// The decoded name; nil where it is malformed or not UTF-8.
         package var name: String? { percentDecoded(rawName, plusIsSpace: true) }
+        /// The decoded value; nil where it is malformed, not UTF-8 or missing.
         package var value: String? { rawValue.flatMap { percentDecoded($0, plusIsSpace: true) } }
     }
 }

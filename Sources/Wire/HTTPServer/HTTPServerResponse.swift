@@ -8,7 +8,7 @@ package struct HTTPServerResponse: Sendable {
         case none
         case bytes([UInt8])
         case file(ServedFile)
-        /// Not for HTTP/1.0, which has no chunks.
+        /// A body that is sent in chunks, which HTTP/1.0 does not have.
         case unpacked(UnpackedBody)
         /// The length of an unopened body, for HEAD only. A GET gets a 500.
         case unopened(Int64)
@@ -27,7 +27,7 @@ package struct HTTPServerResponse: Sendable {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
 
-    /// No answer: the connection closes, as if the answer were lost.
+    /// A response that closes the connection without an answer, as if the answer were lost.
     package static var dropped: HTTPServerResponse {
         var response = HTTPServerResponse(500)
         response.dropsConnection = true

@@ -1,17 +1,17 @@
 import ClientMemory
 import Platform
 
-/// The memory that one connection has for its request and for its answer, of that of all clients.
+/// The memory of one connection for its request and its answer, which it takes from the memory of all clients.
 @Loop
 final class HeldMemory {
     let incoming: QuotaShare
     let outgoing: QuotaShare
-    /// The handler needs what is reserved for the request; otherwise it can do with less.
+    /// Whether the handler needs the memory that is reserved for the request. Otherwise it can do with less.
     private(set) var isNeeded = false
 
-    /// What a client receives and sends in the time-out of a quota, unless it is slow.
+    /// The bytes that a client receives or sends within the time-out of a quota, unless it is slow.
     private static let pace = 256 << 10
-    /// A request is refused when slow clients had to free their memory so often, and there is still none.
+    /// The number of times that slow clients have to free their memory before a request without memory is refused.
     private static let rounds = 2
 
     private let freeBytes: Int
@@ -24,24 +24,24 @@ final class HeldMemory {
         outgoing = QuotaShare(of: memory.outgoing, least: freeBytes, pace: Self.pace)
     }
 
-    /// Returns true when the request may have so many bytes, and false when there is no memory.
+    /// Waits until the request may have this number of bytes. Returns false if there is no memory.
     func keep(_ bytes: Int) async -> Bool {
         isNeeded = true
         return await reserve(bytes, of: incoming)
     }
 
-    /// The request needs no more than so many bytes.
+    /// Frees memory: the request needs at most this number of bytes.
     func keepOnly(_ bytes: Int) {
         isNeeded = bytes > freeBytes
         incoming.free(max(0, incoming.reserved - bytes))
     }
 
-    /// Whether the request may have so many bytes now, until it is told to do with less.
+    /// Whether the request may have this number of bytes now. It may have to do with less later.
     func mayKeep(_ bytes: Int) -> Bool {
         bytes <= incoming.reserved || incoming.reserveAtOnce(bytes - incoming.reserved)
     }
 
-    /// Returns true when the answer may have so many bytes, and false when there is no memory.
+    /// Waits until the answer may have this number of bytes. Returns false if there is no memory.
     func expectAnswer(of bytes: Int) async -> Bool { await reserve(bytes, of: outgoing) }
 
     private func reserve(_ bytes: Int, of share: QuotaShare) async -> Bool {
@@ -53,7 +53,7 @@ final class HeldMemory {
             }) ?? false
     }
 
-    /// The request is done, and its answer has so many bytes in memory.
+    /// Frees the memory of the request. Its answer has this number of bytes in memory.
     func begin(answerOf bytes: Int) {
         isNeeded = false
         incoming.free(incoming.reserved)

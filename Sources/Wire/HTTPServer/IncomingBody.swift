@@ -18,8 +18,8 @@ final class IncomingBody {
 
     /// Whether the connection has to end with this answer.
     ///
-    /// A client that waits for 100 and gets another answer may send the body or not: the next bytes could be either a body
-    /// or a request.
+    /// A client that waits for 100 and gets another answer may send the body or not: the next bytes could be either a
+    /// body or a request.
     var endsConnection: Bool {
         if failure != nil || expectsContinue && bytesLeft != 0 { return true }
         return bytesLeft ?? 0 > connection?.server.limits.discardedBytes ?? 0

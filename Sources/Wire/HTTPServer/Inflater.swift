@@ -3,15 +3,15 @@ import CZlib
 /// Unpacks gzip piece by piece. Takes about 64 KiB, whatever the size of its bytes.
 final class Inflater {
     private let zlib: OpaquePointer
-    /// Added, but not unpacked.
+    /// The bytes that are added and not unpacked yet.
     private var input: ArraySlice<UInt8> = []
-    /// The last piece was full: there may be more without further input.
+    /// Whether the last piece was full: more may follow without further input.
     private var isFull = false
-    /// A gzip member is complete. Another one may follow.
+    /// Whether a gzip member is complete. Another one may follow.
     private(set) var isComplete = false
     private(set) var hasBegun = false
 
-    /// Nil where there is no zlib, or no memory. To be called on the loop: the first call loads zlib.
+    /// Nil without zlib or memory. To be called on the loop: the first call loads zlib.
     init?() {
         guard let zlib = czlib_open() else { return nil }
         self.zlib = zlib
@@ -19,13 +19,13 @@ final class Inflater {
 
     deinit { czlib_close(zlib) }
 
-    /// All that was added is unpacked.
+    /// Whether all added bytes are unpacked.
     var needsInput: Bool { input.isEmpty && !isFull }
 
-    /// Adds the bytes that follow. All earlier ones must be unpacked.
+    /// Adds the next bytes. All earlier ones must be unpacked.
     func add(_ bytes: [UInt8]) { (input, hasBegun) = (bytes[...], true) }
 
-    /// The next bytes, at most `count`. None where more input is needed first; nil where the input is no gzip.
+    /// Returns the next bytes, at most `count`: none where more input is needed first, nil where the input is no gzip.
     func next(atMost count: Int) -> [UInt8]? {
         var (used, outcome) = (input.count, CZLIB_MORE)
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

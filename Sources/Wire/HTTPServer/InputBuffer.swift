@@ -15,7 +15,7 @@ struct InputBuffer {
     /// Returns the next line without its end; nil where it is incomplete.
     ///
     /// A line ends with CR LF only, and has no control character but the tab. It has at most `limit` bytes without its
-    /// end; with it, it is taken from the budget.
+    /// end, and uses up the budget with it.
     mutating func nextLine(atMost limit: Int, budget: inout Int) throws(Fault) -> ArraySlice<UInt8>? {
         while scanned < bytes.count {
             let byte = bytes[scanned]
@@ -36,7 +36,7 @@ struct InputBuffer {
     }
 
     /// Moves up to `limit` bytes to the end of `piece`, and returns their number. Not within a line.
-    mutating func take(atMost limit: Int, into piece: inout [UInt8]) -> Int {
+    mutating func move(atMost limit: Int, into piece: inout [UInt8]) -> Int {
         let end = min(bytes.count, start + limit)
         let count = end - start
         piece.append(contentsOf: bytes[start..<end])

@@ -4,8 +4,8 @@ import Platform
 
 /// `GET /metrics`: the metrics of the process in the text format of Prometheus.
 ///
-/// Only peers on this machine get them, unless a proxy says that it passes on the request of another one. There are no
-/// CORS headers, so that pages of browsers cannot read them.
+/// Only peers on this machine get the metrics, and no request that a proxy has passed on. The answer has no CORS
+/// headers, so pages of browsers cannot read it.
 @Loop
 package struct MetricsPage {
     private let families: @Loop () -> [MetricFamily]
@@ -14,7 +14,7 @@ package struct MetricsPage {
 
     private static let forwarding = ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"]
 
-    /// Nil for another path or method.
+    /// The answer with the metrics; nil for another path or method.
     package func answer(to request: HTTPServerRequest) -> HTTPServerResponse? {
         guard request.path == "/metrics", request.query == nil, request.method == .get || request.method == .head else {
             return nil

@@ -2,10 +2,10 @@ import HTTPText
 
 /// The delimiter of a multipart body, from the value of its Content-Type (RFC 2046, section 5.1.1).
 package struct MultipartBoundary: Sendable, Equatable {
-    /// 1 to 70 visible characters of ASCII and spaces, and no space at the end.
+    /// The boundary: 1 to 70 visible characters of ASCII and spaces, and no space at the end.
     package let text: String
 
-    /// Nil where it has another form.
+    /// Nil for a text that is no boundary.
     package init?(_ text: String) {
         let bytes = text.utf8
         guard 1...70 ~= bytes.count, bytes.last != 0x20, bytes.allSatisfy({ 0x20...0x7E ~= $0 }) else { return nil }
@@ -14,7 +14,7 @@ package struct MultipartBoundary: Sendable, Equatable {
 
     /// Nil unless the type is multipart and has one boundary, which may be unquoted, or in double or single quotes.
     ///
-    /// Unquoted, it may have any character but a semicolon: some clients send `===============7==`.
+    /// An unquoted boundary may have any character but a semicolon: some clients send `===============7==`.
     package init?(contentType: String) {
         let end = contentType.utf8.firstIndex(of: 0x3B) ?? contentType.endIndex
         let type = trimmed(contentType[..<end])
@@ -26,28 +26,28 @@ package struct MultipartBoundary: Sendable, Equatable {
     }
 }
 
-/// What follows the first value of a header: `; name="key"; filename=x`. A value may be unquoted, or in double or single
-/// quotes.
+/// The parameters behind the first value of a header: `; name="key"; filename=x`. A value may be unquoted, or in double
+/// or single quotes.
 package enum HeaderParameters {
     /// The values of the name. Nil where a parameter is malformed.
     package static func all(_ name: String, of text: Substring) -> [String]? {
         var (rest, values) = (text, [String]())
         while !rest.isEmpty {
-            guard let (other, value) = takeParameter(&rest) else { return nil }
+            guard let (other, value) = nextParameter(&rest) else { return nil }
             if isSameName(other, name) { values.append(value) }
         }
         return values
     }
 
-    /// Takes a semicolon and what follows up to the next one. Nil where it is malformed.
-    private static func takeParameter(_ rest: inout Substring) -> (name: Substring, value: String)? {
+    /// Removes a semicolon and a parameter, and returns the parameter. Nil where it is malformed.
+    private static func nextParameter(_ rest: inout Substring) -> (name: Substring, value: String)? {
         rest = rest.dropFirst()
         let name = rest.prefix { $0 != "=" && $0 != ";" }
         rest = rest[name.endIndex...]
         guard rest.first == "=" else { return trimmed(name).isEmpty ? ("", "") : nil }
         rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
         if let quote = rest.first, quote == "\"" || quote == "'" {
-            guard let value = takeQuoted(&rest, quote) else { return nil }
+            guard let value = nextQuoted(&rest, quote) else { return nil }
             return (trimmed(name), value)
         }
         let value = rest.prefix { $0 != ";" }
@@ -55,8 +55,8 @@ package enum HeaderParameters {
         return (trimmed(name), String(trimmed(value)))
     }
 
-    /// Takes a quoted value and the blanks that follow it. Nil without the closing quote.
-    private static func takeQuoted(_ rest: inout Substring, _ quote: Character) -> String? {
+    /// Removes a quoted value and the blanks that follow it, and returns the value. Nil without the closing quote.
+    private static func nextQuoted(_ rest: inout Substring, _ quote: Character) -> String? {
         var value = ""
         rest = rest.dropFirst()
         while var character = rest.popFirst() {

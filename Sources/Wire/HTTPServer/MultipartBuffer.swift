@@ -11,20 +11,20 @@ struct MultipartBuffer: Sendable {
         case closing
     }
 
-    /// The blanks that may follow a delimiter.
+    /// The maximum number of blanks behind a delimiter.
     static let maxPadding = 100
 
     private(set) var bytes: [UInt8] = []
     private(set) var start = 0
     private var scanned = 0
-    /// That of the first delimiter; nil before it.
+    /// The line end of the first delimiter; nil before it.
     var lineEnd: LineEnd?
     /// Whether the body has no more bytes.
     var isFinished = false
 
     mutating func append(_ more: [UInt8]) { bytes += more }
 
-    mutating func take(upTo end: Int) -> [UInt8] {
+    mutating func remove(upTo end: Int) -> [UInt8] {
         defer { drop(upTo: end) }
         return Array(bytes[start..<end])
     }
@@ -46,8 +46,8 @@ struct MultipartBuffer: Sendable {
         return nil
     }
 
-    /// Whether a delimiter begins at the start, with these bytes: they and `--` where it closes the body, then blanks and
-    /// a line end, which the closing one may lack.
+    /// Finds a delimiter with this text at the start: the text, `--` if it closes the body, blanks and a line end,
+    /// which the closing delimiter may lack.
     func delimiter(_ text: ArraySlice<UInt8>) -> Delimiter {
         let rest = bytes[start...]
         guard rest.starts(with: text.prefix(rest.count)) else { return .absent }

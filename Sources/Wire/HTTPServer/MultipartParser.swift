@@ -2,8 +2,8 @@ import HTTPText
 
 /// Splits a multipart body (RFC 2046, section 5.1) that arrives in pieces into its parts, in constant memory.
 ///
-/// A line ends with CR LF, or with LF alone if the first delimiter does: some clients write it so. A delimiter is a whole
-/// line, so content may have its text followed by anything else. Preamble and epilogue are ignored.
+/// A line ends with CR LF, or with LF alone if the first delimiter does, as some clients write it. A delimiter is a
+/// whole line, so content may have its text followed by anything else. Preamble and epilogue are ignored.
 package struct MultipartParser: Sendable {
     package enum Event: Sendable, Equatable {
         /// More bytes are needed.
@@ -22,8 +22,9 @@ package struct MultipartParser: Sendable {
         package let message: String
     }
 
-    /// All header lines of a part, in bytes, and their number.
+    /// The maximum size of all header lines of a part, in bytes.
     package static let maxHeaderBytes = 16 << 10
+    /// The maximum number of headers of a part.
     package static let maxHeaders = 32
 
     private enum State {
@@ -40,7 +41,7 @@ package struct MultipartParser: Sendable {
     private var state = State.preamble
     private var buffer = MultipartBuffer()
     private let boundary: MultipartBoundary
-    /// With the line end before it.
+    /// The delimiter with the line end before it.
     private var delimiter: BytePattern
     private let firstDelimiter: [UInt8]
 
@@ -52,7 +53,7 @@ package struct MultipartParser: Sendable {
 
     package mutating func append(_ bytes: [UInt8]) { buffer.append(bytes) }
 
-    /// Tells that the body has no more bytes.
+    /// Marks the end of the body.
     package mutating func finish() { buffer.isFinished = true }
 
     /// Returns the next event. Throws the same error again after one.
@@ -72,9 +73,9 @@ package struct MultipartParser: Sendable {
         switch state {
         case .preamble: return try pass(firstDelimiter, otherwise: .restOfPreambleLine)
         case .restOfPreambleLine: return try skipLine()
-        case .headers(let headers, let bytesLeft): return try takeHeader(headers, bytesLeft)
+        case .headers(let headers, let bytesLeft): return try parseHeader(headers, bytesLeft)
         case .contentStart: return try pass(firstDelimiter, otherwise: .content)
-        case .content: return try takeContent()
+        case .content: return try nextContent()
         case .end: return .end
         case .failed(let error): throw error
         }
@@ -88,19 +89,19 @@ package struct MultipartParser: Sendable {
         return nil
     }
 
-    private mutating func takeContent() throws(Malformed) -> Event? {
+    private mutating func nextContent() throws(Malformed) -> Event? {
         let start = buffer.start
         let index = delimiter.firstIndex(in: buffer.bytes, from: start)
         // The last bytes may begin a delimiter.
         let end = index ?? max(start, buffer.bytes.count - delimiter.bytes.count + 1)
-        if end > start { return .bytes(buffer.take(upTo: end)) }
+        if end > start { return .bytes(buffer.remove(upTo: end)) }
         guard index != nil else { return try incomplete() }
         let event = try pass(delimiter.bytes, otherwise: .content)
         guard event == nil else { return event }
-        return .bytes(buffer.take(upTo: start + delimiter.bytes.count))
+        return .bytes(buffer.remove(upTo: start + delimiter.bytes.count))
     }
 
-    /// Takes a delimiter at the start of the buffer, or else changes the state.
+    /// Removes a delimiter at the start of the buffer, or else changes the state.
     private mutating func pass(_ text: [UInt8], otherwise other: State) throws(Malformed) -> Event? {
         let isWithinPart = if case .preamble = state { false } else { true }
         switch buffer.delimiter(text[...]) {
@@ -118,12 +119,12 @@ package struct MultipartParser: Sendable {
         return isWithinPart ? .endOfPart : nil
     }
 
-    private mutating func takeHeader(_ headers: HTTPHeaders, _ bytesLeft: Int) throws(Malformed) -> Event? {
+    private mutating func parseHeader(_ headers: HTTPHeaders, _ bytesLeft: Int) throws(Malformed) -> Event? {
         let end = buffer.nextLine()
         let left = bytesLeft - ((end ?? buffer.bytes.count) - buffer.start)
         guard left >= 0 else { throw Malformed(message: "The headers of a part are too long.") }
         guard let end else { return try incomplete() }
-        var line = buffer.take(upTo: end).dropLast()
+        var line = buffer.remove(upTo: end).dropLast()
         if buffer.lineEnd == .crlf, line.popLast() != 0x0D {
             throw Malformed(message: "A header line of a part ends with LF alone.")
         }
@@ -148,7 +149,8 @@ package struct MultipartParser: Sendable {
 }
 
 extension HTTPHeaders {
-    /// With another line of a part's headers. One that begins with a blank continues the last (RFC 5322, section 2.2.3).
+    /// Adds a line to the headers of a part. A line that begins with a blank continues the last (RFC 5322, section
+    /// 2.2.3).
     fileprivate func adding(_ line: ArraySlice<UInt8>) throws(MultipartParser.Malformed) -> HTTPHeaders {
         guard line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
             throw .init(message: "A header of a part has a control character.")

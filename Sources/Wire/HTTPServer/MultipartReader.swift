@@ -7,23 +7,9 @@ package final class MultipartReader {
     /// Waits for the next bytes of the body; none at its end.
     package typealias Source = @Loop () async throws(HTTPRequestBody.Failure) -> [UInt8]
 
-    package enum Failure: Error, Equatable {
-        case body(HTTPRequestBody.Failure)
-        /// A sentence that says what is wrong.
-        case malformed(String)
-
-        /// A status for the answer.
-        package var status: Int {
-            switch self {
-            case .body(let failure): failure.status
-            case .malformed: 400
-            }
-        }
-    }
-
     private var parser: MultipartParser
     private let source: Source
-    /// Of the parts; nil where they are in memory.
+    /// The body that the parts are read from; nil for another source.
     private let body: HTTPRequestBody?
     private var isWithinPart = false
 
@@ -40,14 +26,14 @@ package final class MultipartReader {
     /// Returns the headers of the next part; nil after the last. Skips what has not been read of the part before.
     ///
     /// A body is complete only when this has returned nil: it has then been read to its end.
-    package func nextPart() async throws(Failure) -> HTTPHeaders? {
+    package func nextPart() async throws(HTTPRequestBody.Failure) -> HTTPHeaders? {
         while true {
             switch try await nextEvent() {
             case .part(let headers):
                 isWithinPart = true
                 return headers
             case .end:
-                while try await !nextPiece().isEmpty {}
+                while try await !source().isEmpty {}
                 return nil
             case .bytes, .endOfPart, .incomplete: isWithinPart = false
             }
@@ -55,39 +41,35 @@ package final class MultipartReader {
     }
 
     /// Returns the next bytes of the part's content: at least one, and none at its end.
-    package func read() async throws(Failure) -> [UInt8] {
+    package func read() async throws(HTTPRequestBody.Failure) -> [UInt8] {
         guard isWithinPart else { return [] }
         if case .bytes(let bytes) = try await nextEvent() { return bytes }
         isWithinPart = false
         return []
     }
 
-    /// Returns the rest of the part's content, which is kept in memory. Throws `body(.tooLarge)` if it has more than `limit`
-    /// bytes.
-    package func readAll(atMost limit: Int) async throws(Failure) -> [UInt8] {
+    /// Returns the rest of the part's content, which is kept in memory. Throws `tooLarge` if it has more than
+    /// `limit` bytes.
+    package func readAll(atMost limit: Int) async throws(HTTPRequestBody.Failure) -> [UInt8] {
         let before = body?.kept ?? 0
-        do throws(HTTPRequestBody.Failure) { try await body?.keep(limit) } catch { throw .body(error) }
+        try await body?.keep(limit)
         var all: [UInt8] = []
         defer { body?.keepOnly(max(before, all.count)) }
         while case let piece = try await read(), !piece.isEmpty {
-            guard piece.count <= limit - all.count else { throw .body(.tooLarge) }
+            guard piece.count <= limit - all.count else { throw .tooLarge }
             all += piece
         }
         return all
     }
 
     /// Returns any event but `incomplete`.
-    private func nextEvent() async throws(Failure) -> MultipartParser.Event {
+    private func nextEvent() async throws(HTTPRequestBody.Failure) -> MultipartParser.Event {
         while true {
             let event: MultipartParser.Event
-            do throws(MultipartParser.Malformed) { event = try parser.next() } catch { throw .malformed(error.message) }
+            do throws(MultipartParser.Malformed) { event = try parser.next() } catch { throw .refused(error.message) }
             guard event == .incomplete else { return event }
-            let piece = try await nextPiece()
+            let piece = try await source()
             if piece.isEmpty { parser.finish() } else { parser.append(piece) }
         }
-    }
-
-    private func nextPiece() async throws(Failure) -> [UInt8] {
-        do throws(HTTPRequestBody.Failure) { return try await source() } catch { throw .body(error) }
     }
 }

@@ -40,7 +40,7 @@ struct OutgoingResponse: Sendable {
         }
     }
 
-    /// Sending a file may block on the disk, and unpacking takes its time.
+    /// Whether sending may block on the disk or compute for long.
     var mayBlock: Bool { file != nil || unpacked != nil }
 
     var bytesSent: Int64 { Int64(sent) + fileSent + (verified?.sent ?? 0) + (unpacked?.sent ?? 0) }

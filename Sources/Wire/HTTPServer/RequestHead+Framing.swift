@@ -1,9 +1,10 @@
 import HTTPText
 
-/// The rules of RFC 9112, section 6, as strict as it allows: where two readers of a request could disagree about its end,
-/// the request is refused.
+/// The rules of RFC 9112, section 6, as strict as it allows: where two readers of a request could disagree about its
+/// end, the request is refused.
 extension RequestHead {
-    /// The value of Content-Length, 0 without one, and `Int64.max` where it overflows. Checks that it is the only framing.
+    /// The value of Content-Length, 0 without one, and `Int64.max` where it overflows. Checks that it is the only
+    /// framing.
     func checkedLength() throws(Refusal) -> Int64 {
         let values = headers.all("Content-Length")
         guard values.count <= 1 else { throw Refusal(400) }
@@ -22,7 +23,7 @@ extension RequestHead {
         return .length(length)
     }
 
-    /// 501 for codings before a final `chunked`, 400 for anything else but `chunked`.
+    /// Throws 501 for codings before a final `chunked`, and 400 for anything else but `chunked`.
     private func chunked(_ codings: [String]) throws(Refusal) -> BodyFraming {
         if codings.count == 1, isSameName(codings[0], "chunked") { return .chunked }
         let names = headers.list("Transfer-Encoding")

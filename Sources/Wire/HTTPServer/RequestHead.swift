@@ -6,7 +6,7 @@ struct RequestHead {
     let path: String
     let query: String?
     let isHTTP10: Bool
-    /// The host of a target in absolute form, as clients of proxies send it. It stands above that of the header.
+    /// The host of a target in absolute form, which clients of proxies send. It overrides the Host header.
     private var authority: String?
     var headers = HTTPHeaders()
     /// The name of a field whose value is not UTF-8.
@@ -89,7 +89,8 @@ extension HTTPHeaders.Field {
         line.allSatisfy { $0 < 0x80 } || String(validating: line, as: UTF8.self) != nil
     }
 
-    /// A line of a head or of trailers; nil where it is malformed. A folded line begins with a blank, which no name does.
+    /// A line of a head or of trailers; nil where it is malformed. A folded line begins with a blank, which no name
+    /// does.
     package init?(line: ArraySlice<UInt8>) {
         guard let colon = line.firstIndex(of: 0x3A), isToken(line[..<colon]) else { return nil }
         let value = trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self)[...])

@@ -7,7 +7,7 @@ struct RequestParser {
     enum Event: Equatable {
         /// More bytes are needed.
         case incomplete
-        /// The head of a request. Its body has to be taken with `nextBytes` before the next request.
+        /// The head of a request. The body has to be read with `nextBytes` before the next request.
         case request(HTTPServerRequest)
         /// The status to answer with before the connection ends.
         case refused(Int)
@@ -54,7 +54,7 @@ struct RequestParser {
         do throws(Refusal) {
             if let refusal { throw refusal }
             while let line = try nextLine() {
-                if let request = try take(line) { return .request(request) }
+                if let request = try parse(line) { return .request(request) }
             }
             input.forgetParsed()
             return .incomplete
@@ -87,7 +87,7 @@ struct RequestParser {
         (input, body) = (InputBuffer(), nil)
     }
 
-    private mutating func take(_ line: ArraySlice<UInt8>) throws(Refusal) -> HTTPServerRequest? {
+    private mutating func parse(_ line: ArraySlice<UInt8>) throws(Refusal) -> HTTPServerRequest? {
         if line.isEmpty, head == nil {
             // RFC 9112 asks to accept a blank line before a request.
             guard mayBeBlank else { throw Refusal(400) }

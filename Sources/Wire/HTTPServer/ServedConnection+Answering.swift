@@ -53,7 +53,7 @@ extension ServedConnection {
         await send(OutgoingResponse(head: Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), .none))
     }
 
-    /// Discards what the handler has not read of the body. Returns false where it is too long, late or malformed.
+    /// Discards the unread rest of the body. Returns false where it is too long, late or malformed.
     private func discardBody() async -> Bool {
         allow(.linger)
         defer { lift() }

@@ -18,7 +18,7 @@ final class ServedConnection {
     /// Whether a head or a body has not come in time.
     private var isLate = false
     /// The number of unsent bytes at the last check.
-    private var untaken: Int32 = 0
+    private var queuedBefore: Int32 = 0
     /// The memory of the request and its answer.
     let memory: HeldMemory
     /// How long the body of the request may keep its handler waiting.
@@ -39,7 +39,7 @@ final class ServedConnection {
         }
     }
 
-    /// Others wait for memory, and the client sends its request slowly.
+    /// Frees the memory of a request that the client sends slowly, because others wait for memory.
     private func freeRequest() {
         if !memory.isNeeded { return memory.incoming.free(memory.incoming.reserved) }
         guard deadlineKind == .body else { return }
@@ -144,7 +144,7 @@ final class ServedConnection {
 extension ServedConnection {
     func allow(_ kind: Deadlines.Kind) {
         deadlineKind = kind
-        untaken = socket.queued
+        queuedBefore = socket.queued
         server.deadlines.set(deadline, kind)
     }
 
@@ -158,9 +158,9 @@ extension ServedConnection {
         if kind == .head || kind == .body {
             isLate = true
             readiness?.giveUp()
-        } else if case let left = socket.queued, left > 0, left < untaken {
+        } else if case let left = socket.queued, left > 0, left < queuedBefore {
             // The client is slow, but reads.
-            untaken = left
+            queuedBefore = left
             server.deadlines.set(deadline, kind)
         } else {
             if kind == .stall { socket.forgetUnsent() }

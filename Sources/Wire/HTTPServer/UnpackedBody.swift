@@ -2,18 +2,18 @@ import CChecksums
 import Platform
 import Synchronization
 
-/// A gzip body that is unpacked while it is sent, for clients that cannot do it. Its length is not known before, so it goes
-/// in chunks. Takes about 128 KiB, whatever its size. A body that is no gzip, or damaged, ends without the last chunk: a file
-/// with a checksum is compared with it.
+/// A gzip body that is unpacked while it is sent, for clients that do not accept gzip. It is sent in chunks, since its
+/// length is unknown, and takes about 128 KiB of memory, whatever its size. A body that is no gzip, or does not have
+/// the checksum of its file, ends without the last chunk.
 package final class UnpackedBody: Sendable {
     private static let piece = 64 << 10
 
     private struct State {
         let inflater: Inflater
         var read: Int64 = 0
-        /// Of the packed bytes that were read.
+        /// The checksum of the packed bytes that were read.
         var crc32c: UInt32 = 0
-        /// Unpacked, but not sent.
+        /// The bytes that are unpacked and not sent yet.
         var output: ArraySlice<UInt8> = []
         var sent: Int64 = 0
         var isOver = false
@@ -23,14 +23,15 @@ package final class UnpackedBody: Sendable {
     private let size: Int64
     private let state: Mutex<State>
 
-    /// Nil where there is no zlib.
+    /// Nil without zlib.
     @Loop package init?(_ packed: HTTPServerResponse.Body) {
         guard let size = packed.count, let inflater = Inflater() else { return nil }
         (self.packed, self.size) = (packed, size)
         state = Mutex(State(inflater: inflater))
     }
 
-    /// Unpacks the first piece. False where the body is no gzip, or damaged there: it is not sent then. Blocks on the disk.
+    /// Unpacks the first piece. Returns false where it is no gzip or is damaged: the body is then not sent. Blocks on
+    /// the disk.
     package func begin() -> Bool {
         state.withLock { state in
             while state.output.isEmpty { guard unpack(&state) else { return false } }
@@ -61,7 +62,7 @@ package final class UnpackedBody: Sendable {
         }
     }
 
-    /// Makes the next chunk. False where the body is no gzip, or cannot be read.
+    /// Unpacks the next chunk. Returns false where the body is no gzip or cannot be read.
     private func unpack(_ state: inout State) -> Bool {
         if state.inflater.needsInput {
             guard let more = next(from: state.read) else { return false }
@@ -82,7 +83,7 @@ package final class UnpackedBody: Sendable {
         return true
     }
 
-    /// Whether all packed bytes have the checksum of their file, if that has one.
+    /// Whether all packed bytes have the checksum of their file. True for a file without a checksum.
     private func isIntact(_ crc32c: UInt32) -> Bool {
         guard case .file(let file) = packed, let checksum = file.checksum, checksum.crc32c != crc32c else {
             return true
@@ -91,7 +92,7 @@ package final class UnpackedBody: Sendable {
         return false
     }
 
-    /// The packed bytes from an offset on; none at the end, nil where they cannot be read.
+    /// Reads packed bytes from an offset. Returns none at the end, and nil where they cannot be read.
     private func next(from offset: Int64) -> [UInt8]? {
         let count = Int(min(Int64(Self.piece), size - offset))
         guard count > 0 else { return [] }

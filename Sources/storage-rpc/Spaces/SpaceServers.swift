@@ -80,13 +80,10 @@ import Transfers
         return place
     }
 
-    /// Ends expired upload sessions, now and at least every hour.
+    /// Ends expired uploads of the gateway, now and at least every hour.
     private func expireSessions() {
-        Loop.task { [transfers, gateway] in
-            try? await transfers.expireSessions()
-            try? await gateway?.expireParts()
-        }
-        let period = min(options.limits.transfers.uploadSessionSeconds, 3600)
+        Loop.task { [gateway] in await gateway?.expireUploads() }
+        let period = min(options.limits.transfers.uploadSessions.seconds, 3600)
         expiry = TimeSource.system.after(.seconds(period)) { [weak self] in self?.expireSessions() }
     }
 

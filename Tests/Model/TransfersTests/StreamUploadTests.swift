@@ -387,7 +387,7 @@ import Testing
 
     @Test func `A stream counts as a task, and not as an upload session`() async throws {
         var limits = TransferLimits()
-        (limits.tasks, limits.uploadSessions) = (1, 0)
+        (limits.tasks, limits.uploadSessions.most) = (1, 0)
         let scene = try await StreamScene(limits: limits)
         let refusal = try await failure {
             _ = try await scene.transfers.upload(UploadRequest(.stream(size: nil), to: TransfersFixture.reference()))

@@ -16,23 +16,23 @@ import Testing
 
     @Test func `Labels are merged by name, and a null removes one`() throws {
         var bucket = StoredBucket("b")
-        try bucket.take(labels([("a", "1"), ("b", "2"), ("c", "3")]), replacesAll: false)
-        try bucket.take(labels([("b", nil), ("a", "4"), ("d", "5"), ("e", nil)]), replacesAll: false)
+        try bucket.apply(labels([("a", "1"), ("b", "2"), ("c", "3")]), replacesAll: false)
+        try bucket.apply(labels([("b", nil), ("a", "4"), ("d", "5"), ("e", nil)]), replacesAll: false)
         #expect(kept(bucket) == ["c": "3", "a": "4", "d": "5"])
-        try bucket.take(labels([("f", "6")]), replacesAll: true)
+        try bucket.apply(labels([("f", "6")]), replacesAll: true)
         #expect(kept(bucket) == ["f": "6"])
     }
 
     @Test func `As many labels as a body can have are refused, or removed, without comparing each with each`() throws {
         var bucket = StoredBucket("b")
-        try bucket.take(labels([("label-7", "1"), ("other", "2")]), replacesAll: false)
+        try bucket.apply(labels([("label-7", "1"), ("other", "2")]), replacesAll: false)
         let names = (0..<100_000).map { "label-\($0)" }
         let error = #expect(throws: StorageError.self) {
-            try bucket.take(labels(names.map { ($0, "v") }), replacesAll: false)
+            try bucket.apply(labels(names.map { ($0, "v") }), replacesAll: false)
         }
         #expect(error?.param == "labels" && error?.message.contains("100000") == true)
         #expect(kept(bucket) == ["label-7": "1", "other": "2"])
-        try bucket.take(labels(names.map { ($0, nil) }), replacesAll: false)
+        try bucket.apply(labels(names.map { ($0, nil) }), replacesAll: false)
         #expect(kept(bucket) == ["other": "2"])
     }
 }

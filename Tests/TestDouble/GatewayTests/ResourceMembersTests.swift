@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.watchdog) struct ResourceMembersTests {
     private let members: ResourceMembers = [
-        "name": .taken(), "etag": .outputOnly(), "size": .outputOnly(.number), "list": .taken(.list),
+        "name": .served(), "etag": .outputOnly(), "size": .outputOnly(.number), "list": .served(.list),
         "class": .refused(but: ["STANDARD"]), "hold": .refused(),
         "access": .members(["uniform": .fixed(true)]),
     ]

@@ -11,14 +11,14 @@ import Testing
 @Suite(.watchdog) struct RouteTests {
     typealias Method = HTTPServerRequest.Method
 
-    private static let rows = [Place.API.firebase, .cloud, .xml, .internal].flatMap { api in
+    private static let rows = RequestTarget.API.allCases.flatMap { api in
         Route.table(of: api).map { (api, $0) }
     }
 
     /// A request that fits a row.
-    private static func target(_ api: Place.API, _ route: Route) -> String {
+    private static func target(_ api: RequestTarget.API, _ route: Route) -> String {
         let path = route.pattern.map { $0 == "*" ? "x" : $0 == "..." ? "y" : $0 }.joined(separator: "/")
-        let selector = route.selector.map { "?" + $0.replacing("=*", with: "=x") } ?? ""
+        let selector = route.selector.map { "?\($0)" + ($1.map { "=\($0 == "*" ? "x" : $0)" } ?? "") } ?? ""
         let base =
             switch api {
             case .firebase: "/v0/"
@@ -39,7 +39,7 @@ import Testing
         let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
         let http = HTTPServerRequest(
             parts[0], method: method, query: parts.count > 1 ? parts[1] : nil, headers: headers)
-        return try GatewayRequest(Place.isXML(http) ? http.withGoogleHeaders : http, .empty)
+        return try GatewayRequest(http, .empty)
     }
 
     /// What a request is refused with; nil where a row answers it.
@@ -70,16 +70,16 @@ import Testing
         var seen = 0
         try eachRow { route, method, target, headers in
             // A row before it may serve some of its paths.
-            let (found, names) = try request(method, target, headers).allowedRoute()
+            let found = try request(method, target, headers).allowedRoute()
             #expect(found.pattern.count <= route.pattern.count, "\(method) \(target)")
-            #expect(names == found.names(in: try request(method, target, headers).place.path))
-            if found.pattern == route.pattern, found.selector == route.selector { seen += 1 }
+            #expect(found.isAbout(try request(method, target, headers).target.path))
+            if found.pattern == route.pattern, found.selector?.name == route.selector?.name { seen += 1 }
         }
         #expect(seen > 100)
     }
 
     @Test func `A row takes its params, refuses others that are known by name, and unknown ones`() {
-        let selectors = Set(Self.rows.compactMap { $0.1.selector?.prefix { $0 != "=" } }.map(String.init))
+        let selectors = Set(Self.rows.compactMap { $0.1.selector?.name })
         let known = QueryParams.known.union(["predefinedAcl", "strange"]).subtracting(selectors)
         var flaws = Flaws()
         eachRow { route, method, target, headers in
@@ -93,8 +93,12 @@ import Testing
                 flaws.check(
                     refusal(method, "\(query)\(name)=\(Self.value(of: name))", headers), status, naming: name,
                     "\(method) \(target)")
-                guard !isServed, !QueryParams.subresources.contains(name), name != "predefinedAcl" else { continue }
-                flaws.check(refusal(method, "\(query)\(name)=", headers), nil, naming: name, "\(method) \(target)")
+                guard !isServed, name != "predefinedAcl" else { continue }
+                // A subresource has a meaning without a value, too.
+                let emptyStatus = QueryParams.subresources.contains(name) ? 501 : nil
+                for text in ["\(query)\(name)=", "\(query)\(name)"] where emptyStatus != nil || text.hasSuffix("=") {
+                    flaws.check(refusal(method, text, headers), emptyStatus, naming: name, "\(method) \(target)")
+                }
             }
         }
         #expect(flaws.all == [])
@@ -207,12 +211,16 @@ import Testing
             return switch member {
             case .refused: values(["a": true], 501)
             case .access: values([["entity": "allUsers"]], 400)
-            case .taken(let type), .outputOnly(let type): values(value(of: type), nil)
+            case .served(let type), .outputOnly(let type):
+                values(value(of: type), nil) + values(other(than: type), 400) + values(nil, nil)
             case .fixed(let value): values(value, nil) + values(value == true ? false : true, 501)
             case .oneOf(let texts): values("strange", 400) + texts.flatMap { values(.string($0), nil) }
             case .members(let inner):
                 Self.values(inner).flatMap { _, json, status in values(json, status) } + values(["strange": nil], 400)
-            case .each(let inner): Self.values(inner).flatMap { _, json, status in values([json], status) }
+                    + values(5, 400)
+            case .each(let inner):
+                Self.values(inner).flatMap { _, json, status in values([json], status) } + values(5, 400)
+                    + values(["a"], 400)
             }
         }
     }
@@ -227,8 +235,43 @@ import Testing
         }
     }
 
+    private static func other(than type: MemberType) -> JSON {
+        switch type {
+        case .text, .list, .texts, .labels, .object: 5
+        case .number: -1
+        case .flag: "true"
+        }
+    }
+
     private static func isXML(_ target: String) -> Bool {
         !["/v0", "/storage", "/upload", "/batch", "/internal"].contains { target.hasPrefix($0) }
+    }
+
+    @Test(arguments: ["x-goog-meta-a", "Content-Language", "x-goog-if-generation-match", "x-amz-meta-a"])
+    func `A header that has two values is refused by name`(name: String) throws {
+        for other in [name, name.uppercased()] {
+            let headers = HTTPHeaders([.init(name, "0"), .init(other, "1")])
+            let error = refusal(.put, "/x/y", headers)
+            let called = HTTPServerRequest.googleName(of: other)
+            #expect(error?.status == 400 && error?.message.contains("\(called) has two values") == true)
+        }
+        #expect(refusal(.put, "/x/y", HTTPHeaders([.init(name, "0"), .init(name, "0")])) == nil)
+    }
+
+    @Test(arguments: [
+        "", "/storage/v1", "//storage//v1/", "/upload", "/upload/storage/v1", "/resumable/upload/storage/v1",
+    ])
+    func `Clients may leave out the start of a path, and put slashes into it`(start: String) throws {
+        let isUpload = start.contains("upload")
+        for (query, methods) in [
+            ("uploadType=resumable", [Method.post]), ("upload_id=u", isUpload ? [.put, .post] : [.post]),
+        ] {
+            for method in methods {
+                let request = try request(method, "\(start)/b/x/o?name=y&\(query)")
+                #expect(request.target.api == .cloud && request.target.path.suffix(3) == ["b", "x", "o"])
+                #expect(try request.allowedRoute().selector?.name == (query.hasPrefix("upload_id") ? "upload_id" : nil))
+            }
+        }
     }
 
     // MARK: - Requests that no row is about
@@ -241,7 +284,7 @@ import Testing
         ])
     func `A path in the space of an API is no object of a bucket`(path: String) {
         for method in [Method.put, .delete, .post, .get] where path != "/batch" || method != .post {
-            guard let (route, _) = try? request(method, path).allowedRoute() else {
+            guard let route = try? request(method, path).allowedRoute() else {
                 #expect(refusal(method, path)?.status == 404, "\(method)")
                 continue
             }

@@ -72,7 +72,7 @@ import Transfers
     }
 
     @Test func `Beyond the bound the longest idle session goes`() async throws {
-        let stage = try await stage { $0.uploadSessions = 2 }
+        let stage = try await stage { $0.uploadSessions.most = 2 }
         let (first, second) = (try await session(stage, "a"), try await session(stage, "b"))
         try await use(second, stage)
         try await use(first, stage)
@@ -87,7 +87,7 @@ import Transfers
     }
 
     @Test func `A session that is in use stays; without another one there is no room`() async throws {
-        let stage = try await stage { $0.uploadSessions = 1 }
+        let stage = try await stage { $0.uploadSessions.most = 1 }
         let task = try await session(stage)
         let upload = try #require(try await stage.transfers.incomingUpload(task.id))
         await upload.used {
@@ -101,7 +101,7 @@ import Transfers
     }
 
     @Test func `Sessions that begin all at once are no more than the bound`() async throws {
-        let stage = try await stage { $0.uploadSessions = 3 }
+        let stage = try await stage { $0.uploadSessions.most = 3 }
         let begun = (0..<20).map { number in Task { try await session(stage, "\(number)") } }
         for task in begun {
             do { _ = try await task.value } catch let error as StorageError { #expect(error.code == .quotaExceeded) }
@@ -121,7 +121,7 @@ import Transfers
     }
 
     @Test(arguments: [false, true]) func `A session expires`(restarts: Bool) async throws {
-        let stage = try await stage { $0.uploadSessionSeconds = 100 }
+        let stage = try await stage { $0.uploadSessions.seconds = 100 }
         let id = try await session(stage).id
         await stage.harness.advance(by: .seconds(99))
         if restarts { try await restart(stage) }
@@ -134,7 +134,7 @@ import Transfers
     }
 
     @Test func `Expired sessions make room for a new one`() async throws {
-        let stage = try await stage { ($0.uploadSessions, $0.uploadSessionSeconds) = (2, 100) }
+        let stage = try await stage { ($0.uploadSessions.most, $0.uploadSessions.seconds) = (2, 100) }
         let old = try await session(stage, "a")
         await stage.harness.advance(by: .seconds(100))
         let young = try await session(stage, "b")

@@ -29,17 +29,6 @@ import Testing
             ])
     }
 
-    @Test func `An OPTIONS with an origin and a method is a preflight`() {
-        let headers: HTTPHeaders = ["Origin": "https://a.example", "Access-Control-Request-Method": "PUT"]
-        #expect(policy.isPreflight(HTTPServerRequest("/", method: .options, headers: headers)))
-        #expect(!policy.isPreflight(HTTPServerRequest("/", method: .get, headers: headers)))
-        for name in ["Origin", "Access-Control-Request-Method"] {
-            var fewer = headers
-            fewer[name] = nil
-            #expect(!policy.isPreflight(HTTPServerRequest("/", method: .options, headers: fewer)))
-        }
-    }
-
     @Test func `A response exposes headers to the requesting origin and always has Vary: Origin`() {
         #expect(
             policy.answerHeaders(["Origin": "https://a.example"]) == [

@@ -27,17 +27,17 @@ import Testing
     @Test func `Errors distinguish faults of the body and of its parts`() async throws {
         let long = try reader("--b||1234|--b--")
         _ = try await long.nextPart()
-        await #expect(throws: MultipartReader.Failure.body(.tooLarge)) { try await long.readAll(atMost: 3) }
+        await #expect(throws: HTTPRequestBody.Failure.tooLarge) { try await long.readAll(atMost: 3) }
         let short = try reader("--b||1234")
         _ = try await short.nextPart()
         let message = "The body ends within a part: it lacks the closing delimiter."
         for _ in 0..<2 {
-            await #expect(throws: MultipartReader.Failure.malformed(message)) { try await short.nextPart() }
+            await #expect(throws: HTTPRequestBody.Failure.refused(message)) { try await short.nextPart() }
         }
         let lost = MultipartReader(try #require(boundary)) { () async throws(HTTPRequestBody.Failure) in
             throw .disconnected
         }
-        await #expect(throws: MultipartReader.Failure.body(.disconnected)) { try await lost.nextPart() }
+        await #expect(throws: HTTPRequestBody.Failure.disconnected) { try await lost.nextPart() }
     }
 
     @Test(arguments: ["Content-Length", "Transfer-Encoding"]) func `A handler reads a multipart upload`(framing: String)
@@ -48,7 +48,7 @@ import Testing
             let type = request.headers["Content-Type"] ?? ""
             guard let boundary = MultipartBoundary(contentType: type) else { return HTTPServerResponse(415) }
             let reader = MultipartReader(boundary, request.body)
-            do throws(MultipartReader.Failure) {
+            do throws(HTTPRequestBody.Failure) {
                 var sizes: [String] = []
                 while try await reader.nextPart() != nil {
                     var all: [UInt8] = []

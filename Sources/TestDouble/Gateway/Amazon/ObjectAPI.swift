@@ -1,0 +1,136 @@
+import EmbeddedEngine
+import HTTPServer
+import HTTPText
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// An object at `/BUCKET/NAME`.
+@Loop struct ObjectAPI: Answering {
+    let call: Call
+
+    func get() async throws -> HTTPServerResponse {
+        var response = try await service.media(of: call.object, for: request, if: request.readConditions())
+        if request.isOfAmazon { response.headers = response.headers.withAmazonNames }
+        guard response.status == 200 || response.status == 206 else { return response }
+        for (param, name) in QueryParams.responseHeaders {
+            if let value = request[param] { response.headers[name] = value }
+        }
+        return response
+    }
+
+    func put() async throws -> HTTPServerResponse {
+        if let field = request.http.headers.fields.first(where: { ObjectHeaders.copy.contains($0.name.lowercased()) }) {
+            throw GatewayError.badRequest("\(field.name) needs x-goog-copy-source, which says what is copied.")
+        }
+        try request.checkHasLength()
+        var change = try MetadataChange(fields: request.fields)
+        change.makeNoDownloadToken()
+        let object = try call.object
+        let stored = try await service.store(
+            request.byteSource(), to: object, change, if: service.writeConditions(request, of: object),
+            .init(request.http.headers))
+        return HTTPServerResponse(200, headers: stored.objectHeaders)
+    }
+
+    func delete() async throws -> HTTPServerResponse {
+        let object = try call.object
+        try await service.backend.delete(
+            object, if: service.writeConditions(request, of: object), for: service.caller)
+        return HTTPServerResponse(204)
+    }
+
+    /// Copies an object with its metadata, or with new metadata that replaces all of it.
+    func copy() async throws -> HTTPServerResponse {
+        let (source, object) = try (request.copySource(), call.object)
+        let directive = request.header("x-goog-metadata-directive")?.uppercased() ?? "COPY"
+        guard directive == "COPY" || directive == "REPLACE" else {
+            throw GatewayError.badRequest("x-goog-metadata-directive is COPY or REPLACE, not \(directive).")
+        }
+        try await request.checkIsEmpty("A copy takes its bytes from its source; the body must be empty.")
+        var kept = MetadataChange()
+        kept.kept = try KeptChange(fields: request.fields)
+        let change =
+            try directive == "REPLACE" ? MetadataChange(fields: request.fields) : kept.kept.isEmpty ? nil : kept
+        let stored = try await service.copy(
+            source, if: service.sourceConditions(request, of: source), to: object,
+            change, if: service.writeConditions(request, of: object))
+        let result = XMLElement(
+            "CopyObjectResult",
+            ["LastModified": stored.updated.rfc3339, "ETag": stored.entityTag?.description ?? ""])
+        return .xml(result.document(), headers: stored.objectHeaders)
+    }
+}
+
+/// A resumable upload at `/BUCKET/NAME`.
+@Loop struct ObjectUploads: Answering {
+    let call: Call
+
+    func startSession() async throws -> HTTPServerResponse {
+        guard let text = request.header("x-goog-resumable"), text.lowercased() == "start" else {
+            throw GatewayError.badRequest(
+                "x-goog-resumable is start, not \(request.header("x-goog-resumable") ?? "").")
+        }
+        try await request.checkIsEmpty("x-goog-resumable starts an upload: the request has no body.")
+        var change = try MetadataChange(fields: request.fields)
+        change.makeNoDownloadToken()
+        let object = try call.object
+        let id = try await service.startSession(
+            request, object, change, of: request.length("x-upload-content-length"), if: request.objectPreconditions())
+        let location = "\(request.url(of: object))?upload_id=\(id)"
+        return HTTPServerResponse(201, headers: ["Location": location, "X-GUploader-UploadID": id])
+    }
+
+    func continueSession() async throws -> HTTPServerResponse {
+        var uploads = CloudUploads(call: call)
+        uploads.form = { HTTPServerResponse(200, headers: $0.objectHeaders) }
+        let response = try await uploads.continueSession()
+        return request.http.method == .delete && response.status == 499 ? HTTPServerResponse(204) : response
+    }
+}
+
+extension GatewayRequest {
+    /// The headers as pairs of name and value.
+    var fields: [(name: String, value: String)] { http.headers.fields.map { ($0.name, $0.value) } }
+
+}
+
+extension ObjectMetadata {
+    /// The headers of an answer to a write.
+    var objectHeaders: HTTPHeaders {
+        var headers: HTTPHeaders = [
+            "x-goog-generation": "\(generation)", "x-goog-metageneration": "\(metageneration)", "x-goog-hash": hashes,
+        ]
+        if let tag = entityTag { headers.add("ETag", tag.description) }
+        return headers
+    }
+}
+
+extension GatewayRequest {
+    /// Whether a client of Amazon S3 has signed the request. Headers of the answer then have the names of that dialect.
+    var isOfAmazon: Bool {
+        header("Authorization")?.hasPrefix("AWS") == true || header("x-amz-date") != nil
+            || self["X-Amz-Algorithm"] != nil || self["AWSAccessKeyId"] != nil
+    }
+
+    /// The bytes of an object or a part in the body. Throws 501 for headers of a coding that the body does not have.
+    @Loop func byteSource() throws(GatewayError) -> any ByteSource {
+        if isChunkedByAmazon { return try AmazonChunks(self) }
+        for name in ["x-amz-decoded-content-length", "x-amz-trailer"] where header(name) != nil {
+            throw GatewayError(501, "\(name) is not served here without a body in the coding aws-chunked.")
+        }
+        return body
+    }
+}
+
+extension HTTPHeaders {
+    /// The headers with Amazon's names of custom metadata.
+    var withAmazonNames: HTTPHeaders {
+        HTTPHeaders(
+            fields.map { field in
+                guard field.name.lowercased().hasPrefix(ObjectHeaders.custom) else { return field }
+                return .init("x-amz-meta-\(field.name.dropFirst(ObjectHeaders.custom.count))", field.value)
+            })
+    }
+}

@@ -1,0 +1,122 @@
+import EmbeddedEngine
+import HTTPServer
+import HTTPText
+import Platform
+import Storage
+
+// Preconditions of writes by ETag and time. Each becomes the generation for which it holds; the transaction that writes
+// checks that generation.
+extension GatewayService {
+    /// The preconditions of a write of an object. Throws 412 where the object has another ETag.
+    func writeConditions(_ request: GatewayRequest, of object: Reference) async throws -> Preconditions {
+        var conditions = try request.objectPreconditions()
+        for name in ["If-Modified-Since", "If-Unmodified-Since"] where request.header(name) != nil {
+            throw GatewayError(501, "The header \(name) is not served here.")
+        }
+        if let other = request.header("If-None-Match") {
+            guard other == "*" else { throw GatewayError(501, "If-None-Match is served here as *, not as \(other).") }
+            try conditions.bind(to: 0)
+        }
+        guard request.header("If-Match") != nil else { return conditions }
+        let now = try await version(of: object, for: request)
+        guard let now, request.http.headers.list("If-Match").contains(where: now.hasTag) else {
+            throw GatewayError(412, "The object has another ETag, or is not there.")
+        }
+        try conditions.bind(to: now.generation)
+        return conditions
+    }
+
+    /// The preconditions for the source of a copy. Throws 412 where one does not hold.
+    func sourceConditions(_ request: GatewayRequest, of source: Reference) async throws -> Preconditions {
+        var conditions = try request.copySourcePreconditions()
+        let prefix = "x-goog-copy-source-if-"
+        func header(_ name: String) -> String? { request.header(prefix + name) }
+        func date(_ name: String) throws(GatewayError) -> HTTPDate? {
+            guard let text = header(name) else { return nil }
+            guard let date = HTTPDate(text) else { throw .badRequest("\(prefix)\(name) is no date: \(text)") }
+            return date
+        }
+        let (since, until) = (try date("modified-since"), try date("unmodified-since"))
+        guard since != nil || until != nil || header("match") != nil || header("none-match") != nil else {
+            return conditions
+        }
+        guard let now = try await version(of: source, for: request) else {
+            throw StorageError.objectNotFound(source)
+        }
+        let modified = HTTPDate(secondsSince1970: now.updated.microseconds / 1_000_000)
+        let tags = request.http.headers
+        guard header("match") == nil || tags.list("\(prefix)match").contains(where: now.hasTag),
+            !tags.list("\(prefix)none-match").contains(where: now.hasTag),
+            since.map({ $0 < modified }) ?? true, until.map({ modified <= $0 }) ?? true
+        else { throw GatewayError(412, "A condition of the copy does not hold for its source.") }
+        try conditions.bind(to: now.generation)
+        return conditions
+    }
+
+    private func version(of object: Reference, for request: GatewayRequest) async throws -> ObjectMetadata? {
+        do throws(StorageError) {
+            return try await engine.metadata(of: object, for: caller)
+        } catch  where error.code == .objectNotFound {
+            return nil
+        }
+    }
+}
+
+extension ObjectMetadata {
+    /// Whether a tag of a condition is that of the object.
+    fileprivate func hasTag(_ tag: Substring) -> Bool {
+        tag == "*" || tag.filter { $0 != "\"" } == (md5 ?? []).hexadecimal
+    }
+}
+
+extension Preconditions {
+    /// Requires a generation. Throws 412 where another one is required already.
+    fileprivate mutating func bind(to generation: Int64) throws(GatewayError) {
+        guard self.generation ?? generation == generation else {
+            throw GatewayError(412, "The preconditions contradict each other.")
+        }
+        self.generation = generation
+    }
+}
+
+extension GatewayRequest {
+    /// The preconditions in headers for the object at its own URL.
+    func objectPreconditions() throws(GatewayError) -> Preconditions {
+        Preconditions(
+            generation: try length("x-goog-if-generation-match"),
+            metageneration: try length("x-goog-if-metageneration-match"), named: try integer("generation"))
+    }
+
+    /// The preconditions for reading the object at its own URL: headers, or the params that Go's client sends.
+    func readConditions() throws(GatewayError) -> Preconditions {
+        let headers = try objectPreconditions()
+        var conditions = try preconditions()
+        guard conditions.generation == nil || headers.generation == nil,
+            conditions.metageneration == nil || headers.metageneration == nil
+        else { throw .badRequest("The request has the same condition as a header and as a param.") }
+        conditions.generation = conditions.generation ?? headers.generation
+        conditions.metageneration = conditions.metageneration ?? headers.metageneration
+        return conditions
+    }
+
+    /// The preconditions by generation for the source of a copy.
+    func copySourcePreconditions() throws(GatewayError) -> Preconditions {
+        Preconditions(
+            generation: try length("x-goog-copy-source-if-generation-match"),
+            metageneration: try length("x-goog-copy-source-if-metageneration-match"),
+            named: try length("x-goog-copy-source-generation"))
+    }
+
+    /// The object that the header names: `BUCKET/NAME`, percent-encoded.
+    func copySource() throws -> Reference {
+        let text = header(ObjectHeaders.source) ?? ""
+        let parts = text.drop { $0 == "/" }.split(separator: "/", maxSplits: 1).map { percentDecoded($0) }
+        guard parts.count == 2, let bucket = parts[0], let name = parts[1] else {
+            throw GatewayError.badRequest("x-goog-copy-source is no BUCKET/NAME: \(text)")
+        }
+        guard !text.contains("?") else {
+            throw GatewayError(501, "x-goog-copy-source is not served here with a version: \(text)")
+        }
+        return try Reference(bucket: bucket, object: name)
+    }
+}

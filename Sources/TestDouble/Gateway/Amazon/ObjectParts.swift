@@ -1,0 +1,264 @@
+import EmbeddedEngine
+import HTTPServer
+import HTTPText
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// Uploads in parts at `/BUCKET/NAME`: a start, parts in any order, and an end, which composes the object or drops the
+/// parts.
+@Loop struct ObjectParts: Answering {
+    private static let numbers: ClosedRange<Int64> = 1...10_000
+    /// The maximum size of a part, in bytes.
+    private static let largest: Int64 = 5 << 30
+    /// The minimum size of all parts but the last, in bytes.
+    private static let smallest: Int64 = 5 << 20
+    /// The maximum size of the list of parts at the end, in bytes.
+    private static let mostXML = 4 << 20
+    /// The estimated bytes of a part in a list.
+    private static let bytesOfEntry = 512
+    private static let block = 1 << 20
+    private static let piece = 256 << 10
+
+    let call: Call
+
+    private var multiparts: Multiparts { service.multiparts }
+
+    /// The upload that the request is about. Throws 404 for none.
+    private func upload() async throws -> Multipart {
+        let id = request["uploadId"] ?? ""
+        guard let upload = try await multiparts.upload(id, of: call.object) else {
+            throw GatewayError.noSuchUpload
+        }
+        try checkRepetitions(of: upload)
+        return upload
+    }
+
+    /// Python's client repeats the metadata of the start in all requests. Throws 400 for other metadata.
+    private func checkRepetitions(of upload: Multipart) throws(GatewayError) {
+        for field in request.http.headers.fields where ObjectHeaders.isMetadata(field.name) {
+            guard upload.fields.contains(where: { isSameName($0.name, field.name) && $0.value == field.value }) else {
+                throw .badRequest("\(field.name) is not what the start of the upload has said.")
+            }
+        }
+    }
+
+    func start() async throws -> HTTPServerResponse {
+        let object = try call.object
+        try await request.checkIsEmpty("The start of an upload in parts has no body.")
+        let fields = request.http.headers.fields.filter { MetadataChange.hasProperty(named: $0.name) }
+        try MetadataChange(fields: fields.map { ($0.name, $0.value) }).check()
+        try await service.admit(.open, object)
+        try await service.engine.checkBucket(of: object)
+        let metadata = JSON.array(fields.map { .array([.string($0.name), .string($0.value)]) }).text
+        let upload = try await multiparts.start(object, metadata: metadata)
+        let result = XMLElement(
+            "InitiateMultipartUploadResult",
+            ["Bucket": object.bucket, "Key": object.object, "UploadId": upload.id])
+        var response = HTTPServerResponse.xml(result.document())
+        // Node's client reads no other type of XML.
+        response.headers["Content-Type"] = "text/xml; charset=UTF-8"
+        return response
+    }
+
+    // MARK: - Parts
+
+    func put() async throws -> HTTPServerResponse {
+        let (upload, number) = (try await upload(), try number)
+        try request.checkHasLength()
+        let part = try await store(request.byteSource(), as: number, of: upload)
+        return HTTPServerResponse(200, headers: part.headers)
+    }
+
+    func copy() async throws -> HTTPServerResponse {
+        let (upload, number) = (try await upload(), try number)
+        let part = try await store(copiedBytes(of: request.copySource()), as: number, of: upload)
+        let result = XMLElement("CopyPartResult", ["LastModified": part.stored.rfc3339, "ETag": part.entityTag])
+        return .xml(result.document(), headers: part.headers)
+    }
+
+    private var number: Int {
+        get throws(GatewayError) {
+            guard let number = try request.integer("partNumber"), Self.numbers.contains(number) else {
+                throw .badRequest("partNumber is 1 to \(Self.numbers.upperBound).")
+            }
+            return Int(number)
+        }
+    }
+
+    private func store(_ source: any ByteSource, as number: Int, of upload: Multipart) async throws -> MultipartPart {
+        let object = upload.reference
+        let expected = try IncomingBytes.Expected(request.http.headers)
+        let part = try await multiparts.using(upload) {
+            try await service.admit(.send, object)
+            let file = try await multiparts.makePart()
+            do {
+                try await receive(source, into: file)
+                try expected.check(file.md5, file.crc32c, of: object)
+            } catch {
+                file.discard()
+                throw error
+            }
+            guard let part = try await multiparts.store(file, as: number, of: upload) else {
+                throw GatewayError.noSuchUpload
+            }
+            return part
+        }
+        guard let part else { throw Self.busy }
+        return part
+    }
+
+    private func receive(_ source: any ByteSource, into file: PartFile) async throws {
+        var (bytes, count): ([UInt8], Int64) = ([], 0)
+        while case let more = try await source.read(atMost: Self.piece), !more.isEmpty {
+            count += Int64(more.count)
+            guard count <= Self.largest else {
+                throw GatewayError(400, code: "EntityTooLarge", "A part has at most \(Self.largest) bytes.")
+            }
+            bytes += more
+            guard bytes.count >= Self.block || !source.mayKeep(Self.block + Self.piece) else { continue }
+            try await file.append(exchange(&bytes, with: []))
+        }
+        try await file.append(bytes)
+    }
+
+    private static let busy = GatewayError(
+        409, code: "OperationAborted", "Another request uses or completes the upload.")
+
+    // MARK: - The end
+
+    func complete() async throws -> HTTPServerResponse {
+        let upload = try await upload()
+        let object = upload.reference
+        let wanted = try await wantedParts()
+        let conditions = try await service.writeConditions(request, of: object)
+        let answer = try await multiparts.using(upload, alone: true) {
+            // Another request may have ended the upload while this one waited.
+            guard try await multiparts.upload(upload.id, of: object) != nil else {
+                throw GatewayError.noSuchUpload
+            }
+            let parts = try Self.stored(wanted, of: try await multiparts.parts(of: upload))
+            var change = try MetadataChange(fields: upload.fields)
+            change.makeNoDownloadToken()
+            let stored = try await service.store(
+                multiparts.bytes(of: parts, of: upload), at: object, change, if: conditions)
+            // The object is stored; an upload that cannot be removed now expires.
+            _ = try? await multiparts.remove(upload)
+            return stored
+        }
+        guard let stored = answer else { throw Self.busy }
+        return .xml(
+            XMLElement(
+                "CompleteMultipartUploadResult",
+                [
+                    "Location": request.url(of: object), "Bucket": object.bucket, "Key": object.object,
+                    "ETag": stored.entityTag?.description ?? "",
+                ]
+            ).document(), headers: stored.objectHeaders)
+    }
+
+    private struct WantedPart {
+        let number: Int
+        /// The ETag without quotes.
+        let tag: String
+        let crc32c: UInt32?
+    }
+
+    /// The parts that the body names, in the order of their numbers.
+    private func wantedParts() async throws -> [WantedPart] {
+        let root = try await request.xmlBody("CompleteMultipartUpload", atMost: Self.mostXML)
+        var parts: [WantedPart] = []
+        for child in root.children {
+            guard child.name == "Part" else {
+                throw GatewayError(501, "The element \(child.name.prefix(200)) of \(root.name) is not served here.")
+            }
+            let members = try child.members(["PartNumber", "ETag", "ChecksumCRC32C"])
+            guard let number = members["PartNumber"].flatMap({ Int64(digits: $0) }), Self.numbers.contains(number),
+                let tag = members["ETag"]
+            else { throw GatewayError.malformedXML("a part has no number or no ETag") }
+            if let last = parts.last, last.number >= number {
+                throw GatewayError(
+                    400, code: "InvalidPartOrder", "The parts must be in the order of their numbers, each once.")
+            }
+            parts.append(
+                WantedPart(
+                    number: Int(number), tag: tag.filter { $0 != "\"" }.lowercased(),
+                    crc32c: try members["ChecksumCRC32C"].map(BodyChecksums.crc32c)))
+        }
+        guard !parts.isEmpty else { throw GatewayError.malformedXML("it names no parts") }
+        return parts
+    }
+
+    private static func stored(_ wanted: [WantedPart], of stored: [MultipartPart]) throws(GatewayError)
+        -> [MultipartPart]
+    {
+        let byNumber = Dictionary(stored.map { ($0.number, $0) }) { $1 }
+        var parts: [MultipartPart] = []
+        for part in wanted {
+            guard let found = byNumber[part.number], found.md5.hexadecimal == part.tag,
+                part.crc32c ?? found.crc32c == found.crc32c
+            else {
+                throw GatewayError(
+                    400, code: "InvalidPart", "The part \(part.number) is not there, or has another ETag or checksum.")
+            }
+            parts.append(found)
+        }
+        guard let small = parts.dropLast().first(where: { $0.size < smallest }) else { return parts }
+        throw GatewayError(
+            400, code: "EntityTooSmall",
+            "The part \(small.number) has \(small.size) bytes: all but the last have at least \(smallest).")
+    }
+
+    func abort() async throws -> HTTPServerResponse {
+        let upload = try await upload()
+        let isThere = try await multiparts.using(upload) { try await multiparts.remove(upload) }
+        guard let isThere else { throw Self.busy }
+        guard isThere else { throw GatewayError.noSuchUpload }
+        return HTTPServerResponse(204)
+    }
+
+    func list() async throws -> HTTPServerResponse {
+        let upload = try await upload()
+        let text = try ListText(request)
+        let most = try request.pageSize("max-parts", isPositive: false)
+        let marker = try request.integer("part-number-marker") ?? 0
+        try await request.expectAnswer(of: (most + 1) * Self.bytesOfEntry)
+        let found = try await multiparts.parts(of: upload, after: Int(marker), most: most + 1)
+        let page = found.prefix(most)
+        let elements = XMLElement.list([
+            "Bucket": bucket, "Key": try text(upload.reference.object), "UploadId": upload.id,
+            "StorageClass": "STANDARD", "PartNumberMarker": "\(marker)",
+            "NextPartNumberMarker": "\(page.last.map { Int64($0.number) } ?? marker)", "MaxParts": "\(most)",
+            "IsTruncated": "\(most > 0 && found.count > most)", "EncodingType": text.encoding,
+        ])
+        let parts = page.map { part in
+            XMLElement(
+                "Part",
+                [
+                    "PartNumber": "\(part.number)", "LastModified": part.stored.rfc3339, "ETag": part.entityTag,
+                    "Size": "\(part.size)",
+                ])
+        }
+        return .xml(XMLElement("ListPartsResult", elements + parts).document())
+    }
+}
+
+extension MultipartPart {
+    /// The MD5 in hexadecimal digits and quotes.
+    fileprivate var entityTag: String { "\"\(md5.hexadecimal)\"" }
+
+    fileprivate var headers: HTTPHeaders {
+        ["ETag": entityTag, "x-goog-hash": "crc32c=\(crc32c.base64),md5=\(md5.base64)"]
+    }
+}
+
+extension Multipart {
+    /// The headers of its start that are about the object.
+    fileprivate var fields: [(name: String, value: String)] {
+        (JSON(wire: Array(metadata.utf8))?.array ?? []).compactMap { field in
+            guard let name = field.array?.first?.string, let value = field.array?.last?.string else { return nil }
+            return (name, value)
+        }
+    }
+}

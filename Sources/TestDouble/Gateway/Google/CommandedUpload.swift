@@ -1,0 +1,167 @@
+import EmbeddedEngine
+import HTTPServer
+import HTTPText
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// A session of the protocol `X-Goog-Upload`, which Firebase Storage and Google Cloud Storage share.
+@Loop struct CommandedUpload {
+    /// The headers with the length of the object: of web clients, and of Android.
+    static let announcements = ["X-Goog-Upload-Header-Content-Length", "X-Goog-Upload-Content-Length"]
+    private static let types = ["X-Goog-Upload-Header-Content-Type", "X-Goog-Upload-Content-Type"]
+
+    let service: GatewayService
+    let request: GatewayRequest
+    /// Writes the object into an answer.
+    let resource: (ObjectMetadata) -> JSON
+
+    /// Starts a session.
+    ///
+    /// - Parameter json: the resource in the request.
+    /// - Parameter path: path and query of the session's URL, before its id.
+    func startSession(
+        _ object: Reference, _ json: JSON, _ change: MetadataChange, if conditions: Preconditions, at path: String
+    ) async throws -> HTTPServerResponse {
+        guard request.uploadCommands == ["start"] else { throw GatewayError.badRequest("The first command is start.") }
+        var change = change
+        let type = Self.types.lazy.compactMap { request.header($0) }.first
+        if let type, json["contentType"] == nil { change.content[.contentType] = type }
+        let sizes = try Self.announcements.compactMap { header throws(GatewayError) in try request.length(header) }
+        guard Set(sizes).count < 2 else { throw GatewayError.badRequest("The upload has two lengths: \(sizes).") }
+        let id = try await service.startSession(request, object, change, of: sizes.first, if: conditions)
+        return HTTPServerResponse(
+            200,
+            headers: [
+                "X-Goog-Upload-Status": "active",
+                "X-Goog-Upload-URL": "\(request.base)\(path)&upload_id=\(id)&upload_protocol=resumable",
+                "X-Goog-Upload-Control-URL": "", "X-Goog-Upload-Chunk-Granularity": "\(SentRange.granularity)",
+                "X-GUploader-UploadID": id,
+            ])
+    }
+
+    /// Answers a command about a session.
+    func answer(about session: UploadSessionState) async throws -> HTTPServerResponse {
+        let commands = request.uploadCommands
+        return try await session.used {
+            switch commands {
+            case ["query"]: return try await status(of: session)
+            case ["cancel"]: return try await cancel(session)
+            case ["upload"], ["upload", "finalize"], ["finalize"]:
+                return try await receive(
+                    session, hasBytes: commands.contains("upload"), isLast: commands.contains("finalize"))
+            default:
+                throw GatewayError.badRequest("There is no such command: \(commands.sorted().joined(separator: ", "))")
+            }
+        }
+    }
+
+    private func receive(
+        _ session: UploadSessionState, hasBytes: Bool, isLast: Bool
+    ) async throws -> HTTPServerResponse {
+        if hasBytes { try request.checkHasLength() }
+        let upload: IncomingUpload
+        switch session {
+        case .active(let active): upload = active
+        case .completed(let stored):
+            guard isLast else { throw Self.isComplete }
+            return try await complete(again: stored)
+        case .cancelled: throw GatewayError.badRequest("The upload was cancelled.").final
+        case .failed(let error): throw GatewayError(error).final
+        }
+        let offset: Int64
+        if let named = try request.length("X-Goog-Upload-Offset") {
+            offset = named
+        } else {
+            offset = try await self.offset(of: upload)
+        }
+        let expected = try IncomingBytes.Expected(request.http.headers)
+        guard isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
+        let body = UploadBody(request.body, service.engine)
+        let answer = try await body.send(to: upload, from: offset, isLast: isLast, expected)
+        if case .ended = answer, !isLast { throw Self.isComplete }
+        return try await response(answer, upload)
+    }
+
+    private static let isComplete = GatewayError.badRequest("The upload is complete.").final
+
+    private func response(
+        _ answer: IncomingUpload.Answer, _ upload: IncomingUpload
+    ) async throws -> HTTPServerResponse {
+        switch answer {
+        case .received(let offset):
+            return HTTPServerResponse(
+                200, headers: ["X-Goog-Upload-Status": "active", "X-Goog-Upload-Size-Received": "\(offset)"])
+        case .completed(let stored), .ended(let stored): return try await complete(stored)
+        case .failed(let error): throw try await refusal(error, of: upload)
+        }
+    }
+
+    /// Answers a repeated end of a complete session. Bytes without an offset are the last ones.
+    private func complete(again stored: ObjectMetadata) async throws -> HTTPServerResponse {
+        let start = try request.length("X-Goog-Upload-Offset") ?? max(0, stored.size - (request.body.length ?? 0))
+        do {
+            return try await complete(service.stored(again: stored, request, from: start, isLast: true))
+        } catch let error as StorageError {
+            throw GatewayError(error).final
+        } catch let error as GatewayError {
+            throw error.final
+        }
+    }
+
+    private func offset(of upload: IncomingUpload) async throws -> Int64 {
+        if case .received(let offset) = try await upload.query() { offset } else { 0 }
+    }
+
+    /// The error of a step, with the offset if the client may continue there.
+    private func refusal(_ error: StorageError, of upload: IncomingUpload) async throws -> GatewayError {
+        var refusal = GatewayError(error)
+        if refusal.dropsConnection { return refusal }
+        let isActive = upload.task?.state.isFinished == false
+        refusal.headers["X-Goog-Upload-Status"] = isActive ? "active" : "final"
+        if error.param == "offset" {
+            refusal.headers["X-Goog-Upload-Size-Received"] = "\(try await offset(of: upload))"
+        }
+        return refusal
+    }
+
+    private func complete(_ stored: ObjectMetadata) async throws -> HTTPServerResponse {
+        .json(
+            resource(try await service.withTokens(stored)),
+            headers: ["X-Goog-Upload-Status": "final", "X-Goog-Upload-Size-Received": "\(stored.size)"])
+    }
+
+    private func status(of session: UploadSessionState) async throws -> HTTPServerResponse {
+        switch session {
+        case .active(let upload): return try await response(upload.query(), upload)
+        case .completed(let stored): return try await complete(stored)
+        case .cancelled: return Self.cancelled
+        case .failed(let error): throw GatewayError(error).final
+        }
+    }
+
+    private static let cancelled = HTTPServerResponse(200, headers: ["X-Goog-Upload-Status": "cancelled"])
+
+    private func cancel(_ session: UploadSessionState) async throws -> HTTPServerResponse {
+        if case .completed = try await session.cancelled() { throw Self.isComplete }
+        return Self.cancelled
+    }
+}
+
+extension GatewayRequest {
+    /// The commands in `X-Goog-Upload-Command`, in lower case.
+    var uploadCommands: Set<String> { Set(http.headers.list("X-Goog-Upload-Command").map { $0.lowercased() }) }
+}
+
+extension GatewayError {
+    /// The refusal of checksums before the last bytes: they are about all bytes.
+    static let hashBeforeEnd = GatewayError.badRequest("x-goog-hash is for the request with the last bytes.")
+
+    /// The error with the state of a session that has ended.
+    var final: GatewayError {
+        var error = self
+        error.headers["X-Goog-Upload-Status"] = "final"
+        return error
+    }
+}

@@ -1,0 +1,186 @@
+import HTTPServer
+import HTTPText
+import JSONText
+import Platform
+import Storage
+
+/// The headers of Google Cloud Storage's XML API that have a meaning. A header that no row serves is refused by name.
+enum ObjectHeaders {
+    static let conditions: Set = ["x-goog-if-generation-match", "x-goog-if-metageneration-match"]
+    static let source = "x-goog-copy-source"
+    static let copy: Set = [
+        source, "x-goog-copy-source-generation", "x-goog-copy-source-if-generation-match",
+        "x-goog-copy-source-if-metageneration-match", "x-goog-copy-source-if-match",
+        "x-goog-copy-source-if-none-match", "x-goog-copy-source-if-modified-since",
+        "x-goog-copy-source-if-unmodified-since", "x-goog-metadata-directive",
+    ]
+    /// The headers about a body with bytes that clients of Amazon S3 send.
+    static let bytes = BodyChecksums.amazonHeaders.union(["x-amz-decoded-content-length", "x-amz-trailer"])
+    /// The headers of a request that copies a part.
+    static let partCopy = copy.subtracting(["x-goog-metadata-directive"]).union(["x-amz-copy-source-range"])
+    static let customTime = "x-goog-custom-time"
+    static let storageClass = "x-goog-storage-class"
+    /// Properties of an object besides its metadata.
+    static let kept: Set = [customTime, storageClass]
+    static let put: Set = conditions.union(copy).union(kept).union(["x-goog-hash"])
+    static let custom = "x-goog-meta-"
+
+    /// The headers that identify a client, or sign a request.
+    fileprivate static let harmless: Set = [
+        "x-goog-algorithm", "x-goog-api-client", "x-goog-api-key", "x-goog-authenticated-user-email",
+        "x-goog-authuser", "x-goog-content-sha256", "x-goog-credential", "x-goog-date",
+        "x-goog-gcs-idempotency-token", "x-goog-iam-authorization-token", "x-goog-iam-authority-selector",
+        "x-goog-project-id", "x-goog-request-params", "x-goog-request-reason", "x-goog-security-token",
+        "x-goog-signature", "x-goog-user-project", "x-goog-visibilities", "x-amz-algorithm", "x-amz-content-sha256",
+        "x-amz-credential", "x-amz-date", "x-amz-signature",
+        "x-amz-security-token", "x-amz-user-agent",
+        // These ask for checksums in answers, or name the checksum of the request.
+        "x-amz-checksum-mode", "x-amz-sdk-checksum-algorithm",
+    ]
+    /// The values of headers that change nothing.
+    fileprivate static let harmlessValues: [String: Set<String>] = [
+        "x-goog-api-version": ["1", "2"],
+        "x-goog-acl": ["private", "project-private", "bucket-owner-read", "bucket-owner-full-control"],
+        "x-goog-storage-class": ["standard"],
+    ]
+    /// The headers with checksums that are not compared.
+    fileprivate static let checksums: Set = ["content-digest", "digest", "repr-digest"]
+    /// The headers with conditions on reading.
+    fileprivate static let validators: Set = [
+        "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+    ]
+
+    /// The headers that set properties of an object at its own URL, or are conditions for storing it.
+    private static let properties: Set = [
+        "x-goog-acl", "x-goog-content-length-range", "x-goog-custom-time", "x-goog-metadata-directive",
+        "x-goog-resumable", "x-goog-storage-class", "x-goog-tagging",
+    ]
+
+    /// Whether the header is a checksum that is not compared.
+    static func isAboutBytes(_ name: String) -> Bool { checksums.contains(name) || isAmazonChecksum(name) }
+
+    fileprivate static func isAmazonChecksum(_ name: String) -> Bool {
+        name.hasPrefix("x-amz-checksum-") || name == "x-amz-trailer"
+    }
+
+    /// Whether the header would have a meaning for the part of a body.
+    static func isUnservedInPart(_ name: String, _ value: String) -> Bool {
+        isAboutBytes(name) || validators.contains(name) || name == "content-range" || isProperty(name, value)
+            || name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source")
+    }
+
+    /// Whether the header is Google's own, and about what is kept with an object.
+    static func isMetadata(_ name: String) -> Bool {
+        let lower = name.lowercased()
+        return kept.contains(lower) || lower.hasPrefix(custom)
+    }
+
+    /// Whether Google gives the name a meaning.
+    static func isKnown(_ name: String) -> Bool {
+        harmless.contains(name) || put.contains(name) || properties.contains(name) || name.hasPrefix(custom)
+            || name.hasPrefix("x-goog-object-lock-") || name.hasPrefix("x-goog-encryption-")
+            || name.hasPrefix("x-goog-copy-source-")
+    }
+
+    /// Whether the header would have a meaning at an object's own URL, with this value. APIs take properties from JSON.
+    static func isProperty(_ name: String, _ value: String) -> Bool {
+        if harmless.contains(name) || harmlessValues[name]?.contains(value.lowercased()) == true { return false }
+        return properties.contains(name) || name.hasPrefix(custom) || name.hasPrefix("x-goog-object-lock-")
+            || name.hasPrefix("x-amz-")
+    }
+
+    /// Throws 501 for a header, or a field of a form, that has a meaning and is not served.
+    static func check(_ name: String, _ value: String, served: Set<String>) throws(GatewayError) {
+        let lower = name.lowercased()
+        guard lower.hasPrefix("x-goog-") || lower.hasPrefix("x-amz-"), !served.contains(lower) else { return }
+        // The body would be in a coding of its own.
+        let isCoded =
+            lower.hasSuffix("content-sha256") && value.hasPrefix("STREAMING-") && !served.isSuperset(of: bytes)
+        if harmless.contains(lower), !isCoded { return }
+        if harmlessValues[lower]?.contains(value.lowercased()) == true { return }
+        if lower.hasPrefix(custom), served.contains(custom) { return }
+        throw GatewayError(501, "\(name) is not served here\(isCoded ? " as \(value)" : "").")
+    }
+}
+
+extension GatewayRequest {
+    /// Throws 501 for a key to encrypt the object with.
+    func checkKeys() throws(GatewayError) {
+        for field in http.headers.fields {
+            let name = field.name.lowercased()
+            guard name.hasPrefix("x-goog-encryption-") || name.hasPrefix("x-goog-copy-source-encryption-") else {
+                continue
+            }
+            throw GatewayError(501, "This gateway encrypts no objects, so it refuses \(field.name).")
+        }
+    }
+
+    /// Whether the body is in the coding `aws-chunked`.
+    var isChunkedByAmazon: Bool { header("x-amz-content-sha256")?.hasPrefix("STREAMING-") == true }
+
+    /// Throws 501 for a condition, a source, a property, a checksum or a coding that the row does not serve.
+    func checkHeaders(_ route: Route) throws(GatewayError) {
+        for field in http.headers.fields {
+            if target.api == .xml { try ObjectHeaders.check(field.name, field.value, served: route.headers) }
+            guard isUnserved(field.name.lowercased(), field.value, route) else { continue }
+            throw GatewayError(501, "The header \(field.name) is not served here.")
+        }
+        // At its own URL an object is stored with the coding that the header names, as the bytes have it already.
+        guard !isRead, target.api == .xml, !(route.allowsAmazonChunks && isChunkedByAmazon),
+            http.headers.list("Content-Encoding").contains(where: { $0.lowercased() == "aws-chunked" })
+        else { return }
+        throw GatewayError(501, "A body with the Content-Encoding aws-chunked is not served here.")
+    }
+
+    private func isUnserved(_ name: String, _ value: String, _ route: Route) -> Bool {
+        let isJSON = target.api != .xml
+        if ObjectHeaders.validators.contains(name) { return !route.comparesTags || isJSON && !isRead }
+        if isJSON, name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source") { return true }
+        return !isRead && isUnservedWrite(name, value, route)
+    }
+
+    private func isUnservedWrite(_ name: String, _ value: String, _ route: Route) -> Bool {
+        let isJSON = target.api != .xml
+        return switch name {
+        case "content-range": !route.headers.contains(name) || isJSON && self["upload_id"] == nil
+        case "x-goog-hash": !route.headers.contains(name)
+        case "x-http-method-override": value.uppercased() != http.method.rawValue
+        // A part of the body that comes after its bytes is not read.
+        case "trailer":
+            http.headers.list("Trailer").map { $0.lowercased() }.contains {
+                ObjectHeaders.isAboutBytes($0) || $0 == "x-goog-hash" || $0 == "content-md5"
+            }
+        case _ where name.hasPrefix("x-goog-upload-") && name != "x-goog-upload-protocol":
+            !route.headers.contains("x-goog-upload-")
+        default:
+            ObjectHeaders.checksums.contains(name)
+                || isJSON && (ObjectHeaders.isAmazonChecksum(name) || ObjectHeaders.isProperty(name, value))
+        }
+    }
+}
+
+// Google Cloud Storage takes requests of Amazon S3 at `/BUCKET/NAME`: most of its headers have a twin.
+extension HTTPServerRequest {
+    /// The headers of Amazon S3 that mean what a header of Google does, without `x-amz-`.
+    private static let twins: Set = [
+        "acl", "storage-class", "metadata-directive", "copy-source", "copy-source-if-match",
+        "copy-source-if-none-match", "copy-source-if-modified-since", "copy-source-if-unmodified-since",
+    ]
+
+    /// The name that Google has for a header of Amazon S3 with a twin; any other name stays.
+    static func googleName(of name: String) -> String {
+        let lower = name.lowercased()
+        guard lower.hasPrefix("x-amz-"), case let rest = lower.dropFirst(6),
+            twins.contains(String(rest)) || rest.hasPrefix("meta-")
+        else { return name }
+        // Keys of metadata keep their letters.
+        return "x-goog-\(name.dropFirst(6))"
+    }
+
+    /// The request with Google's names of the headers.
+    var withGoogleHeaders: HTTPServerRequest {
+        var request = self
+        request.headers = HTTPHeaders(headers.fields.map { .init(Self.googleName(of: $0.name), $0.value) })
+        return request
+    }
+}

@@ -1,0 +1,74 @@
+import HTTPServer
+import HTTPText
+
+/// The API that a request is for, and the percent-decoded segments of its path in that API.
+struct RequestTarget {
+    enum API: Sendable, CaseIterable { case firebase, cloud, xml, `internal` }
+
+    let api: API
+    let path: [String]
+    /// The refusal of a path that is not UTF-8 (400), or names no bucket (404).
+    let flaw: GatewayError?
+
+    /// The first segments of the paths of APIs. `/BUCKET/NAME` is not served for buckets of these names.
+    private static let reserved: Set = ["b", "batch", "download", "internal", "resumable", "storage", "upload", "v0"]
+
+    init(_ http: HTTPServerRequest) {
+        let encoded = http.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let decoded = encoded.map { percentDecoded($0) }
+        let unreadable = zip(encoded, decoded).first { $1 == nil }.map {
+            GatewayError.badRequest("The path is not UTF-8: \($0.0)")
+        }
+        let segments = decoded.map { $0 ?? "\u{FFFD}" }
+        // Some clients put slashes around the segments before the bucket. Later slashes belong to names.
+        let head = segments.prefix { $0 != "b" }
+        let all = head.filter { !$0.isEmpty } + segments.dropFirst(head.count)
+        switch all.first {
+        case "v0": (api, path, flaw) = (.firebase, Self.firebase(all.dropFirst()), unreadable)
+        case "internal": (api, path, flaw) = (.internal, Array(all.dropFirst()), unreadable)
+        case let first:
+            if let path = Self.cloud(all[...], isRead: http.isRead) {
+                (api, self.path, flaw) = (.cloud, path, unreadable)
+            } else if let first, Self.reserved.contains(first) {
+                (api, path, flaw) = (.cloud, all, unreadable)
+            } else {
+                (api, path) = (.xml, Self.xml(segments))
+                let namesBucket = path.first?.isEmpty == false || http.path == "/" && http.isRead
+                flaw = unreadable ?? (namesBucket ? nil : .notFound)
+            }
+        }
+    }
+
+    /// The name of an object is one segment: clients leave its slashes unescaped.
+    private static func firebase(_ path: ArraySlice<String>) -> [String] {
+        let name = path.dropFirst(3).joined(separator: "/")
+        return path.prefix(3) + (name.isEmpty ? [] : [name])
+    }
+
+    /// The path behind `/storage/v1`, `/download/storage/v1`, `/upload/storage/v1` or `/resumable/upload/storage/v1`,
+    /// each of which clients leave out. The path of an upload begins with `upload`.
+    private static func cloud(_ path: ArraySlice<String>, isRead: Bool) -> [String]? {
+        var rest = path
+        let isUpload = rest.first == "upload" || rest.first == "resumable"
+        if rest.starts(with: ["resumable", "upload"]) { rest = rest.dropFirst() }
+        if rest.first == "download", !isRead { return nil }
+        if isUpload || rest.first == "download" { rest = rest.dropFirst() }
+        if rest.starts(with: ["storage", "v1"]) { rest = rest.dropFirst(2) }
+        let isProject = rest.first == "projects" && ["hmacKeys", "serviceAccount"].contains(rest.dropFirst(2).first)
+        guard rest.first == "b" || isProject && !isUpload else { return nil }
+        // A list of buckets or objects may end with a slash.
+        if rest.count == 2 || rest.count == 4, rest.last == "" { rest.removeLast() }
+        return isUpload ? ["upload"] + rest : Array(rest)
+    }
+
+    /// A bucket, and the name of an object with its slashes. Empty for the root.
+    private static func xml(_ segments: [String]) -> [String] {
+        let name = segments.dropFirst().joined(separator: "/")
+        if segments == [""] { return [] }
+        return segments.prefix(1) + (name.isEmpty ? [] : [name])
+    }
+}
+
+extension HTTPServerRequest {
+    var isRead: Bool { method == .get || method == .head }
+}

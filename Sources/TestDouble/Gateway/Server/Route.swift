@@ -1,0 +1,153 @@
+import HTTPServer
+import HTTPText
+import JSONText
+import Platform
+import Storage
+
+/// A row of the table of what the gateway serves: the requests that the row is about, their params, headers and
+/// members, and the handler that answers them. What a row does not name is refused by name, unless it changes nothing.
+final class Route: Sendable {
+    typealias Handler = @Loop @Sendable (Call) async throws -> HTTPServerResponse
+
+    /// The treatment of unknown params. The URLs of bytes may have some without a meaning, which make the URL a new one
+    /// for caches. A row that refuses every request checks none.
+    enum Unknown { case refused, ignoredWithMedia, ignored, unchecked }
+
+    let methods: Set<HTTPServerRequest.Method>
+    /// Names, `*` for any segment, and a last `...` for all that follows, if anything.
+    let pattern: [String]
+    /// A param that the request must have, written as `uploads`, `upload_id=*` or `list-type=2`.
+    let selector: (name: String, value: String?)?
+    /// A header that the request must have.
+    let header: String?
+    let params: Set<String>
+    /// The headers with a meaning that are served; the beginning `x-goog-upload-` stands for all of them.
+    let headers: Set<String>
+    /// The members that a body of JSON may have.
+    let members: ResourceMembers
+    /// Whether the handler compares the conditions on reading, or its answer does not depend on them.
+    let comparesTags: Bool
+    let unknown: Unknown
+    /// Whether the answer is about many objects: such requests are answered one after the other.
+    let isLong: Bool
+    let handler: Handler
+
+    init(
+        _ methods: Set<HTTPServerRequest.Method>, _ pattern: String, selector: String? = nil, header: String? = nil,
+        _ params: Set<String> = [],
+        headers: Set<String> = [], json members: ResourceMembers = [:], comparesTags: Bool = false,
+        unknown: Unknown = .refused, isLong: Bool = false, _ handler: @escaping Handler
+    ) {
+        self.pattern = pattern.split(separator: "/").map(String.init)
+        self.selector = selector.map {
+            let parts = $0.split(separator: "=").map(String.init)
+            return (parts[0], parts.dropFirst().first)
+        }
+        (self.methods, self.header, self.params, self.headers) = (methods, header, params, headers)
+        (self.members, self.comparesTags, self.unknown) = (members, comparesTags, unknown)
+        (self.isLong, self.handler) = (isLong, handler)
+    }
+
+    /// A row whose requests are refused by name.
+    static func refusal(
+        _ methods: Set<HTTPServerRequest.Method>, _ pattern: String, _ status: Int, _ message: String
+    ) -> Route {
+        Route(methods, pattern, unknown: .unchecked) { _ in throw GatewayError(status, message) }
+    }
+
+    /// Whether the body may be in the coding `aws-chunked`.
+    var allowsAmazonChunks: Bool { headers.isSuperset(of: ObjectHeaders.bytes) }
+
+    /// Whether the row is about paths of this number of segments.
+    func hasPaths(ofSegments count: Int) -> Bool {
+        pattern.last == "..." ? count >= pattern.count - 1 : count == pattern.count
+    }
+
+    /// Whether the row is about the path, whose number of segments is one of its own.
+    func isAbout(_ path: [String]) -> Bool {
+        zip(pattern, path).allSatisfy { $0 == "*" || $0 == "..." || $0 == $1 }
+    }
+
+    /// The segments of a path of the row that `*` and `...` stand for.
+    func names(in path: [String]) -> [String] {
+        let rest = pattern.last == "..." ? path.dropFirst(pattern.count - 1) : []
+        return zip(pattern, path).filter { $0.0 == "*" }.map(\.1) + rest
+    }
+}
+
+extension Set<HTTPServerRequest.Method> {
+    static let all = Set(HTTPServerRequest.Method.allCases)
+    static let reads: Set = [.get, .head]
+    static let changes: Set = [.patch, .put]
+}
+
+/// A request and the row that answers it.
+@Loop struct Call {
+    /// Answers a request of a batch.
+    let answerInBatch: @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse
+    let service: GatewayService
+    let request: GatewayRequest
+    let route: Route
+    /// The segments of the path that stand for the wildcards of the row.
+    let names: [String]
+
+    init(
+        answerInBatch: @escaping @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse,
+        service: GatewayService, request: GatewayRequest, route: Route
+    ) {
+        (self.answerInBatch, self.service, self.request, self.route) = (answerInBatch, service, request, route)
+        names = route.names(in: request.target.path)
+    }
+
+    var bucket: String { names[0] }
+    /// The name of the object; nil where the path has none.
+    var name: String? { names.dropFirst().first }
+    /// The bucket as a whole.
+    var root: Reference { get throws(StorageError) { try Reference(bucket: names[0], path: "") } }
+    var object: Reference { get throws(StorageError) { try Reference(bucket: names[0], object: names[1]) } }
+
+    /// Answers the request. Long requests are answered one after the other.
+    func answer() async throws -> HTTPServerResponse {
+        guard route.isLong else { return try await selected() }
+        return try await service.inTurn { try await selected() }
+    }
+
+    /// Answers with the fields of the resource that the client selects.
+    private func selected() async throws -> HTTPServerResponse {
+        guard request.target.api == .cloud, let text = request["fields"] else { return try await route.handler(self) }
+        let fields = try FieldSelection(text)
+        var response = try await route.handler(self)
+        if response.status == 200, request["alt"] != "media", case .bytes(let bytes) = response.body,
+            let json = JSON(wire: bytes)
+        {
+            response.body = .bytes(Array(fields.selected(from: json).text.utf8))
+        }
+        return response
+    }
+
+    /// Reads a body of JSON. Throws for members that the row does not have.
+    func json() async throws -> JSON {
+        let json = try JSON.object(await request.wholeBody())
+        try route.members.check(json)
+        return json
+    }
+}
+
+/// The handler that calls a method.
+func method<Handlers: Answering>(
+    _ answer: @escaping @Sendable (Handlers) -> @Loop () async throws -> HTTPServerResponse
+) -> Route.Handler {
+    { try await answer(Handlers(call: $0))() }
+}
+
+/// Answers calls.
+@Loop protocol Answering {
+    var call: Call { get }
+    init(call: Call)
+}
+
+extension Answering {
+    var service: GatewayService { call.service }
+    var request: GatewayRequest { call.request }
+    var bucket: String { call.bucket }
+}
