@@ -37,8 +37,8 @@ import Storage
     func expire() async throws { for task in tasks.values { try await endIfExpired(task) } }
 
     func endIfExpired(_ task: UploadTask) async throws {
-        guard task.isIdle else { return }
-        let (age, overflow) = time.now().microseconds.subtractingReportingOverflow(task.began.microseconds)
+        guard task.isIdle, let began = task.unfinishedRecord?.began else { return }
+        let (age, overflow) = time.now().microseconds.subtractingReportingOverflow(began.microseconds)
         guard overflow || age / 1_000_000 >= Int64(limits.uploadSessionSeconds) else { return }
         try await end(task, with: .expiredSession(task))
     }
@@ -77,16 +77,16 @@ extension UploadTask {
 }
 
 extension StorageError {
-    private static func gone(_ task: UploadTask, _ why: String) -> StorageError {
+    @Loop private static func gone(_ task: UploadTask, _ why: String) -> StorageError {
         StorageError(.unknown, "The upload session is gone: \(why). Begin a new one.").with(\.httpStatus, 410)
             .about(task.reference)
     }
 
-    fileprivate static func expiredSession(_ task: UploadTask) -> StorageError {
+    @Loop fileprivate static func expiredSession(_ task: UploadTask) -> StorageError {
         gone(task, "it has expired (--max-upload-session-seconds)")
     }
 
-    fileprivate static func displacedSession(_ task: UploadTask, _ most: Int) -> StorageError {
+    @Loop fileprivate static func displacedSession(_ task: UploadTask, _ most: Int) -> StorageError {
         gone(task, "there were more than \(most) (--max-upload-sessions), and it was idle for the longest time")
     }
 }
