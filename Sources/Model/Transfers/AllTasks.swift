@@ -3,12 +3,12 @@ import Storage
 
 /// The tasks of all kinds, which together have a bound.
 @Loop final class AllTasks {
-    let uploads: TaskList<UploadStrategy>
-    let downloads: TaskList<DownloadStrategy>
-    let folders: FolderList
+    let uploads: TaskList<UploadTask>
+    let downloads: TaskList<DownloadTask>
+    let folders: TaskList<FolderTask>
     /// The transfers of tasks over folders.
-    let folderUploads: TaskList<UploadStrategy>
-    let folderDownloads: TaskList<DownloadStrategy>
+    let folderUploads: TaskList<UploadTask>
+    let folderDownloads: TaskList<DownloadTask>
     let sessions: UploadSessions
     let limits: TaskLimits
     private let context: TransferContext
@@ -17,22 +17,31 @@ import Storage
     private var begun = 0
     private let rest = Waiters()
 
-    init(_ context: TransferContext, _ memory: TransferMemory) {
+    /// The most finished tasks over folders that are kept, whatever the limit is: their plans are on the disk.
+    private static let mostFinishedFolders = 100
+
+    init(_ context: TransferContext) {
         self.context = context
         let released: @Loop () -> Void = { [rest] in rest.wakeAll() }
         limits = TaskLimits(context.backend, context.limits, released: released)
         let sessions = UploadSessions(context.limits.uploadSessions, context.time)
         self.sessions = sessions
-        uploads = TaskList(context, memory, released: released) { sessions.remove($0) }
-        downloads = TaskList(context, memory, released: released)
-        folderUploads = TaskList(context, memory, within: uploads, released: released)
-        folderDownloads = TaskList(context, memory, within: downloads, released: released)
-        folders = FolderList(context.time, context.log, finishedKept: context.limits.finishedTasks)
+        let kept = context.limits.finishedTasks
+        uploads = TaskList(.of(kept, context)) { task in
+            sessions.remove(task.id)
+            released()
+        }
+        downloads = TaskList(.of(kept, context)) { _ in released() }
+        folderUploads = TaskList(.none, uploads.metrics) { _ in released() }
+        folderDownloads = TaskList(.none, downloads.metrics) { _ in released() }
+        folders = TaskList(
+            .init(kept: min(kept, Self.mostFinishedFolders)) { for task in $0 { await task.remove() } }
+        ) { _ in released() }
     }
 
     /// The list for the uploads of a folder; those of clients belong to none.
-    func uploads(of folder: String?) -> TaskList<UploadStrategy> { folder == nil ? uploads : folderUploads }
-    func downloads(of folder: String?) -> TaskList<DownloadStrategy> { folder == nil ? downloads : folderDownloads }
+    func uploads(of folder: String?) -> TaskList<UploadTask> { folder == nil ? uploads : folderUploads }
+    func downloads(of folder: String?) -> TaskList<DownloadTask> { folder == nil ? downloads : folderDownloads }
 
     // MARK: - The bound, and the names
 
@@ -69,7 +78,7 @@ import Storage
     }
 
     /// The tasks that are still only in the store do not count.
-    func has(_ id: String) -> Bool { uploads.hasTask(id) || downloads.hasTask(id) || folders.tasks[id] != nil }
+    func has(_ id: String) -> Bool { uploads.has(id) || downloads.has(id) || folders.has(id) }
 
     // MARK: - Their states
 
@@ -82,13 +91,11 @@ import Storage
     /// Returns when all tasks but streams are paused or have ended.
     func rested() async throws { while areRunning { try await rest.wait() } }
 
-    /// A task may be at rest now.
-    func released() { rest.wakeAll() }
-
     /// Removes partial downloads that no later process can continue.
     func discardUnrecordedDownloads() {
-        downloads.discardUnrecordedSessions()
-        folderDownloads.discardUnrecordedSessions()
+        for list in [downloads, folderDownloads] {
+            for task in list.tasks.values where !task.hasEnded { task.discardUnrecordedSession() }
+        }
     }
 
     /// Ends all tasks with `cancelled`.
@@ -104,6 +111,17 @@ import Storage
         async let down: Void = downloads.suspend()
         _ = try await (up, down)
     }
+}
+
+extension TaskList.Retention {
+    /// Forgets the records of transfers, some together: each time the store writes.
+    fileprivate static func of<Strategy>(_ kept: Int, _ context: TransferContext) -> Self
+    where Listed == TransferTask<Strategy> {
+        Self(kept: kept, atOnce: 64) { await context.ends?.forget($0.map(\.id)) }
+    }
+
+    /// The transfers of a folder: its task forgets their records.
+    fileprivate static var none: Self { Self(kept: 0) { _ in } }
 }
 
 /// Requests with one key follow one another: together they begin one task.

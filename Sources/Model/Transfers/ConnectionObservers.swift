@@ -15,7 +15,7 @@ import Storage
     let tell: Tell
     let registry: ObserverRegistry
     /// The observed tasks by handle; nil where the handle is reserved.
-    var observing: [String: (any Observed)?] = [:]
+    var observing: [String: (any StorageTask)?] = [:]
     private(set) var isThere = true
 
     public init(
@@ -28,14 +28,14 @@ import Storage
     public var isEmpty: Bool { observing.isEmpty }
 
     /// False where this connection has no such observer of such a task, or has it no more.
-    public func removeObserver<Task: ControllableTask>(_ handle: String, of kind: Task.Type) -> Bool {
+    public func removeObserver<Task: StorageTask>(_ handle: String, of kind: Task.Type) -> Bool {
         guard let task = observing[handle] as? Task else { return false }
-        return (task as? any Observed)?.forget { $0.handle == handle } ?? 0 > 0
+        return task.forget { $0.handle == handle } > 0
     }
 
     /// Removes this connection's observers of a task. Returns how many there were.
-    public func removeAllObservers(of task: any ControllableTask, for status: Status? = nil) -> Int {
-        (task as? any Observed)?.forget { $0.connection === self && (status == nil || $0.status == status) } ?? 0
+    public func removeAllObservers(of task: some StorageTask, for status: Status? = nil) -> Int {
+        task.forget { $0.connection === self && (status == nil || $0.status == status) }
     }
 
     public func leave() {
@@ -46,7 +46,7 @@ import Storage
 }
 
 /// An observer of one kind of event of one task.
-struct Observer {
+public struct Observer {
     var handle: String
     var status: Status
     var connection: ConnectionObservers
@@ -61,40 +61,31 @@ struct Observer {
     init(_ snapshot: Snapshot) { self.snapshot = snapshot }
 }
 
-/// A task that has observers.
-@Loop protocol Observed: AnyObject {
-    associatedtype Snapshot
-
-    var observers: [Observer] { get set }
-    var state: TaskState { get }
-    func snapshot(for status: Status?) -> Snapshot
-    func notify(_ observer: Observer, _ event: Told<Snapshot>)
-}
-
-extension Observed {
+extension StorageTask {
     /// Adds an observer, which gets an event at once where the status fits the present state. A task that has ended keeps
     /// no observer.
-    func add(_ observer: Observer) {
-        guard observer.connection.isThere else { return }
+    public func observe(_ status: Status, handle: String, _ connection: ConnectionObservers) {
+        guard connection.isThere else { return }
+        let observer = Observer(handle: handle, status: status, connection: connection)
         if !state.isFinished {
-            observers.append(observer)
-            observer.connection.add(observer.handle, self)
+            control.observers.append(observer)
+            connection.add(handle, self)
         } else {
-            observer.connection.drop(observer.handle)
+            connection.drop(handle)
         }
-        if state.fits(observer.status) { notify(observer, Told(snapshot(for: observer.status))) }
+        if state.fits(status) { notify(observer, Told(snapshot(for: status))) }
     }
 
     func publish(_ status: Status) {
-        guard observers.contains(where: { $0.status == status }) else { return }
+        guard control.observers.contains(where: { $0.status == status }) else { return }
         let event = Told(snapshot(for: status))
-        for observer in observers where observer.status == status { notify(observer, event) }
+        for observer in control.observers where observer.status == status { notify(observer, event) }
     }
 
     /// Removes observers. Returns how many there were.
     @discardableResult func forget(where matches: (Observer) -> Bool) -> Int {
-        let gone = observers.filter(matches)
-        observers.removeAll(where: matches)
+        let gone = control.observers.filter(matches)
+        control.observers.removeAll(where: matches)
         for observer in gone { observer.connection.drop(observer.handle) }
         return gone.count
     }
@@ -133,7 +124,7 @@ extension ConnectionObservers {
     }
 
     /// A handle without a task is reserved.
-    func add(_ handle: String, _ task: (any Observed)?) {
+    func add(_ handle: String, _ task: (any StorageTask)?) {
         guard isThere else { return }
         if observing.updateValue(task, forKey: handle) == nil { registry.count += 1 }
     }

@@ -1,3 +1,4 @@
+import Platform
 import Storage
 
 /// The session of a transfer whose source cannot be opened, that could not be recorded, or that belongs to another
@@ -17,13 +18,17 @@ struct FailingSession<Strategy: TransferStrategy>: TransferSession {
 /// The bytes of an upload from memory.
 struct HeldBytes<Strategy: TransferStrategy> {
     let count: Int
+    let memory: TransferMemory
     /// Begins a session that reads the same bytes from a file.
     let reopen: (_ path: String, FileIdentity) -> any TransferSession<Strategy>
+
+    @Loop func giveBack() { memory.giveBack(count) }
 }
 
 /// The session of a task with its engine.
 enum SessionState<Strategy: TransferStrategy> {
-    case open(any TransferSession<Strategy>)
+    /// `HeldBytes` are those that it reads, unless they are on disk.
+    case open(any TransferSession<Strategy>, HeldBytes<Strategy>?)
     /// It is made when the task continues, with the tokens of the client that resumes it.
     case deferred((_ tokens: (any TokenSource)?) -> any TransferSession<Strategy>)
     /// The task has ended, and holds no resources any more.

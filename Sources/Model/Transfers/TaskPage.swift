@@ -6,7 +6,7 @@ struct TaskPageToken: Sendable {
     let number: Int64
     let id: String
 
-    @Loop init(of task: any ControllableTask) { (number, id) = (task.number, task.id) }
+    @Loop init(of task: any StorageTask) { (number, id) = (task.number, task.id) }
 
     /// Throws `invalidArgument` for a token that belongs to no page of this kind.
     init(_ text: String, of kind: String) throws(StorageError) {
@@ -22,7 +22,7 @@ struct TaskPageToken: Sendable {
 
     func text(for kind: String) -> String { "\(kind)s.\(number).\(id)" }
 
-    @Loop func precedes(_ task: any ControllableTask) -> Bool { (number, id) < (task.number, task.id) }
+    @Loop func precedes(_ task: any StorageTask) -> Bool { (number, id) < (task.number, task.id) }
 }
 
 /// The tasks at one moment, from which a page is made. That takes time for many tasks, so any thread may
@@ -35,7 +35,7 @@ public struct TaskPage<Snapshot: Sendable>: Sendable {
     private let tasks: [(place: TaskPageToken, snapshot: Snapshot)]
 
     /// Of tasks in the order of their creation, after those of an earlier page: at most `maxResults`, or all.
-    @Loop init<Task: ControllableTask>(
+    @Loop init<Task: StorageTask>(
         of all: [Task], _ maxResults: Int64?, after pageToken: String?
     ) throws(StorageError) where Task.Snapshot == Snapshot {
         kind = Task.kind
@@ -70,7 +70,7 @@ public struct TaskPage<Snapshot: Sendable>: Sendable {
 
 extension TaskList {
     /// A page of its tasks.
-    public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> TaskPage<TaskSnapshot> {
+    public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> TaskPage<Listed.Snapshot> {
         try TaskPage(of: all, maxResults, after: pageToken)
     }
 }

@@ -2,7 +2,7 @@ import Platform
 import Storage
 
 /// What all tasks of a service share.
-struct TransferContext {
+final class TransferContext: Sendable {
     let backend: any Backend
     /// Nil where tasks end with the process.
     let ends: OutcomeRecorder?
@@ -10,6 +10,14 @@ struct TransferContext {
     let time: TimeSource
     let random: RandomSource
     let log: TransferLog
+
+    init(
+        _ backend: any Backend, _ ends: OutcomeRecorder?, _ limits: TransferLimits, _ time: TimeSource,
+        _ random: RandomSource, _ log: TransferLog
+    ) {
+        (self.backend, self.ends, self.limits) = (backend, ends, limits)
+        (self.time, self.random, self.log) = (time, random, log)
+    }
 }
 
 /// Writes lines about tasks. Nil for a level that is not logged.

@@ -2,16 +2,18 @@ import Platform
 import Storage
 
 /// What the transfers of one kind have done in this process.
-struct TransferMetrics {
+@Loop final class TransferMetrics {
     /// Acknowledged bytes of objects.
     private(set) var bytes: Int64 = 0
     var retries = 0
     private var ends: [TaskState: Int] = [:]
 
-    /// A server may report any size.
-    mutating func add(_ count: Int64) { bytes = bytes.addingSaturated(count) }
+    nonisolated init() {}
 
-    mutating func ended(_ state: TaskState) { ends[state, default: 0] += 1 }
+    /// A server may report any size.
+    func add(_ count: Int64) { bytes = bytes.addingSaturated(count) }
+
+    func ended(_ state: TaskState) { ends[state, default: 0] += 1 }
 
     func ended(as state: TaskState) -> Int { ends[state] ?? 0 }
 }

@@ -5,24 +5,25 @@ extension TransferTask {
     /// Handles an event with all its effects before the next one.
     func post(_ event: Machine.Event) {
         events.append(event)
-        guard !isHandling else { return }
-        isHandling = true
-        while !events.isEmpty {
-            if !machine.taskState.isFinished { wasPaused = machine.taskState == .paused }
-            for effect in machine.handle(events.removeFirst()) { carryOut(effect) }
+        guard events.count == 1 else { return }
+        while let event = events.first {
+            let before = machine.taskState
+            let effects = machine.handle(event)
+            control.note(before, machine.taskState)
+            for effect in effects { carryOut(effect) }
+            events.removeFirst()
         }
-        isHandling = false
         list?.count(self)
         countBytes()
         persistProgress()
-        if machine.isSettled { settled.wakeAll() }
+        if machine.isSettled { control.settled.wakeAll() }
     }
 
     private func countBytes() {
         let bytes = machine.progress.completedUnitCount
-        guard bytes > countedBytes else { return }
-        list?.metrics.add(bytes - countedBytes)
-        countedBytes = bytes
+        guard bytes > known.counted else { return }
+        list?.metrics.add(bytes - known.counted)
+        known.counted = bytes
         didProgress?()
     }
 
@@ -37,16 +38,16 @@ extension TransferTask {
         case .abort: abort()
         case .wake(let attempt, let pause): wake(attempt, after: pause)
         case .discard: session?.discard()
-        case .publish(let status) where machine.taskState.isFinished && status != .progress: end(status)
+        case .publish(let status) where machine.taskState.isFinished && status != .progress: recordEnd()
         case .publish(let status): publish(status)
         }
     }
 
     private func perform(_ step: Strategy.Step) {
         guard let session else { return }
-        let elapsed = time.clock.stopwatch()
+        let elapsed = context.time.clock.stopwatch()
         let reports = ProgressRelay { [weak self] in self?.post(.reported($0, took: elapsed())) }
-        Loop.task { [self, replacesNewer] in
+        Loop.task { [self, replacesNewer = control.replacesNewer] in
             let answer = await session.perform(step, replacesNewer: replacesNewer, reports.take)
             reports.close()
             await answered(answer, to: step, took: elapsed())
@@ -58,7 +59,7 @@ extension TransferTask {
         // The record is at most one chunk behind: the state before this step is written while the step runs.
         await recordWriter?.settled()
         if let session, Strategy.isOpening(step) { await keep(session) }
-        post(.answered(answer, took: took, at: time.now()))
+        post(.answered(answer, took: took, at: context.time.now()))
     }
 
     /// In the next iteration of the loop: by then a step that has begun in this one is in flight and can be aborted.
@@ -70,36 +71,35 @@ extension TransferTask {
 
     private func wake(_ attempt: Int, after pause: Duration) {
         if let retry = machine.retry {
-            log.debug?(
+            context.log.debug?(
                 "task \(logName) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.logText)"
             )
-            if observers.isEmpty {
+            if control.observers.isEmpty {
                 willRetry?(RequestRetry(attempt: attempt, at: retry.at, error: retry.error.orAbout(reference)))
             }
         }
         list?.metrics.retries += 1
         timer?.cancel()
-        timer = time.after(pause) { [self] in post(.retryDue(attempt: attempt)) }
+        timer = context.time.after(pause) { [self] in post(.retryDue(attempt: attempt)) }
     }
 
-    private func end(_ status: Status) {
+    private func recordEnd() {
         timer?.cancel()
-        sessionState = .closed
-        dropBytes()
+        closeSession()
         guard case .ended(let outcome) = machine.state, let recordWriter, !recordWriter.isDone(after: outcome) else {
-            return tellEnd(status)
+            return didEnd()
         }
         Loop.task { [self] in
-            await recordWriter.end(outcome, machine.progress, at: time.now())
-            tellEnd(status)
+            await recordWriter.end(outcome, machine.progress, at: context.time.now())
+            didEnd()
         }
     }
 
-    /// Whoever knows the id of an upload of the gateway may send its bytes: it is in no log.
+    /// The id of an upload of the gateway is in no log: it lets its reader send the bytes.
     private var logName: String { origin == .gateway ? "of \(reference.url)" : id }
 
     private func logEnd() {
-        guard let info = log.info, let elapsed, case .ended(let outcome) = machine.state else { return }
+        guard let info = context.log.info, let elapsed, case .ended(let outcome) = machine.state else { return }
         let how =
             switch outcome {
             case .succeeded: "succeeded"
@@ -110,38 +110,39 @@ extension TransferTask {
         info("\(Strategy.kind) \(logName) \(how) after \(elapsed()): \(machine.progress.completedUnitCount) bytes")
     }
 
-    private func tellEnd(_ status: Status) {
-        isTold = true
+    private func didEnd() {
+        tellEnd()
         list?.count(self)
-        publish(status)
         logEnd()
-        forget { _ in true }
         stream?.taskEnded()
         dropWorkingState()
         list?.metrics.ended(state)
         list?.finish(self)
-        settled.wakeAll()
-        finished.wakeAll()
+        wakeAll()
     }
 
-    /// The progress and state that the task store should have.
-    struct PersistedState {
-        let completed: Int64
-        let isWaiting: Bool
+    /// How much of the progress and the state the metrics and the task store know.
+    struct Known {
+        /// The acknowledged bytes that the metrics have counted.
+        var counted: Int64
+        var completed: Int64
+        var isWaiting: Bool
 
         init(_ machine: Machine) {
             completed = machine.progress.completedUnitCount
+            counted = completed
             isWaiting = machine.taskState == .paused || machine.retry != nil
         }
     }
 
     /// Records the state where it has changed enough.
     private func persistProgress() {
-        let now = PersistedState(machine)
         guard let recordWriter, let session, !machine.taskState.isFinished else { return }
-        guard now.completed - persisted.completed >= Strategy.persistInterval || now.isWaiting != persisted.isWaiting
+        var now = Known(machine)
+        guard now.completed - known.completed >= Strategy.persistInterval || now.isWaiting != known.isWaiting
         else { return }
-        persisted = now
+        now.counted = known.counted
+        known = now
         if recordWriter.isKept || now.isWaiting { recordWriter.keep(machine.progress, session.bookmark) }
     }
 

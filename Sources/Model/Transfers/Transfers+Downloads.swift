@@ -50,7 +50,7 @@ extension Transfers {
         let session = backend.beginDownload(download)
         let machine = DownloadMachine(
             DownloadStrategy(), retryTime: .seconds(retryTime), seed: context.random.next())
-        let task = list.make(record, machine, .open(session), tasks.limits.downloads, recordWriter)
+        let task = make(record, machine, .open(session, nil), tasks.limits.downloads, recordWriter, in: list)
         if isAwaited, folder == nil { task.willRetry = caller.willRetry }
         return task
     }
@@ -77,7 +77,7 @@ extension Transfers {
             return backend.beginDownload(download)
         }
         let recordWriter = context.ends.map { TaskRecordWriter($0, record, isKept: true) }
-        return tasks.downloads(of: record.folder)
-            .make(record, machine, sessionState, tasks.limits.downloads, recordWriter)
+        let list = tasks.downloads(of: record.folder)
+        return make(record, machine, sessionState, tasks.limits.downloads, recordWriter, in: list)
     }
 }

@@ -4,17 +4,24 @@ import Storage
 extension Transfers {
     /// Whether nothing happens to any task, while so many of the steps in flight wait.
     public func areIdle(waiting steps: Int) -> Bool {
-        let (up, down) = (uploads.stepsInFlight, downloads.stepsInFlight)
-        let (folderUp, folderDown) = (tasks.folderUploads.stepsInFlight, tasks.folderDownloads.stepsInFlight)
-        guard readiness.isReady, folders.areIdle, let up, let down, let folderUp, let folderDown else { return false }
-        return up + down + folderUp + folderDown == steps
+        let inFlight = [
+            uploads.stepsInFlight, downloads.stepsInFlight, tasks.folderUploads.stepsInFlight,
+            tasks.folderDownloads.stepsInFlight, folders.stepsInFlight,
+        ].compactMap(\.self)
+        return readiness.isReady && inFlight.count == 5 && inFlight.reduce(0, +) == steps
     }
+}
+
+extension TaskList<FolderTask> {
+    /// Engine requests in flight that no transfer makes: lists and deletions.
+    public var operations: Int { tasks.values.reduce(0) { $0 + $1.operations } }
 }
 
 extension TaskList {
     /// The number of steps in flight; nil while something else happens to a task.
     fileprivate var stepsInFlight: Int? {
         var steps = 0
+        seeAll()
         for task in tasks.values {
             guard let count = task.stepsInFlight else { return nil }
             steps += count
@@ -24,12 +31,24 @@ extension TaskList {
 }
 
 extension TransferTask {
-    fileprivate var stepsInFlight: Int? {
+    public var stepsInFlight: Int? {
         switch machine.state {
         case .working: session?.waitsForItsClient == true ? 0 : 1
         case .ready, .queued, .resting: 0
         case .stopping: nil
         case .paused: recordWriter?.isWriting == true ? nil : 0
+        case .ended: isTold ? 0 : nil
+        }
+    }
+}
+
+extension FolderTask {
+    /// Transfers of files are tasks of their own.
+    public var stepsInFlight: Int? {
+        switch machine.state {
+        case .working: work?.isWaiting == true ? 0 : nil
+        case .stopping: nil
+        case .ready, .paused: 0
         case .ended: isTold ? 0 : nil
         }
     }

@@ -4,7 +4,7 @@ import Storage
 // A key names what a client wants done: while a task with the key has not ended, the same request goes on with it.
 
 /// The task of a request: a new one, or an unfinished one that has the key of the request.
-public struct RequestedTask<Controlled: ControllableTask>: Sendable {
+public struct RequestedTask<Controlled: StorageTask>: Sendable {
     public let task: Controlled
     public let isContinued: Bool
 

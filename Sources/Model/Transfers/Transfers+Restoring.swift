@@ -57,7 +57,7 @@ extension Transfers {
         // Their transfers need to know when these began.
         try await restoreFolders()
         let transfers = try await restoreTransfers(unfinished, tokens)
-        await continueFolders(unfinished, transfers, tokens)
+        try await continueFolders(unfinished, transfers, tokens)
         noteRefusedAppends()
         readiness.becomeReady()
     }
@@ -86,10 +86,14 @@ extension Transfers {
                         )
                         continue
                     }
-                    try await settle(task, unfinished, request, tokens, in: uploads)
+                    if record.folder == nil {
+                        try await settle(task, unfinished, hasOwnTokens: request.hasOwnTokens, tokens)
+                    }
                 case .download:
                     let task: DownloadTask = restore(record, request)
-                    try await settle(task, unfinished, request, tokens, in: downloads)
+                    if record.folder == nil {
+                        try await settle(task, unfinished, hasOwnTokens: request.hasOwnTokens, tokens)
+                    }
                 }
             }
         }
@@ -112,18 +116,28 @@ extension Transfers {
             .sorted { ($0.isOwn, $0.end, $0.0.number) < ($1.isOwn, $1.end, $1.0.number) }.map(\.0)
     }
 
-    private func settle<Strategy>(
-        _ task: TransferTask<Strategy>, _ unfinished: UnfinishedTasks, _ request: TaskRequest,
-        _ tokens: (any TokenSource)?, in list: TaskList<Strategy>
+    /// Does what is wanted to an unfinished task of this endpoint.
+    func settle<Restored: StorageTask>(
+        _ task: Restored, _ unfinished: UnfinishedTasks, hasOwnTokens: Bool, _ tokens: (any TokenSource)?
     ) async throws {
-        guard task.endpoint == nil, task.folder == nil else { return }
+        guard task.endpoint == nil, !task.hasEnded else { return }
         switch unfinished {
         case .pause: return
-        case .resume: if !request.hasOwnTokens { _ = task.resume(tokens: tokens, replacesNewer: false) }
+        case .resume: if !hasOwnTokens { _ = task.resume(tokens: tokens, replacesNewer: false) }
         case .forget:
             _ = try await task.cancel(tokens: tokens)
-            _ = await list.forget(task)
+            _ = await Restored.tasks(of: self).forget(task)
         }
+    }
+
+    /// Adds a task to its list.
+    @discardableResult func make<Strategy>(
+        _ record: TaskRecord, _ machine: TaskMachine<Strategy>, _ sessionState: SessionState<Strategy>,
+        _ limiter: ConcurrencyLimiter, _ recordWriter: TaskRecordWriter?, in list: TaskList<TransferTask<Strategy>>
+    ) -> TransferTask<Strategy> {
+        let task = TransferTask(record, machine, sessionState, limiter, recordWriter, in: list, context)
+        list.add(task)
+        return task
     }
 
     private func remember(_ record: TaskRecord) {
@@ -133,10 +147,11 @@ extension Transfers {
             let size = record.progress.totalUnitCount
             let strategy = UploadStrategy(size: size, chunks: backend.chunkSizes)
                 .restored(acknowledged: record.progress.completedUnitCount, isOpen: false)
-            uploads.make(record, UploadMachine(strategy, ended: outcome), .closed, tasks.limits.large)
+            make(record, UploadMachine(strategy, ended: outcome), .closed, tasks.limits.large, nil, in: uploads)
         case .download:
             let strategy = DownloadStrategy(record.progress)
-            downloads.make(record, DownloadMachine(strategy, ended: outcome), .closed, tasks.limits.downloads)
+            make(
+                record, DownloadMachine(strategy, ended: outcome), .closed, tasks.limits.downloads, nil, in: downloads)
         }
     }
 }

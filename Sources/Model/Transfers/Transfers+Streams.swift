@@ -27,7 +27,8 @@ extension Transfers {
         let stream = StreamDownload(reference, from: offset, task: record.id, for: caller, backend, memory)
         let machine = DownloadMachine(
             DownloadStrategy(from: offset), retryTime: .seconds(request.retryTime), seed: context.random.next())
-        let task = downloads.make(record, machine, .open(stream), tasks.limits.fromClients)
+        let task = make(
+            record, machine, .open(stream, nil), tasks.limits.fromClients, nil, in: downloads)
         (task.stream, stream.task) = (stream, task)
         return task
     }

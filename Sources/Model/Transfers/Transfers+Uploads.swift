@@ -13,13 +13,8 @@ extension Transfers {
     public func uploadAwaited(
         _ request: UploadRequest, begun: @Loop (_ task: String) -> Void
     ) async throws -> TaskSnapshot {
-        guard case .file = request.source else {
-            let upload = try await admitted(request) { try await awaited($0, source(of: $0)) }
-            begun(upload.id)
-            return try await upload.end()
-        }
         // The bytes of a small file are in memory until its upload has ended.
-        let isRead = memory.takeFile()
+        let isRead = request.isFile && memory.takeFile()
         defer { if isRead { memory.giveBackFile() } }
         let upload = try await admitted(request) { try await awaited($0, source(of: $0, isRead: isRead)) }
         begun(upload.id)
@@ -113,9 +108,11 @@ extension Transfers {
         if let recordWriter, new.error == nil, isRecorded { try await keep(&upload, recordWriter) }
         let session: any UploadSession =
             if let error = new.error { FailingSession(error: error) } else { session(of: upload) }
-        let task = tasks.uploads(of: new.record.folder).make(
-            new.record, new.machine, .open(session), limiter(of: upload, new.strategy), recordWriter,
-            holding: heldBytes(of: upload))
+        let held = heldBytes(of: upload)
+        memory.take(held?.count ?? 0)
+        let task = make(
+            new.record, new.machine, .open(session, held), limiter(of: upload, new.strategy), recordWriter,
+            in: tasks.uploads(of: new.record.folder))
         task.incoming?.task = task
         if isAwaited, new.record.folder == nil { task.willRetry = upload.caller.willRetry }
         addStream(to: task, of: upload)
@@ -161,7 +158,7 @@ extension Transfers {
         later.source = .file(path: "", .unknown)
         later.record.request?.isSpooled = true
         later.isRestored = true
-        return HeldBytes(count: count) { [backend, later] path, identity in
+        return HeldBytes(count: count, memory: memory) { [backend, later] path, identity in
             var upload = later
             upload.source = .file(path: path, identity)
             return backend.beginUpload(upload)
@@ -206,8 +203,9 @@ extension Transfers {
             return session(of: upload)
         }
         let recordWriter = context.ends.map { TaskRecordWriter($0, record, isKept: true) }
-        let task = tasks.uploads(of: record.folder).make(
-            record, machine, sessionState, limiter(of: upload, strategy), recordWriter)
+        let task = make(
+            record, machine, sessionState, limiter(of: upload, strategy), recordWriter,
+            in: tasks.uploads(of: record.folder))
         // A client that has sent a part in one request and got no answer may be gone: that upload expires, too.
         if request.origin == .gateway, source.isIncoming, task.endpoint == nil { tasks.sessions.add(task) }
         addStream(to: task, of: upload)

@@ -21,10 +21,9 @@ import Storage
         log: TransferLog = TransferLog()
     ) {
         context = TransferContext(
-            backend: backend, ends: persistence.map { OutcomeRecorder($0, clock: time.clock) }, limits: limits,
-            time: time, random: random, log: log)
+            backend, persistence.map { OutcomeRecorder($0, clock: time.clock) }, limits, time, random, log)
         registry = ObserverRegistry(limits)
-        tasks = AllTasks(context, memory)
+        tasks = AllTasks(context)
         readiness = Readiness(isReady: persistence == nil && folders == nil)
         folderStore = folders
         tasks.uploads.readsEnded = { [weak self] in self?.readEndedSoon() }
@@ -33,9 +32,9 @@ import Storage
 
     public var backend: any Backend { context.backend }
     package var limits: TransferLimits { context.limits }
-    public var uploads: TaskList<UploadStrategy> { tasks.uploads }
-    public var downloads: TaskList<DownloadStrategy> { tasks.downloads }
-    public var folders: FolderList { tasks.folders }
+    public var uploads: TaskList<UploadTask> { tasks.uploads }
+    public var downloads: TaskList<DownloadTask> { tasks.downloads }
+    public var folders: TaskList<FolderTask> { tasks.folders }
     public var atOnce: TasksAtOnce {
         get { tasks.limits.atOnce }
         set { tasks.limits.atOnce = newValue }
@@ -73,7 +72,7 @@ import Storage
 
     /// Throws `invalidArgument` for an id that is no task's.
     public func checkTask(_ id: String) throws(StorageError) {
-        if uploads.tasks[id] == nil, folders.tasks[id] == nil { _ = try downloads.task(id) }
+        if !uploads.has(id), !folders.has(id) { _ = try downloads.task(id) }
     }
 
     /// Retries once to record outcomes that are not recorded yet.

@@ -16,7 +16,8 @@ import Storage
     init(_ new: NewUpload, _ session: any UploadSession, _ transfers: Transfers) {
         (self.new, self.session, self.transfers) = (new, session, transfers)
         elapsed = transfers.context.time.clock.stopwatch()
-        transfers.uploads.add(unseen: id, holding: new.heldBytes) { [self] _ in becomeTask() }
+        transfers.memory.take(new.heldBytes)
+        transfers.uploads.add(unseen: id) { [self] in becomeTask() }
     }
 
     var id: String { new.record.id }
@@ -54,29 +55,28 @@ import Storage
         _ = machine.handle(.requested(.start))
         _ = machine.handle(.admitted)
         let made = UploadTask(
-            new.record, machine, .open(session), transfers.tasks.limits.small, transfers.recordWriter(of: new),
-            holding: transfers.heldBytes(of: new.upload), in: transfers.uploads)
+            new.record, machine, .open(session, transfers.heldBytes(of: new.upload)), transfers.tasks.limits.small,
+            transfers.recordWriter(of: new), in: transfers.uploads, transfers.context)
         made.willRetry = new.upload.caller.willRetry
         task = made
         return made
     }
 
     private func succeed(_ metadata: ObjectMetadata) -> TaskSnapshot {
-        let (metadata, size) = (metadata.bounded, metadata.size)
-        transfers.tasks.limits.small.leave(id)
-        transfers.uploads.end(unseen: id, of: size, holding: new.heldBytes, after: elapsed) {
-            [record = new.record, strategy = new.strategy, limiter = transfers.tasks.limits.small] list in
-            var strategy = strategy
-            _ = strategy.complete(metadata)
-            let outcome = TaskOutcome.succeeded(metadata)
-            return UploadTask(
-                record.ended(outcome, at: record.began), UploadMachine(strategy, ended: outcome), .closed, limiter, nil,
-                holding: nil, in: list)
-        }
-        return TaskSnapshot(
-            kind: .upload, task: id, status: .success, state: .success,
-            progress: Progress(completedUnitCount: size, totalUnitCount: size), reference: new.record.reference,
-            metadata: .stored(metadata))
+        let (context, list, limiter) = (transfers.context, transfers.uploads, transfers.tasks.limits.small)
+        limiter.leave(id)
+        transfers.memory.giveBack(new.heldBytes)
+        list.remove(unseen: id)
+        var strategy = new.strategy
+        _ = strategy.complete(metadata)
+        let outcome = TaskOutcome.succeeded(metadata.bounded), size = metadata.size
+        let task = transfers.make(
+            new.record.ended(outcome, at: new.record.began), UploadMachine(strategy, ended: outcome), .closed, limiter,
+            nil, in: list)
+        list.metrics.add(size)
+        list.metrics.ended(.success)
+        context.log.info?("upload \(id) succeeded after \(elapsed()): \(size) bytes")
+        return task.snapshot()
     }
 }
 

@@ -53,6 +53,7 @@ public struct UploadRequest: Sendable {
     }
 
     var isStream: Bool { if case .stream = source { true } else { false } }
+    var isFile: Bool { if case .file = source { true } else { false } }
 
     /// The metadata of the new object. That of a copy lacks what the copy gets from its source.
     var metadata: SettableMetadata {

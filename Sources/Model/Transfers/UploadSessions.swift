@@ -34,7 +34,7 @@ import Storage
     func expire() async throws { for task in tasks.values { try await endIfExpired(task) } }
 
     func endIfExpired(_ task: UploadTask) async throws {
-        guard !bounds.expired(among: [task.asSession], at: time.now()).isEmpty else { return }
+        guard let session = task.asSession, !bounds.expired(among: [session], at: time.now()).isEmpty else { return }
         try await end(task, with: .expiredSession(task))
     }
 
@@ -46,7 +46,7 @@ import Storage
     }
 
     private var byUse: [SessionBounds.Session<UploadTask>] {
-        tasks.values.sorted { ($0.lastUse, $0.number) < ($1.lastUse, $1.number) }.map(\.asSession)
+        tasks.values.sorted { ($0.lastUse, $0.number) < ($1.lastUse, $1.number) }.compactMap(\.asSession)
     }
 
     /// Ends the sessions of a bucket that was deleted.
@@ -67,23 +67,24 @@ import Storage
 }
 
 extension UploadTask {
-    fileprivate var asSession: SessionBounds.Session<UploadTask> {
-        .init(id: self, began: began, isUsed: incoming?.isIdle == false)
+    /// Nil once the task has ended.
+    fileprivate var asSession: SessionBounds.Session<UploadTask>? {
+        unfinishedRecord.map { .init(id: self, began: $0.began, isUsed: incoming?.isIdle == false) }
     }
     fileprivate var lastUse: Int { incoming?.lastUse ?? 0 }
 }
 
 extension StorageError {
-    private static func gone(_ task: UploadTask, _ why: String) -> StorageError {
+    @Loop private static func gone(_ task: UploadTask, _ why: String) -> StorageError {
         StorageError(.unknown, "The upload session is gone: \(why). Begin a new one.").with(\.httpStatus, 410)
             .about(task.reference)
     }
 
-    fileprivate static func expiredSession(_ task: UploadTask) -> StorageError {
+    @Loop fileprivate static func expiredSession(_ task: UploadTask) -> StorageError {
         gone(task, "it has expired (--max-upload-session-seconds)")
     }
 
-    fileprivate static func displacedSession(_ task: UploadTask, _ most: Int) -> StorageError {
+    @Loop fileprivate static func displacedSession(_ task: UploadTask, _ most: Int) -> StorageError {
         gone(task, "there were more than \(most) (--max-upload-sessions), and it was idle for the longest time")
     }
 }

@@ -70,11 +70,11 @@ package final class ServiceContext {
 
     /// By task id: the tasks that pause with a connection, and the connection that last started or resumed the task or
     /// appended to it.
-    private var pausing: [String: (owner: ObjectIdentifier, task: any ControllableTask)] = [:]
+    private var pausing: [String: (owner: ObjectIdentifier, task: any StorageTask)] = [:]
 
     /// Records that a client has started or resumed a task, or appends to it. The task then pauses with this connection
     /// if the client has asked for that, and otherwise with none. A retried task is another object with the same id.
-    fileprivate func began(_ task: any ControllableTask, _ context: ConnectionContext) {
+    fileprivate func began(_ task: any StorageTask, _ context: ConnectionContext) {
         let owner = context.pausesTasks ? ObjectIdentifier(context) : nil
         let known = pausing[task.id]
         if owner == known?.owner, known == nil || known?.task === task { return }
@@ -222,7 +222,7 @@ package final class ConnectionContext: MethodContext {
     var requests: RequestCounts { peer?.requests ?? RequestCounts() }
 
     /// Records that the client has started or resumed the task.
-    func began(_ task: any ControllableTask) { service.began(task, self) }
+    func began(_ task: any StorageTask) { service.began(task, self) }
 
     /// Ends a task with the connection.
     func own(_ stream: DownloadTask) {
@@ -250,7 +250,7 @@ package final class ConnectionContext: MethodContext {
     /// order.
     func streamTask(_ id: String) async throws -> UploadTask {
         if !transfers.hasRead(id) { try await alone { try await transfers.ready(for: id) } }
-        return try UploadTask.task(id, of: transfers)
+        return try transfers.uploads.task(id)
     }
 
     private func endStreams() {

@@ -110,7 +110,7 @@ import Testing
         #expect(end.failures.first?.error?.message.contains("/local/b cannot be inspected") == true)
         #expect(objects.names == ["m/a", "m/b", "m/b/x", "m/old"])
         tree.hide("b", false)
-        #expect(try await FolderTask.retry(task, tokens: nil, of: stage.transfers) === task)
+        #expect(try await stage.transfers.retry(task) === task)
         #expect(await ended(task).state == .success)
         #expect(objects.names == ["m/a", "m/b"])
     }
@@ -125,7 +125,7 @@ import Testing
         #expect(end.failures.map(\.action) == [.read])
         #expect(objects.names == ["m/a", "m/d/x", "m/old"])
         tree.fail("d", nil)
-        #expect(try await FolderTask.retry(task, tokens: nil, of: stage.transfers) === task)
+        #expect(try await stage.transfers.retry(task) === task)
         let last = await ended(task)
         #expect(last.state == .success && last.counts.completed == 2 && last.counts.deleted == 2)
         #expect(objects.names == ["m/a", "m/d/new"])
@@ -143,7 +143,7 @@ import Testing
         tree.hide("d", false)
         tree.hide("gone", false)
         tree.put(other: "gone", nil)
-        #expect(try await FolderTask.retry(task, tokens: nil, of: stage.transfers) === task)
+        #expect(try await stage.transfers.retry(task) === task)
         #expect(await ended(task).state == .success)
         #expect(objects.names == ["m/a", "m/d/new"])
     }
@@ -208,7 +208,7 @@ import Testing
     }
 
     private func retry(_ task: FolderTask, _ stage: TransfersFixture) async throws -> FolderSnapshot {
-        #expect(try await FolderTask.retry(task, tokens: nil, of: stage.transfers) === task)
+        #expect(try await stage.transfers.retry(task) === task)
         return await ended(task)
     }
 

@@ -6,7 +6,7 @@ import Transfers
 
 /// Lists of tasks, a page at a time.
 @Loop @Suite(.watchdog(minutes: 10)) struct TaskPageTests {
-    typealias Uploads = TaskList<UploadStrategy>
+    typealias Uploads = TaskList<UploadTask>
     let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore(), limits: .keeping(finished: 6))
 
     /// The ids on this page and all following ones.

@@ -12,7 +12,7 @@ import Testing
 
     enum Source: CaseIterable { case bytes, file }
 
-    private var list: TaskList<UploadStrategy> { stage.transfers.uploads }
+    private var list: TaskList<UploadTask> { stage.transfers.uploads }
 
     /// Begins an upload of one byte; its session is asked to send it.
     private func begin(

@@ -4,7 +4,7 @@
 ///                 │ ▲
 ///                 ▼ │
 ///             stopping ──▶ paused
-public struct FolderMachine: Equatable, Sendable {
+public struct FolderMachine: ControlledMachine {
     public enum State: Equatable, Sendable {
         case ready
         case working
@@ -15,8 +15,6 @@ public struct FolderMachine: Equatable, Sendable {
     }
 
     public enum Intent: Equatable, Sendable { case pause, resume, cancel }
-
-    public enum Control: Equatable, Sendable, CaseIterable { case start, pause, resume, cancel, retry }
 
     public enum Event: Equatable, Sendable {
         case requested(Control)
@@ -93,10 +91,8 @@ public struct FolderMachine: Equatable, Sendable {
         return effects
     }
 
-    /// False while the work is being stopped: a pause or a cancellation is answered after that.
     public var isSettled: Bool { if case .stopping = state { false } else { true } }
 
-    /// The state for clients.
     public var taskState: TaskState {
         switch state {
         case .ready: .queued

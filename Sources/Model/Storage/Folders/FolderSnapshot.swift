@@ -1,5 +1,5 @@
 /// The state of a task over a folder at one moment.
-public struct FolderSnapshot: Equatable, Sendable {
+public struct FolderSnapshot: TaskResult {
     /// The maximum number of failed and refused items in a snapshot.
     public static let mostFailures = 20
 

@@ -10,9 +10,6 @@ extension TaskMachine {
         case retryDue(attempt: Int)
     }
 
-    /// The controls of a client over a task.
-    public enum Control: Equatable, Sendable, CaseIterable { case start, pause, resume, cancel, retry }
-
     public enum Effect: Equatable, Sendable {
         /// Waits for the concurrency limiter.
         case acquire

@@ -9,7 +9,7 @@
 ///                 ▲        │ ▲   │ ▲
 ///                 │        ▼ │   ▼ │
 ///               paused ◀── stopping resting
-public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
+public struct TaskMachine<Strategy: TransferStrategy>: ControlledMachine {
     public enum State: Equatable, Sendable {
         case ready
         /// The task waits for the concurrency limiter.
@@ -72,7 +72,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
 
     // MARK: - Controls
 
-    /// Whether the state allows the control. A second pause joins the first while that is in progress.
+    /// A second pause joins the first while that is in progress.
     public func allows(_ control: Control) -> Bool {
         switch (control, state) {
         case (_, .ended): false
@@ -226,7 +226,6 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
 
     // MARK: - Public state
 
-    /// The state for clients: a task that is being stopped still runs.
     public var taskState: TaskState {
         switch state {
         case .ready, .queued: .queued
@@ -244,7 +243,6 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
         if case .resting(let retry, _) = state { retry } else { nil }
     }
 
-    /// False while a step is being aborted: a pause or a cancellation is answered after that.
     public var isSettled: Bool {
         if case .stopping = state { false } else { true }
     }

@@ -61,8 +61,11 @@ public struct Progress: Equatable, Sendable {
     }
 }
 
-/// The state of a task at one moment.
-public struct TaskSnapshot: Equatable, Sendable {
+/// The state of a task at one moment, with the error of one that has failed.
+public protocol TaskResult: Equatable, Sendable { var error: StorageError? { get } }
+
+/// The state of an upload or a download at one moment.
+public struct TaskSnapshot: TaskResult {
     public enum Metadata: Equatable, Sendable {
         case uploading(SettableMetadata, md5Hash: String?)
         case stored(ObjectMetadata)

@@ -2,8 +2,7 @@ import Platform
 import Storage
 
 /// The transfer of one file of a folder.
-@Loop protocol FolderTransfer: AnyObject, Sendable {
-    var id: String { get }
+@Loop protocol FolderTransfer: StorageTask {
     /// Its task survives the process, or would have: it goes on where it was. Any other begins anew.
     var isRecorded: Bool { get }
     /// Bytes that are transferred.
@@ -11,14 +10,8 @@ import Storage
     var didProgress: (@Loop () -> Void)? { get set }
     /// Starts, or continues with the tokens of the client that has resumed the folder.
     func begin(_ tokens: (any TokenSource)?, replacesNewer: Bool)
-    /// Ends the wait after a failure. False where there is none.
-    func endRest() -> Bool
     /// Stops it: a recorded one is paused, any other cancelled.
     func stop()
-    /// Cancels it, with the tokens of the folder, and returns when it has ended.
-    func drop(_ tokens: (any TokenSource)?) async
-    /// Returns when it is paused or has ended.
-    func rested() async
     /// Nil while it is paused by a request.
     var end: FolderTransferEnd? { get }
 }
@@ -32,7 +25,13 @@ enum FolderTransferEnd {
 }
 
 extension TransferTask: FolderTransfer {
-    var isRecorded: Bool { recordWriter?.isKept ?? wasRecorded }
+    var isRecorded: Bool {
+        switch recording {
+        case .unrecorded: false
+        case .recorded(let writer): writer.isKept
+        case .ended(_, let wasRecorded): wasRecorded
+        }
+    }
     var completed: Int64 { machine.progress.completedUnitCount }
 
     func begin(_ tokens: (any TokenSource)?, replacesNewer: Bool) {
@@ -41,8 +40,6 @@ extension TransferTask: FolderTransfer {
     }
 
     func stop() { _ = isRecorded ? beginPause() : beginCancel() }
-
-    func drop(_ tokens: (any TokenSource)?) async { _ = try? await cancel(tokens: tokens) }
 
     var end: FolderTransferEnd? {
         switch machine.state {

@@ -70,6 +70,7 @@ import Storage
 
     func admit() {
         isQueued = false
+        transfers.folders.count(task)
         progressed.wakeAll()
     }
 
@@ -624,13 +625,13 @@ import Storage
             if transfer.isRecorded { recorded.append(transfer.id) }
             return done(item, size: size)
         case .superseded(let error):
-            await transfer.drop(tokens)
+            _ = try? await transfer.cancel(tokens: tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
             let isOwn = request.kind.isCopy ? try await isCopied(item) : await isTransferred(item)
             guard isOwn || request.keepsExisting else { throw error }
             return isOwn && request.kind.isCopy ? done(item, size: item.size) : unchanged(item)
         case .failed(let error):
-            await transfer.drop(tokens)
+            _ = try? await transfer.cancel(tokens: tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
             // The file is another one than an earlier process has begun with.
             if again, !isEnded { return try await self.transfer(item, again: true) }

@@ -86,7 +86,7 @@ extension Transfers {
     /// Gives the tasks over folders their transfers, which are restored, and continues them.
     func continueFolders(
         _ unfinished: UnfinishedTasks, _ transfersBefore: [TaskRecord], _ tokens: (any TokenSource)?
-    ) async {
+    ) async throws {
         var lost: [String] = []
         for record in transfersBefore where record.endpoint == nil {
             guard let folder = record.folder.flatMap({ folders.tasks[$0] }), folder.adopt(record, of: self) else {
@@ -95,11 +95,13 @@ extension Transfers {
             }
         }
         for id in lost {
-            await tasks.folderUploads.tasks[id]?.drop(tokens)
-            await tasks.folderDownloads.tasks[id]?.drop(tokens)
+            _ = try? await tasks.folderUploads.tasks[id]?.cancel(tokens: tokens)
+            _ = try? await tasks.folderDownloads.tasks[id]?.cancel(tokens: tokens)
         }
         await forgetFolderTransfers(lost)
-        for task in folders.all where task.endpoint == nil { await settle(task, unfinished, tokens) }
+        for task in folders.all {
+            try await settle(task, unfinished, hasOwnTokens: task.request.client.hasOwnTokens, tokens)
+        }
     }
 
     private func restore(_ stored: StoredFolder) async throws(StorageError) {
@@ -109,18 +111,6 @@ extension Transfers {
         }
         if task.state.isFinished { await stored.plan.close() }
         folders.add(task)
-    }
-
-    private func settle(_ task: FolderTask, _ unfinished: UnfinishedTasks, _ tokens: (any TokenSource)?) async {
-        guard !task.state.isFinished else { return }
-        switch unfinished {
-        case .pause: return
-        case .resume:
-            if !task.request.client.hasOwnTokens { _ = task.resume(tokens: tokens, replacesNewer: false) }
-        case .forget:
-            _ = try? await task.cancel(tokens: tokens)
-            _ = await folders.forget(task)
-        }
     }
 }
 
@@ -179,7 +169,10 @@ extension Transfers {
     /// The waits of files after failures, with the tasks over folders that they belong to.
     public var restingFolders: [(String, Retry)] { resting(tasks.folderUploads) + resting(tasks.folderDownloads) }
 
-    private func resting<Strategy>(_ list: TaskList<Strategy>) -> [(String, Retry)] {
-        list.all.compactMap { task in task.machine.retry.flatMap { retry in task.folder.map { ($0, retry) } } }
+    private func resting<Strategy>(_ list: TaskList<TransferTask<Strategy>>) -> [(String, Retry)] {
+        list.all.compactMap { task in
+            guard let retry = task.machine.retry, let folder = task.unfinishedRecord?.folder else { return nil }
+            return (folder, retry)
+        }
     }
 }

@@ -20,7 +20,7 @@ struct Settled: ParameterlessMethod, HarnessMethod {
         ]
     }
 
-    @Loop private func resting<Strategy>(_ list: TaskList<Strategy>) -> [JSON] {
+    @Loop private func resting<Strategy>(_ list: TaskList<TransferTask<Strategy>>) -> [JSON] {
         list.all.compactMap { task in task.snapshot().retry.map { json(task.id, $0) } }
     }
 

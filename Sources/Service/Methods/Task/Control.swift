@@ -6,16 +6,16 @@ import Transfers
 
 extension Request<ConnectionContext> {
     /// Waits for tasks of earlier processes to be read. Throws `invalidArgument` for an unknown task.
-    @Loop func task<Controlled: ListedTask>(_ id: String) async throws -> Controlled {
+    @Loop func task<Controlled: StorageTask>(_ id: String) async throws -> Controlled {
         try await context.transfers.ready(for: id)
-        return try Controlled.task(id, of: context.transfers)
+        return try Controlled.tasks(of: context.transfers).task(id)
     }
 }
 
 /// A task whose snapshots can be results.
-protocol MethodTask: ListedTask where Snapshot: JSONConvertible & JSONObjectWritable {}
+protocol MethodTask: StorageTask where Snapshot: JSONConvertible & JSONObjectWritable {}
 
-extension TransferTask: MethodTask where Strategy: ListedStrategy {}
+extension TransferTask: MethodTask {}
 extension FolderTask: MethodTask {}
 
 /// A method with a task as its only param.
@@ -59,7 +59,7 @@ struct RetryTask<Controlled: MethodTask>: TaskMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
         let task: Controlled = try await request.task(task)
-        let running = try await Controlled.retry(task, tokens: request.context.tokens, of: request.context.transfers)
+        let running = try await request.context.transfers.retry(task, tokens: request.context.tokens)
         if let running { request.context.began(running) }
         return accepted(running != nil, running ?? task)
     }
@@ -83,7 +83,7 @@ struct Forget<Controlled: MethodTask>: TaskMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
         let task: Controlled = try await request.task(task)
-        return accepted(await Controlled.forget(task, of: request.context.transfers), task)
+        return accepted(await Controlled.tasks(of: request.context.transfers).forget(task), task)
     }
 }
 

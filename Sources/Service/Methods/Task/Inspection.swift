@@ -46,7 +46,7 @@ struct ListTasks<Controlled: MethodTask>: RPCMethod {
         try await transfers.allTasks()
         try await request.roomToAnswer(expecting: Self.longestPage)
         let longest = request.context.service.configuration.longestAnswer - 1024
-        return try await Controlled.page(maxResults, after: pageToken, of: transfers)
+        return try await Controlled.tasks(of: transfers).page(maxResults, after: pageToken)
             .encoded(within: maxResults == nil ? longest : min(longest, Self.longestPage))
     }
 }
