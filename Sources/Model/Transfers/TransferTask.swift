@@ -38,6 +38,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// Nil once the task has ended, or is paused with its bytes on disk.
     private var held: HeldBytes<Strategy>?
     var machine: Machine
+    var steps = StepRunner()
     var sessionState: SessionState<Strategy>
     let limiter: ConcurrencyLimiter
     /// Nil without a task store, and once the task has ended.
