@@ -35,8 +35,11 @@ extension Backend {
         try await revokeDownloadURL(of: ref(path), for: caller)
     }
 
-    package func download(_ path: String, to file: String, in bucket: String = "b") throws -> any DownloadSession {
-        beginDownload(Download(reference: try ref(path, in: bucket), file: file, task: "task", caller: caller))
+    package func download(
+        _ path: String, to file: String, in bucket: String = "b"
+    ) throws -> StoppableSession<DownloadStrategy> {
+        StoppableSession(
+            beginDownload(Download(reference: try ref(path, in: bucket), file: file, task: "task", caller: caller)))
     }
 
     /// Downloads in one attempt.

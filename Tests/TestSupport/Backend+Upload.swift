@@ -10,7 +10,7 @@ extension Backend {
         between: (UploadMachine.Step) async -> Void = { _ in }
     ) async throws -> ObjectMetadata {
         let machine = UploadMachine(strategy(of: upload, chunks), retryTime: retryTime)
-        return try await run(machine, .start, beginUpload(upload), between)
+        return try await run(machine, .start, stoppable(upload), between)
     }
 
     private func strategy(of upload: Upload, _ chunks: ChunkSizes?) -> UploadStrategy {
@@ -25,11 +25,11 @@ extension Backend {
         _ upload: Upload, chunks: ChunkSizes? = nil, between: (UploadMachine.Step) async -> Void = { _ in }
     ) async throws -> ObjectMetadata {
         let restored = strategy(of: upload, chunks).restored(acknowledged: 0, isOpen: upload.bookmark != nil)
-        return try await run(UploadMachine(restored: restored, retryTime: .zero), .resume, beginUpload(upload), between)
+        return try await run(UploadMachine(restored: restored, retryTime: .zero), .resume, stoppable(upload), between)
     }
 
     private func run(
-        _ machine: UploadMachine, _ wish: UploadMachine.Control, _ session: any UploadSession,
+        _ machine: UploadMachine, _ wish: UploadMachine.Control, _ session: StoppableSession<UploadStrategy>,
         _ between: (UploadMachine.Step) async -> Void
     ) async throws -> ObjectMetadata {
         var machine = machine
@@ -62,13 +62,13 @@ extension Backend {
 extension TransferSession where Strategy == UploadStrategy {
     /// As for a client of this process.
     package func perform(_ step: UploadMachine.Step, replacesNewer: Bool = true) async -> UploadMachine.Answer {
-        await perform(step, replacesNewer: replacesNewer) { _ in }
+        await perform(step, StepContext(replacesNewer: replacesNewer))
     }
 }
 
 extension TransferSession where Strategy == DownloadStrategy {
     package func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {
-        await perform(.fetch, replacesNewer: true, report)
+        await perform(.fetch, StepContext(report: report))
     }
 }
 

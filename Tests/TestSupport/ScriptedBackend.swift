@@ -156,7 +156,6 @@ package final class ScriptedSession: TransferSession {
         var waiter: CheckedContinuation<UploadMachine.Answer, Never>?
         var mostAtOnce = 0
         var aborts = 0
-        var abortsInVain = 0
         var discards = 0
     }
 
@@ -191,29 +190,23 @@ package final class ScriptedSession: TransferSession {
 
     package var isInFlight: Bool { state.withLock { $0.waiter != nil } }
     package var aborts: Int { state.withLock { $0.aborts } }
-    /// Those that came while nothing was in flight.
-    package var abortsInVain: Int { state.withLock { $0.abortsInVain } }
     package var discards: Int { state.withLock { $0.discards } }
 
-    package func perform(
-        _ step: UploadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> UploadMachine.Answer {
-        mayReplaceNewer.withLock { $0 = replacesNewer }
-        return await withCheckedContinuation { waiter in
-            state.withLock { state in
-                precondition(state.waiter == nil, "two steps in flight")
-                state.waiter = waiter
+    package func perform(_ step: UploadMachine.Step, _ context: StepContext) async -> UploadMachine.Answer {
+        mayReplaceNewer.withLock { $0 = context.replacesNewer }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                state.withLock { state in
+                    precondition(state.waiter == nil, "two steps in flight")
+                    state.waiter = waiter
+                }
+                steps.deliver(step)
             }
-            steps.deliver(step)
+        } onCancel: {
+            state.withLock { $0.aborts += 1 }
         }
     }
 
-    package func abort() {
-        state.withLock { state in
-            state.aborts += 1
-            if state.waiter == nil { state.abortsInVain += 1 }
-        }
-    }
     package func discard() { state.withLock { $0.discards += 1 } }
 
     /// What the next process is told.
@@ -267,20 +260,21 @@ package final class ScriptedDownload: TransferSession {
     package var replacesNewer: Bool { mayReplaceNewer.withLock { $0 } }
     private let mayReplaceNewer = Mutex(true)
 
-    package func perform(
-        _ step: DownloadMachine.Step, replacesNewer: Bool, _ report: @escaping Report
-    ) async -> DownloadAnswer {
-        mayReplaceNewer.withLock { $0 = replacesNewer }
-        return await withCheckedContinuation { waiter in
-            state.withLock { state in
-                precondition(state.waiter == nil, "two tries at once")
-                state.waiter = waiter
+    package func perform(_ step: DownloadMachine.Step, _ context: StepContext) async -> DownloadAnswer {
+        mayReplaceNewer.withLock { $0 = context.replacesNewer }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                state.withLock { state in
+                    precondition(state.waiter == nil, "two tries at once")
+                    state.waiter = waiter
+                }
+                tries.deliver(context.report)
             }
-            tries.deliver(report)
+        } onCancel: {
+            state.withLock { $0.aborts += 1 }
         }
     }
 
-    package func abort() { state.withLock { $0.aborts += 1 } }
     package func discard() { state.withLock { $0.discards += 1 } }
 
     /// What the next process is told.

@@ -1,7 +1,6 @@
 import Platform
 import LocalFiles
 import Storage
-import Synchronization
 
 /// A download from the embedded engine.
 ///
@@ -14,17 +13,11 @@ final class EmbeddedDownload: TransferSession {
     private static let reportSize: Int64 = 4 << 20
     private static let longestShort: Int64 = 1 << 20
 
-    private struct FetchInProgress {
-        var attempt: PendingAnswer
-        var reports: DownloadProgressReporter
-    }
-
     private let download: Download
     private let backend: EmbeddedBackend
     /// Runs one attempt at a time: an aborted attempt finishes before the next begins.
     private let queue: SerialQueue<PartialDownload>
     private let checkpoint: LatestCheckpoint
-    private let current = Mutex<FetchInProgress?>(nil)
 
     init(_ download: Download, _ backend: EmbeddedBackend) {
         (self.download, self.backend) = (download, backend)
@@ -33,17 +26,13 @@ final class EmbeddedDownload: TransferSession {
         queue = SerialQueue(on: backend.downloading, partial)
     }
 
-    func perform(
-        _ step: DownloadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> DownloadAnswer {
-        await withCheckedContinuation { waiter in
-            let attempt = PendingAnswer(waiter, aborted: .aborted)
-            let reports = DownloadProgressReporter(backend.time.clock, step: Self.reportSize, report)
-            current.withLock { $0 = FetchInProgress(attempt: attempt, reports: reports) }
+    func perform(_ step: DownloadMachine.Step, _ context: StepContext) async -> DownloadAnswer {
+        let reports = DownloadProgressReporter(backend.time.clock, step: Self.reportSize, context.report)
+        return await PendingAnswer.answer(aborted: .aborted) { attempt in
             backend.open(download.reference) { [self] object in
                 switch object {
                 case .success(let object):
-                    let keepsNewer = replacesNewer ? nil : download.began
+                    let keepsNewer = context.replacesNewer ? nil : download.began
                     queue.submit { partial in
                         partial.keepsNewer = keepsNewer
                         self.land(object, step, in: partial, attempt, reports)
@@ -51,19 +40,15 @@ final class EmbeddedDownload: TransferSession {
                 case .failure(let error): attempt.answer(.failed(error))
                 }
             }
+        } onCancel: { attempt in
+            reports.end()
+            attempt.abort()
         }
-    }
-
-    func abort() {
-        guard let current = current.withLock({ $0 }) else { return }
-        current.reports.end()
-        current.attempt.abort()
     }
 
     func bookmark() async -> Bookmark? { checkpoint.bookmark }
 
     func discard() {
-        abort()
         Task { @Loop in
             backend.background.run { [self] in
                 await queue.run { partial in partial.discard() }

@@ -18,7 +18,6 @@ final class EmbeddedUpload: TransferSession {
     private let backend: EmbeddedBackend
     /// Runs one step at a time: an aborted step finishes before the next begins.
     private let queue: SerialQueue<State>
-    private let current = Mutex<PendingAnswer?>(nil)
     private let latest = Mutex<StagingProgress?>(nil)
     private let replacesNewer = Mutex(true)
     /// The bytes from the inspection. The first attempt takes them, and a pause drops them: a later attempt reads the
@@ -46,18 +45,18 @@ final class EmbeddedUpload: TransferSession {
         queue = SerialQueue(on: backend.files, State(known: known))
     }
 
-    func perform(
-        _ step: UploadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> UploadMachine.Answer {
-        await withCheckedContinuation { waiter in
-            let attempt = PendingAnswer(waiter, aborted: .aborted)
-            current.withLock { $0 = attempt }
-            self.replacesNewer.withLock { $0 = replacesNewer }
-            if replacesNewer, upload.preconditions.isEmpty, backend.buckets.named == nil {
+    func perform(_ step: UploadMachine.Step, _ context: StepContext) async -> UploadMachine.Answer {
+        await PendingAnswer.answer(aborted: .aborted) { attempt in
+            replacesNewer.withLock { $0 = context.replacesNewer }
+            if context.replacesNewer, upload.preconditions.isEmpty, backend.buckets.named == nil {
                 begin(step, attempt)
             } else {
                 beginUnlessInVain(step, attempt)
             }
+        } onCancel: { [self] attempt in
+            attempt.abort()
+            bytesOfFile.withLock { $0 = nil }
+            queue.submit { $0.staging?.park() }
         }
     }
 
@@ -86,12 +85,6 @@ final class EmbeddedUpload: TransferSession {
                 attempt.answer(.failed(error))
             }
         }
-    }
-
-    func abort() {
-        current.withLock { $0 }?.abort()
-        bytesOfFile.withLock { $0 = nil }
-        queue.submit { $0.staging?.park() }
     }
 
     func discard() {

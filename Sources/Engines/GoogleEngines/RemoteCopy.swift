@@ -1,7 +1,6 @@
 import HTTPClient
 import Platform
 import Storage
-import Synchronization
 
 /// The state from which a later process resumes a copy.
 private struct CopyBookmark: Codable {
@@ -32,15 +31,9 @@ final class RemoteCopy: TransferSession {
         case bytes(RemoteUpload)
     }
 
-    private struct Work {
-        var task: Task<Answer, Never>?
-        var isStopped = false
-    }
-
     private let upload: Upload
     private let source: CopySource
     private let backend: RemoteBackend
-    private let work = Mutex(Work())
     /// Nil until the source's metadata has been read.
     @Loop private var way: Way?
     /// The copy of a move that has not yet removed its source.
@@ -73,33 +66,8 @@ final class RemoteCopy: TransferSession {
         return (try? mark.text).map(Bookmark.init)
     }
 
-    func perform(
-        _ step: UploadStrategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> Answer {
-        work.withLock { $0 = Work() }
-        let task = await Loop.immediateTask { [self] in await answer(to: step, replacesNewer: replacesNewer, report) }
-        let isStopped = work.withLock { work in
-            work.task = task
-            return work.isStopped
-        }
-        if isStopped { task.cancel() }
-        if step == .settle { stop(task, after: RemoteUpload.settlingTime) }
-        return await task.value
-    }
-
-    private func stop(_ task: Task<Answer, Never>, after limit: Duration) {
-        Task { @Loop [clock = backend.time.clock] in
-            do { try await clock.sleep(for: limit) } catch { return }
-            task.cancel()
-        }
-    }
-
-    func abort() {
-        let task = work.withLock { work in
-            work.isStopped = true
-            return work.task
-        }
-        task?.cancel()
+    func perform(_ step: UploadStrategy.Step, _ context: StepContext) async -> Answer {
+        await backend.answer(to: step) { [self] in await answer(to: step, context) }
     }
 
     func discard() {
@@ -121,15 +89,13 @@ final class RemoteCopy: TransferSession {
 }
 
 @Loop extension RemoteCopy {
-    private func answer(
-        to step: UploadStrategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> Answer {
+    private func answer(to step: UploadStrategy.Step, _ context: StepContext) async -> Answer {
         do throws(StorageError) {
             return try await LastStatus.attached { () async throws(StorageError) in
                 if let copied = self.copied { return .completed(try await self.removeSource(of: copied)) }
                 if step == .open { try await self.find() }
                 if try self.isLast(step) { try await self.lookAgain() }
-                let answer = try await self.way(step, replacesNewer, report)
+                let answer = try await self.way(step, context)
                 if case .failed(let error) = answer, error.isAboutReplaced(self.source) { throw error }
                 switch answer {
                 case .opened(let granularity, _):
@@ -150,17 +116,10 @@ final class RemoteCopy: TransferSession {
         }
     }
 
-    private func way(
-        _ step: UploadStrategy.Step, _ replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async throws(StorageError) -> Answer {
+    private func way(_ step: UploadStrategy.Step, _ context: StepContext) async throws(StorageError) -> Answer {
         switch way {
-        case .server(let copy): return try await copy.answer(to: step, replacesNewer: replacesNewer)
-        case .bytes(let upload):
-            return await withTaskCancellationHandler {
-                await upload.perform(step, replacesNewer: replacesNewer, report)
-            } onCancel: {
-                upload.abort()
-            }
+        case .server(let copy): return try await copy.answer(to: step, replacesNewer: context.replacesNewer)
+        case .bytes(let upload): return await upload.perform(step, context)
         case nil: return step == .settle ? .aborted : .forgotten(StorageError(.unknown, "The copy was never opened."))
         }
     }

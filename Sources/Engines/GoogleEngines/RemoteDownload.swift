@@ -11,17 +11,12 @@ import Synchronization
 final class RemoteDownload: TransferSession {
     typealias Strategy = DownloadStrategy
     private typealias PendingAnswer = AbortableStep<DownloadAnswer>
-    private struct Fetch {
-        var step: PendingAnswer
-        var reports: DownloadProgressReporter
-        var task: Task<Void, Never>
-    }
-
     private let download: Download
     private let backend: RemoteBackend
     private let queue: SerialQueue<PartialDownload>
     private let checkpoint: LatestCheckpoint
-    private let latest = Mutex<Fetch?>(nil)
+    /// The work for the latest step.
+    private let latest = Mutex<Task<Void, Never>?>(nil)
 
     init(_ download: Download, _ backend: RemoteBackend) {
         (self.download, self.backend) = (download, backend)
@@ -30,35 +25,26 @@ final class RemoteDownload: TransferSession {
         queue = SerialQueue(on: backend.downloading, partial)
     }
 
-    func perform(
-        _ part: DownloadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> DownloadAnswer {
-        await withCheckedContinuation { waiter in
-            let step = PendingAnswer(waiter, aborted: .aborted)
-            let reports = DownloadProgressReporter(backend.time.clock, report)
+    func perform(_ part: DownloadMachine.Step, _ context: StepContext) async -> DownloadAnswer {
+        let reports = DownloadProgressReporter(backend.time.clock, context.report)
+        return await PendingAnswer.answer(aborted: .aborted) { step in
             latest.withLock { latest in
-                let before = latest?.task
-                let task = Loop.task { [self] in
+                latest = Loop.task { [self, before = latest] in
                     await before?.value
-                    await run(part, keepsNewer: replacesNewer ? nil : download.began, step, reports)
+                    await run(part, keepsNewer: context.replacesNewer ? nil : download.began, step, reports)
                 }
-                latest = Fetch(step: step, reports: reports, task: task)
             }
+        } onCancel: { [self] step in
+            reports.end()
+            step.abort()
+            if step.isAborted { latest.withLock { $0 }?.cancel() }
         }
-    }
-
-    func abort() {
-        guard let latest = latest.withLock({ $0 }) else { return }
-        latest.reports.end()
-        latest.step.abort()
-        if latest.step.isAborted { latest.task.cancel() }
     }
 
     func bookmark() async -> Bookmark? { checkpoint.bookmark }
 
     func discard() {
-        abort()
-        let before = latest.withLock { $0?.task }
+        let before = latest.withLock { $0 }
         Task { @Loop in
             backend.background.run { [self] in
                 await before?.value

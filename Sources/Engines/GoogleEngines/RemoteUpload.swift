@@ -34,14 +34,6 @@ final class RemoteUpload: TransferSession {
     private let backend: RemoteBackend
     private let source: UploadReader
     private let destination: UploadDestination
-    private enum Stop { case abort, soon }
-    private enum LastStep {
-        case none
-        /// The step's Swift task does not exist yet; it will be stopped this way.
-        case starting(Stop?)
-        case started(UploadMachine.Step, Task<Answer, Never>)
-    }
-    private let lastStep = Mutex<LastStep>(.none)
     /// The progress of the step's last request body.
     private let sending = Mutex<BodyProgress?>(nil)
     private let opening = SessionCreation()
@@ -71,26 +63,16 @@ final class RemoteUpload: TransferSession {
         return (try? mark.text).map(Bookmark.init)
     }
 
-    func perform(
-        _ step: UploadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> Answer {
+    func perform(_ step: UploadMachine.Step, _ context: StepContext) async -> Answer {
         sending.withLock { $0 = nil }
-        lastStep.withLock { $0 = .starting(nil) }
-        let task = await Loop.immediateTask { [self] in
-            destination.replacesNewer = replacesNewer
+        return await backend.answer(to: step) { [self] in
+            destination.replacesNewer = context.replacesNewer
             return await answer(to: step)
+        } grace: { [self] in
+            guard context.isPaused() else { return isThrough ? Self.answerTime : nil }
+            let isNearlyThrough = step == .open || sending.withLock { $0?.isThrough(within: Self.grace) } ?? false
+            return isNearlyThrough ? Self.grace : nil
         }
-        let early = lastStep.withLock { last in
-            defer { last = .started(step, task) }
-            return if case .starting(let stop) = last { stop } else { Stop?.none }
-        }
-        switch early {
-        case .abort: abort()
-        case .soon: stopSoon()
-        case nil: break
-        }
-        if step == .settle { stop(task, after: Self.settlingTime) }
-        return await task.value
     }
 
     /// The maximum time that a pause waits for a request that is nearly sent.
@@ -100,44 +82,36 @@ final class RemoteUpload: TransferSession {
     /// The maximum time of `settle` after that. A cancellation takes less than a second in total.
     static let settlingTime = Duration.milliseconds(400)
 
-    func abort() {
-        guard let (_, task) = started(orBefore: .abort) else { return }
-        stop(task, after: isThrough ? Self.answerTime : nil)
-    }
-
-    func stopSoon() {
-        guard let (step, task) = started(orBefore: .soon) else { return }
-        let isNearlyThrough = step == .open || sending.withLock { $0?.isThrough(within: Self.grace) } ?? false
-        stop(task, after: isNearlyThrough ? Self.grace : nil)
-    }
-
-    /// The step that has begun. A step that is about to begin will be stopped.
-    private func started(orBefore stop: Stop) -> (UploadMachine.Step, Task<Answer, Never>)? {
-        lastStep.withLock { last in
-            switch last {
-            case .none, .starting(.abort): return nil
-            case .starting:
-                last = .starting(stop)
-                return nil
-            case .started(let step, let task): return (step, task)
-            }
-        }
-    }
-
-    private func stop(_ task: Task<Answer, Never>, after limit: Duration?) {
-        guard let limit else { return task.cancel() }
-        Task { @Loop [clock = backend.time.clock] in
-            do { try await clock.sleep(for: limit) } catch { return }
-            task.cancel()
-        }
-    }
-
     func discard() {
         Task { @Loop in
             opening.discard(upload, at: backend)
             guard let session else { return }
             self.session = nil
             backend.cancel(session, upload)
+        }
+    }
+}
+
+extension RemoteBackend {
+    /// The answer to a step of an upload. A stop ends the step after the time that `grace` returns, nil for none.
+    func answer(
+        to step: UploadStrategy.Step, _ body: @escaping @Loop () async -> UploadStrategy.Answer,
+        grace: @escaping @Sendable () -> Duration? = { nil }
+    ) async -> UploadStrategy.Answer {
+        let task = await Loop.immediateTask(body)
+        if step == .settle { stop(task, after: RemoteUpload.settlingTime) }
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            stop(task, after: grace())
+        }
+    }
+
+    private func stop(_ task: Task<UploadStrategy.Answer, Never>, after limit: Duration?) {
+        guard let limit else { return task.cancel() }
+        Task { @Loop [clock = time.clock] in
+            do { try await clock.sleep(for: limit) } catch { return }
+            task.cancel()
         }
     }
 }

@@ -125,19 +125,9 @@ public protocol TransferSession<Strategy>: Sendable {
     associatedtype Strategy: TransferStrategy
 
     /// Never throws: the answer is an event of the task machine. A download continues after the last byte on the disk if
-    /// the object is unchanged, else from the first.
-    ///
-    /// - Parameters:
-    ///   - replacesNewer: false if only an earlier process was asked for the transfer: an object, or a local file, that
-    ///     was written since the task began then stays, and the answer is `superseded`.
-    ///   - report: takes the progress of a download, on any thread.
-    func perform(_ step: Strategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void) async
-        -> Strategy.Answer
-    /// The step in flight answers `aborted` at once, unless its effect can no longer be stopped.
-    func abort()
-    /// Stops the step like `abort()`, but lets it end by itself if it is about to and that saves work. A pause uses
-    /// this.
-    func stopSoon()
+    /// the object is unchanged, else from the first. The cancellation of the Swift task stops the step: it answers
+    /// `aborted` at once, unless its effect can no longer be stopped.
+    func perform(_ step: Strategy.Step, _ context: StepContext) async -> Strategy.Answer
     /// Removes what has been transferred so far.
     func discard()
     /// The step in flight cannot continue before the client sends more.
@@ -147,8 +137,25 @@ public protocol TransferSession<Strategy>: Sendable {
 }
 
 extension TransferSession {
-    public func stopSoon() { abort() }
     @Loop public var waitsForItsClient: Bool { false }
+}
+
+/// What a session is told about a step.
+public struct StepContext: Sendable {
+    /// False if only an earlier process was asked for the transfer: an object, or a local file, that was written since
+    /// the task began then stays, and the answer is `superseded`.
+    public var replacesNewer: Bool
+    /// Takes the progress of a download, on any thread.
+    public var report: @Sendable (Progress) -> Void
+    /// Whether the step is stopped by a pause, which lets it end by itself if it is about to and that saves work.
+    public let isPaused: @Sendable () -> Bool
+
+    public init(
+        replacesNewer: Bool = true, report: @escaping @Sendable (Progress) -> Void = { _ in },
+        isPaused: @escaping @Sendable () -> Bool = { false }
+    ) {
+        (self.replacesNewer, self.report, self.isPaused) = (replacesNewer, report, isPaused)
+    }
 }
 
 public typealias UploadSession = TransferSession<UploadStrategy>

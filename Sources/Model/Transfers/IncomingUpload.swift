@@ -28,9 +28,12 @@ import Storage
     var didBeginToWait: (@Loop () -> Void)?
     /// The requests that wait for their turn.
     private let turn = Waiters()
-    /// The task, which waits for the end of its step.
-    private var step: CheckedContinuation<UploadStrategy.Answer, Never>?
-    private var replacesNewer = false
+    /// The step that the engine performs next.
+    private var next: UploadStrategy.Step?
+    /// The answer to the step of the task.
+    private var ended: UploadStrategy.Answer?
+    /// The step of the task waits for a request, or for its end.
+    private let asked = Waiters()
     private let waits: ClientWaits
     private let isStream: Bool
     /// The requests of its client that are being answered.
@@ -126,26 +129,16 @@ import Storage
     private func post(_ event: IncomingUploadMachine.Event) {
         for effect in machine.handle(event) {
             switch effect {
-            case .perform(let step): begin(step)
+            case .perform(let step): next = step
             case .answer(.failed(let error)): leave()?.resume(returning: .failed(error.about(reference)))
             case .answer(let answer): leave()?.resume(returning: answer)
             case .acknowledge(let offset): acknowledge(upTo: offset)
             case .answerWithEnd: leave()?.resume(returning: nil)
-            case .endStep(let answer): exchange(&step, with: nil)?.resume(returning: answer)
+            case .endStep(let answer): ended = answer
             }
         }
+        if next != nil || ended != nil { asked.wakeAll() }
         if waitsForItsClient { didBeginToWait?() }
-    }
-
-    /// The engine begins at once: an abort finds the step in flight.
-    private func begin(_ step: UploadStrategy.Step) {
-        if case .send = step { offer() }
-        Loop.immediateTask { [self] in
-            let answer = await engine.perform(step, replacesNewer: replacesNewer) { _ in }
-            // Nothing else keeps the bytes, or their file.
-            bytes.withdraw()
-            post(.engineAnswered(answer))
-        }
     }
 
     private func acknowledge(upTo offset: Int64) {
@@ -171,23 +164,27 @@ import Storage
 // MARK: - The session of the task
 
 extension IncomingUpload {
-    public func perform(
-        _ step: UploadStrategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> UploadStrategy.Answer {
-        await withCheckedContinuation {
-            (self.step, self.replacesNewer) = ($0, replacesNewer)
-            post(.stepBegan(step))
+    public func perform(_ step: UploadStrategy.Step, _ context: StepContext) async -> UploadStrategy.Answer {
+        ended = nil
+        post(.stepBegan(step))
+        while true {
+            if let ended { return ended }
+            let answer = await nextAnswer(context)
+            if Task.isCancelled { post(.stopped) }
+            if let answer { post(.engineAnswered(answer)) }
         }
     }
 
-    public nonisolated func abort() {
-        engine.abort()
-        Loop.task { self.post(.stopped) }
-    }
-
-    public nonisolated func stopSoon() {
-        engine.stopSoon()
-        Loop.task { self.post(.stopped) }
+    /// Nil where the engine has nothing to do yet.
+    private func nextAnswer(_ context: StepContext) async -> UploadStrategy.Answer? {
+        guard let step = exchange(&next, with: nil) else {
+            try? await asked.wait()
+            return nil
+        }
+        if case .send = step { offer() }
+        // Nothing else keeps the bytes, or their file.
+        defer { bytes.withdraw() }
+        return await engine.perform(step, context)
     }
 
     public nonisolated func discard() {

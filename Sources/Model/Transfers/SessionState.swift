@@ -6,11 +6,7 @@ import Storage
 struct FailingSession<Strategy: TransferStrategy>: TransferSession {
     let error: StorageError
 
-    func perform(
-        _ step: Strategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> Strategy.Answer { .failed(error) }
-
-    func abort() {}
+    func perform(_ step: Strategy.Step, _ context: StepContext) async -> Strategy.Answer { .failed(error) }
     func discard() {}
     func bookmark() async -> Bookmark? { nil }
 }

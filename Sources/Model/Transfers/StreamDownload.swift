@@ -51,9 +51,6 @@ import Storage
     /// All bytes before it are on their way to the client.
     private var told: Int64
     private let turns = Waiters()
-    /// The step in flight.
-    private var step: Task<DownloadAnswer, Never>?
-    private var isStopped = false
     public private(set) var waitsForItsClient = false
 
     init(
@@ -120,34 +117,15 @@ import Storage
 // MARK: - The session of the task
 
 extension StreamDownload {
-    public func perform(
-        _ step: DownloadStrategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> DownloadAnswer {
-        isStopped = false
-        let task = Loop.immediateTask { [self] in await serve(report) }
-        self.step = task
-        defer { self.step = nil }
-        if isStopped { task.cancel() }
-        return await task.value
-    }
-
-    public nonisolated func abort() {
-        Loop.task { [self] in
-            isStopped = true
-            step?.cancel()
-            asked.wakeAll()
-        }
-    }
-
     public nonisolated func discard() {}
     public nonisolated func bookmark() async -> Bookmark? { nil }
 
-    private func serve(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {
+    public func perform(_ step: DownloadStrategy.Step, _ context: StepContext) async -> DownloadAnswer {
         do {
             let object = try await found()
-            report(progress(of: object))
+            context.report(progress(of: object))
             while isVerified == nil {
-                guard let read = try await nextRead() else { return .aborted }
+                let read = try await nextRead()
                 let length: Int64
                 do { length = try await read.mayBegin(min(read.length, object.size - offset)) } catch {
                     if Task.isCancelled { return .aborted }
@@ -155,7 +133,7 @@ extension StreamDownload {
                     continue
                 }
                 try await serve(read, length, of: object)
-                report(progress(of: object))
+                context.report(progress(of: object))
             }
             return .completed(object)
         } catch let error as StorageError {
@@ -177,15 +155,14 @@ extension StreamDownload {
         return found
     }
 
-    /// Nil where the step is stopped.
-    private func nextRead() async throws -> Read? {
-        while !isStopped {
+    private func nextRead() async throws -> Read {
+        while true {
+            try Task.checkCancellation()
             if let read = reads.first { return read }
             waitsForItsClient = true
             defer { waitsForItsClient = false }
             try await asked.wait()
         }
-        return nil
     }
 
     private func serve(_ read: Read, _ length: Int64, of object: ObjectMetadata) async throws {

@@ -28,14 +28,18 @@ extension TransferTask {
     }
 
     /// Discards the session of a task that has no record, and so ends with the process.
-    func discardUnrecordedSession() { if recordWriter == nil { session?.discard() } }
+    func discardUnrecordedSession() {
+        guard recordWriter == nil else { return }
+        steps.stop()
+        session?.discard()
+    }
 
     private func carryOut(_ effect: Machine.Effect) {
         switch effect {
         case .acquire: limiter.acquire(self)
         case .release: limiter.release(self)
         case .perform(let step): perform(step)
-        case .abort: abort()
+        case .abort: stopStep()
         case .wake(let attempt, let pause): wake(attempt, after: pause)
         case .discard: session?.discard()
         case .publish(let status) where machine.taskState.isFinished && status != .progress: recordEnd()
@@ -47,8 +51,7 @@ extension TransferTask {
         guard let session else { return }
         let elapsed = context.time.clock.stopwatch()
         let reports = ProgressRelay { [weak self] in self?.post(.reported($0, took: elapsed())) }
-        Loop.task { [self, replacesNewer = control.replacesNewer] in
-            let answer = await session.perform(step, replacesNewer: replacesNewer, reports.take)
+        steps.perform(step, by: session, replacesNewer: control.replacesNewer, report: reports.take) { [self] answer in
             reports.close()
             await answered(answer, to: step, took: elapsed())
         }
@@ -62,11 +65,8 @@ extension TransferTask {
         post(.answered(answer, took: took, at: context.time.now()))
     }
 
-    /// In the next iteration of the loop: by then a step that has begun in this one is in flight and can be aborted.
-    private func abort() {
-        Loop.task { [self, session] in
-            if case .stopping(_, .pause) = machine.state { session?.stopSoon() } else { session?.abort() }
-        }
+    private func stopStep() {
+        if case .stopping(_, .pause) = machine.state { steps.stop(isPause: true) } else { steps.stop() }
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {

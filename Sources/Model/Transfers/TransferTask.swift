@@ -30,6 +30,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// Nil if its client neither sends nor fetches the bytes piece by piece.
     var stream: Strategy.Stream?
     public internal(set) var machine: Machine
+    var steps = StepRunner()
     public var control: TaskControl
     var sessionState: SessionState<Strategy>
     let limiter: ConcurrencyLimiter

@@ -8,6 +8,7 @@ import Storage
     private let session: any UploadSession
     private let transfers: Transfers
     private let elapsed: @Sendable () -> Duration
+    private let steps = StepRunner()
     /// What it has become.
     private var task: UploadTask?
     private var waiter: UnsafeContinuation<UploadMachine.Answer?, Never>?
@@ -27,7 +28,7 @@ import Storage
         let answer = await withTaskCancellationHandler {
             await withUnsafeContinuation { waiter in
                 self.waiter = waiter
-                Loop.immediateTask { [self] in await perform() }
+                steps.perform(.sendWhole, by: session, atOnce: true) { [self] in await answered($0) }
             }
         } onCancel: {
             Task { @Loop in wake(nil) }
@@ -38,8 +39,7 @@ import Storage
         return try await task.result()
     }
 
-    private func perform() async {
-        let answer = await session.perform(.sendWhole, replacesNewer: true) { _ in }
+    private func answered(_ answer: UploadMachine.Answer) async {
         // Its client waits.
         if task == nil, waiter != nil { return wake(answer) }
         await (try? seen())?.answered(answer, to: .sendWhole, took: elapsed())
@@ -57,6 +57,7 @@ import Storage
         let made = UploadTask(
             new.record, machine, .open(session, transfers.heldBytes(of: new.upload)), transfers.tasks.limits.small,
             transfers.recordWriter(of: new), in: transfers.uploads, transfers.context)
+        made.steps = steps
         made.willRetry = new.upload.caller.willRetry
         task = made
         return made

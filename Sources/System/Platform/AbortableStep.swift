@@ -12,12 +12,34 @@ package final class AbortableStep<Answer: Sendable>: Sendable {
         var waiter: CheckedContinuation<Answer, Never>?
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
     private let aborted: Answer
 
-    package init(_ waiter: CheckedContinuation<Answer, Never>, aborted: Answer) {
-        self.aborted = aborted
-        state = Mutex(State(waiter: waiter))
+    private init(aborted: Answer) { self.aborted = aborted }
+
+    /// Returns the answer to the step that `begin` begins; or `aborted`, unless the step ignores the cancellation of the
+    /// Swift task.
+    package static func answer(
+        aborted: Answer, _ begin: (AbortableStep) -> Void,
+        onCancel: @escaping @Sendable (AbortableStep) -> Void = { $0.abort() }
+    ) async -> Answer {
+        let step = AbortableStep(aborted: aborted)
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                if step.wait(waiter) { begin(step) } else { waiter.resume(returning: aborted) }
+            }
+        } onCancel: {
+            onCancel(step)
+        }
+    }
+
+    /// False if the step is aborted already.
+    private func wait(_ waiter: CheckedContinuation<Answer, Never>) -> Bool {
+        state.withLock { state in
+            guard state.phase == .running else { return false }
+            state.waiter = waiter
+            return true
+        }
     }
 
     package var isAborted: Bool { state.withLock { $0.phase == .answered } }

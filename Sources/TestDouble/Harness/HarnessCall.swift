@@ -1,6 +1,5 @@
 import Platform
 import Storage
-import Synchronization
 
 /// An answer of an engine, as seen by rules and the journal.
 protocol HarnessedAnswer {
@@ -21,8 +20,6 @@ protocol HarnessedAnswer {
     private let harness: Harness
     private(set) var call: Call
     private let caller: Caller
-    private var wait: Int?
-    private nonisolated let aborted = Atomic(false)
     /// A rule was applied to the last attempt.
     private(set) var wasStruck = false
     /// The engine's answer that a rule has hidden from the caller.
@@ -30,18 +27,6 @@ protocol HarnessedAnswer {
 
     nonisolated init(_ harness: Harness, _ call: Call, _ caller: Caller) {
         (self.harness, self.call, self.caller) = (harness, call, caller)
-    }
-
-    nonisolated var isAborted: Bool { aborted.load(ordering: .relaxed) }
-
-    /// Aborts the call: ends its wait, and calls `stop`, which ends the engine's work. A call that has not reached the
-    /// engine never does.
-    nonisolated func abort(_ stop: @escaping @Sendable () -> Void = {}) {
-        aborted.store(true, ordering: .relaxed)
-        Loop.task { [self] in
-            if let wait { harness.end(wait, .abort) }
-            stop()
-        }
     }
 
     func answer(_ perform: @escaping @Sendable (Call) async -> Answer) async -> Answer {
@@ -108,14 +93,12 @@ protocol HarnessedAnswer {
 
     /// Waits, unless a pause, a cancelled request or the end of its connection ends the wait.
     private func waiting(_ wait: (Int) async -> Harness.Release) async -> Harness.Release {
-        guard !isAborted, !Task.isCancelled else { return .abort }
+        guard !Task.isCancelled else { return .abort }
         let number = harness.newWait()
-        self.wait = number
-        defer { self.wait = nil }
         return await withTaskCancellationHandler {
             await wait(number)
         } onCancel: {
-            abort()
+            Loop.task { [harness] in harness.end(number, .abort) }
         }
     }
 

@@ -13,8 +13,6 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
     /// Nil unless the session is a copy.
     private let copy: CopyRequest?
     private let caller: Caller
-    /// The step in flight.
-    private let current = Mutex<HarnessCall<Strategy.Answer>?>(nil)
     /// The end of an upload that a rule hides from the task: the engine has stored the object, and says so when it is
     /// asked.
     private let lost = Mutex<Strategy.Answer?>(nil)
@@ -32,38 +30,31 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
         (self.task, self.size, self.copy, self.caller) = (task, size, copy, caller)
     }
 
-    func perform(
-        _ step: Strategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> Strategy.Answer {
+    func perform(_ step: Strategy.Step, _ context: StepContext) async -> Strategy.Answer {
         if step.isSettling {
             if let end = lost.withLock({ $0 }) { return end }
-            return await session.perform(step, replacesNewer: replacesNewer, report)
+            return await session.perform(step, context)
         }
-        // The call is stored before the first wait, so that an abort finds it.
         let call = HarnessCall<Strategy.Answer>(
             harness,
             Call(
                 operation: step.operation(of: copy), reference: reference, task: task,
                 range: copy == nil ? step.range(of: size, from: offset.bytes.withLock { $0 }) : nil),
             caller)
-        current.withLock { $0 = call }
         let answer = await call.answer { [self] limited in
-            if call.isAborted { return .stopped(limited) }
+            if Task.isCancelled { return .aborted }
             if step.mayFindEnd, let end = lost.withLock({ $0 }) { return end }
-            return await session.perform(
-                step.limited(to: limited), replacesNewer: replacesNewer,
-                { [offset] progress in
-                    offset.bytes.withLock { $0 = progress.completedUnitCount }
-                    report(progress)
-                })
+            var noting = context
+            noting.report = { [offset] progress in
+                offset.bytes.withLock { $0 = progress.completedUnitCount }
+                context.report(progress)
+            }
+            return await session.perform(step.limited(to: limited), noting)
         }
         if let end = answer.end { offset.bytes.withLock { $0 = end } }
         if let end = await call.lost, end.isEnd { lost.withLock { $0 = end } }
         return answer
     }
-
-    func abort() { current.withLock { $0 }?.abort { [session] in session.abort() } }
-    func stopSoon() { current.withLock { $0 }?.abort { [session] in session.stopSoon() } }
 
     func discard() { session.discard() }
     func bookmark() async -> Bookmark? { await session.bookmark() }

@@ -129,7 +129,7 @@ extension Backend {
         }
         var step = size <= oneRequestLimit ? UploadStrategy.Step.sendWhole : .open
         while true {
-            switch await session.perform(step, replacesNewer: true, { _ in }) {
+            switch await session.perform(step, StepContext()) {
             case .completed: return
             case .opened: step = next(after: 0)
             case .received(let offset): step = next(after: offset)

@@ -103,9 +103,7 @@ final class SpaceUpload: TransferSession {
         return if case .send(let range) = step { range.upperBound } else { 0 }
     }
 
-    func perform(
-        _ step: UploadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> UploadMachine.Answer {
+    func perform(_ step: UploadMachine.Step, _ context: StepContext) async -> UploadMachine.Answer {
         let reserved: Int64
         do throws(StorageError) {
             if let copy { try ledger.check(copy.reference) }
@@ -115,7 +113,7 @@ final class SpaceUpload: TransferSession {
         }
         // The server may store an object although its upload was cancelled or its answer was lost.
         ledger.note(reference)
-        let answer = await session.perform(step, replacesNewer: replacesNewer, report)
+        let answer = await session.perform(step, context)
         ledger.giveBack(reserved)
         if case .completed(let stored) = answer {
             ledger.add(stored.size, at: reference)
@@ -124,8 +122,6 @@ final class SpaceUpload: TransferSession {
         return answer
     }
 
-    func abort() { session.abort() }
-    func stopSoon() { session.stopSoon() }
     func discard() { session.discard() }
     func bookmark() async -> Bookmark? { await session.bookmark() }
 }
@@ -142,15 +138,11 @@ final class SpaceDownload: TransferSession {
         (self.session, self.reference, self.ledger) = (session, reference, ledger)
     }
 
-    func perform(
-        _ step: DownloadStrategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
-    ) async -> DownloadStrategy.Answer {
+    func perform(_ step: DownloadStrategy.Step, _ context: StepContext) async -> DownloadStrategy.Answer {
         do throws(StorageError) { try ledger.check(reference) } catch { return .failed(error) }
-        return await session.perform(step, replacesNewer: replacesNewer, report)
+        return await session.perform(step, context)
     }
 
-    func abort() { session.abort() }
-    func stopSoon() { session.stopSoon() }
     func discard() { session.discard() }
     func bookmark() async -> Bookmark? { await session.bookmark() }
 }

@@ -13,7 +13,7 @@ import Testing
 
     /// Downloads 9 MiB, and runs `meanwhile` after the first 4 MiB.
     private func fetch(
-        in place: EmbeddedFixture, meanwhile: (any DownloadSession) async throws -> Void
+        in place: EmbeddedFixture, meanwhile: (StoppableSession<DownloadStrategy>) async throws -> Void
     ) async throws -> DownloadAnswer {
         try await place.backend.put(bytes, at: "a")
         let stop = ThreadGate()

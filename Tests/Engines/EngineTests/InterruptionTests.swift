@@ -10,7 +10,7 @@ import Testing
 @Suite(.watchdog(minutes: 10)) struct InterruptionTests {
     /// Aborts the step with this number shortly after it began, then continues like a resumed upload.
     private func run(_ upload: Upload, in backend: some Backend, aborting victim: Int) async throws -> ObjectMetadata {
-        let session = backend.beginUpload(upload)
+        let session = backend.stoppable(upload)
         let size = upload.source.size ?? 0
         var machine = UploadMachine(
             size: size, oneRequest: size <= backend.oneRequestLimit,
@@ -65,7 +65,7 @@ import Testing
     func `A discarded upload leaves no file, even while it opens`(steps: Int) async throws {
         let place = try await EmbeddedFixture()
         for _ in 0..<20 {
-            let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
+            let session = place.backend.stoppable(.data(noise(900_000), to: try ref("a")))
             let plan: [UploadMachine.Step] = [.open, .send(0..<300_000), .send(300_000..<600_000), .query]
             for step in plan.prefix(steps) { _ = await session.perform(step) }
             async let last = session.perform(steps == 0 ? .open : .send(600_000..<900_000))
@@ -89,7 +89,7 @@ import Testing
             progress: .unknown,
             stage: .unfinished(TaskRequest(file: "source", retryTime: 600, hasOwnTokens: false), nil))
         upload.isRecorded = true
-        let session = place.backend.beginUpload(upload)
+        let session = place.backend.stoppable(upload)
         for _ in 0..<2 { #expect(await session.perform(.open) == .opened()) }
         await place.backend.filesAreIdle()
         guard case .completed = await session.perform(.send(0..<Int64(bytes.count))) else { throw Aborted() }
@@ -109,7 +109,7 @@ import Testing
             }
         }
         for _ in 0..<threads { try await isStuck.next() }
-        let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
+        let session = place.backend.stoppable(.data(noise(900_000), to: try ref("a")))
         let answers = Mail<UploadMachine.Answer>()
         Task { answers.deliver(await session.perform(.open)) }
         try await eventually {

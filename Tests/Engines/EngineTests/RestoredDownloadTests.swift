@@ -33,7 +33,7 @@ import Testing
     /// A download as the next process finds it: killed at the first report, with bytes behind its checkpoint.
     private func interrupted(_ place: any EngineFixture) async throws -> Download {
         let stop = ThreadGate()
-        let session = place.backend.beginDownload(try download())
+        let session = StoppableSession(place.backend.beginDownload(try download()))
         async let answer = session.fetch { if (1..<9 << 20).contains($0.completedUnitCount) { stop.wait() } }
         try await stop.reached()
         var next = try download()
@@ -67,7 +67,7 @@ import Testing
             var download = try download()
             download.began = Beginning(now.advanced(by: .seconds(-3600)))
             let session = place.backend.beginDownload(download)
-            guard case .superseded(let error) = await session.perform(.fetch, replacesNewer: false, { _ in }) else {
+            guard case .superseded(let error) = await session.perform(.fetch, StepContext(replacesNewer: false)) else {
                 return #expect(Bool(false), "\(type)")
             }
             #expect(error.message == StorageError.newerFile(at: target).message && error.file == target)
@@ -77,7 +77,7 @@ import Testing
             _ = try scratch.file("file", newer)
             download.began = Beginning(now.advanced(by: .seconds(3600)))
             let other = place.backend.beginDownload(download)
-            guard case .completed = await other.perform(.fetch, replacesNewer: false, { _ in }) else {
+            guard case .completed = await other.perform(.fetch, StepContext(replacesNewer: false)) else {
                 return #expect(Bool(false), "\(type)")
             }
             #expect(try contentsOf(target) == bytes)

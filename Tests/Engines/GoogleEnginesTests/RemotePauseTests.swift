@@ -24,14 +24,14 @@ import Testing
         return try type.init(StorageFixture(), limits: limits, clock: clock)
     }
 
-    private func begin(_ place: any RemoteFixture, tokens: (any TokenSource)? = nil) async throws -> RemoteUpload {
+    private func begin(_ place: any RemoteFixture, tokens: (any TokenSource)? = nil) async throws -> UploadSteps {
         var upload = Upload.data(bytes, to: try ref("a"))
         upload.caller.tokens = tokens
-        return try #require(place.backend.beginUpload(upload) as? RemoteUpload)
+        return place.backend.stoppable(upload)
     }
 
     /// An upload whose first chunk the server has received.
-    private func sending(_ place: any RemoteFixture, tokens: (any TokenSource)? = nil) async throws -> RemoteUpload {
+    private func sending(_ place: any RemoteFixture, tokens: (any TokenSource)? = nil) async throws -> UploadSteps {
         let session = try await begin(place, tokens: tokens)
         #expect(await session.perform(.open, replacesNewer: true) == .opened(granularity: Self.granule))
         #expect(await session.perform(.send(0..<Self.granule), replacesNewer: true) == .received(upTo: Self.granule))
@@ -41,7 +41,7 @@ import Testing
     /// An upload whose session is being opened: the server has the request, and answers after the signal.
     private func opening(
         _ place: any RemoteFixture, answeredAt late: Signal
-    ) async throws -> (RemoteUpload, Task<UploadMachine.Answer, Never>) {
+    ) async throws -> (UploadSteps, Task<UploadMachine.Answer, Never>) {
         let session = try await begin(place)
         place.fixture.faults = [.init(.first(.start), .answerLate(late))]
         let answer = begin(.open, of: session)
@@ -50,7 +50,7 @@ import Testing
         return (session, answer)
     }
 
-    private func hasSent(_ session: RemoteUpload, atLeast count: Int64) async throws {
+    private func hasSent(_ session: UploadSteps, atLeast count: Int64) async throws {
         // Until then the count is that of the step before.
         await isUnderWay()
         try await eventually { session.sent >= count }
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// Begins a step as a task does, on the loop.
-    private func begin(_ step: UploadMachine.Step, of session: RemoteUpload) -> Task<UploadMachine.Answer, Never> {
+    private func begin(_ step: UploadMachine.Step, of session: UploadSteps) -> Task<UploadMachine.Answer, Never> {
         Task { @Loop in await session.perform(step, replacesNewer: true) }
     }
 
@@ -167,6 +167,13 @@ import Testing
             #expect(await session.bookmark() != nil)
         }
     }
+}
+
+typealias UploadSteps = StoppableSession<UploadStrategy>
+
+extension UploadSteps {
+    var sent: Int64 { (session as? RemoteUpload)?.sent ?? 0 }
+    var isThrough: Bool { (session as? RemoteUpload)?.isThrough ?? false }
 }
 
 extension UploadStrategy.Answer {

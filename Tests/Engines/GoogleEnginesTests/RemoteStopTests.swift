@@ -14,8 +14,8 @@ import Testing
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     let bytes = noise(5 * Int(granule))
 
-    private func begin(_ place: any RemoteFixture) async throws -> any UploadSession {
-        let session = place.backend.beginUpload(.data(bytes, to: try ref("a")))
+    private func begin(_ place: any RemoteFixture) async throws -> UploadSteps {
+        let session = place.backend.stoppable(.data(bytes, to: try ref("a")))
         #expect(await session.perform(.open) == .opened(granularity: Self.granule))
         #expect(await session.perform(.send(0..<Self.granule)) == .received(upTo: Self.granule))
         return session
@@ -46,7 +46,7 @@ import Testing
                 let clock = ManualClock()
                 let place = try type.init(StorageFixture(), limits: .patient, clock: clock)
                 let upload = Upload.data(bytes, to: try ref("a"))
-                let session = whole ? place.backend.beginUpload(upload) : try await begin(place)
+                let session = whole ? place.backend.stoppable(upload) : try await begin(place)
                 let late = Signal()
                 defer { late.fire() }
                 place.fixture.faults = [.init(.first(.finalize, .multipart), .answerLate(late))]
@@ -54,7 +54,7 @@ import Testing
                 async let answer = session.perform(step)
                 try await place.fixture.until { $0.unfired.isEmpty }
                 try await eventually { !place.fixture.objects.isEmpty }
-                try await eventually { (session as? RemoteUpload)?.isThrough == true }
+                try await eventually { session.isThrough }
                 session.abort()
                 clock.advance(by: try await clock.nextSleep())
                 guard case .unsettled = await answer else { return #expect(Bool(false), "\(type) \(whole)") }

@@ -15,13 +15,13 @@ import Testing
     private struct Scene {
         let clock = ManualClock()
         let place: any RemoteFixture
-        let session: RemoteUpload
+        let session: UploadSteps
         var answer = Task { UploadMachine.Answer.aborted }
 
         init(_ type: any RemoteFixture.Type, _ bytes: [UInt8]) throws {
             place = try type.init(StorageFixture(), limits: .patient, clock: clock)
             try place.fixture.put([9], "b", "a", by: type.dialect)
-            session = try #require(place.backend.beginUpload(.data(bytes, to: ref("a"))) as? RemoteUpload)
+            session = place.backend.stoppable(.data(bytes, to: try ref("a")))
         }
 
         /// Stops the step, and lets the time for its answer pass.

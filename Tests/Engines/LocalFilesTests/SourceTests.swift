@@ -98,7 +98,7 @@ import Testing
         var upload = Upload(reference: try ref("a"), source: .file(path: path, identity), metadata: .init())
         upload.bytesOfFile = read
         let session = place.backend.beginUpload(upload)
-        session.abort()
+        await session.stop(.sendWhole)
         try Meddling.remove.meddle(path, place.scratch)
         guard case .failed(let error) = await session.perform(.sendWhole) else {
             return #expect(Bool(false), "it was stored")
@@ -119,7 +119,7 @@ import Testing
         let session = place.backend.beginUpload(try await place.backend.upload(file: path, to: "a"))
         #expect(await session.perform(.open) == .opened())
         #expect(await session.perform(.send(0..<262_144)) == .received(upTo: 262_144))
-        session.abort()
+        await session.stop(.query)
         try Meddling.overwrite.meddle(path, place.scratch)
         #expect(await session.perform(.query) == .received(upTo: 262_144))
         guard case .failed(let error) = await session.perform(.send(262_144..<1_500_000)) else {
@@ -186,5 +186,16 @@ import Testing
         #expect(symlink(file, link) == 0)
         _ = try await place.backend.run(place.backend.upload(file: link, to: "a"))
         #expect(try await place.bytes(of: ref("a")) == noise(100))
+    }
+}
+
+extension TransferSession {
+    /// Performs a step that is stopped before it begins.
+    fileprivate func stop(_ step: Strategy.Step) async {
+        let stopped = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await perform(step, StepContext())
+        }
+        #expect(await stopped.value == .aborted)
     }
 }

@@ -143,13 +143,15 @@ import Transfers
             lines.deliver("\(handle) \(event.snapshot.status)")
             other.connection.leave()
             task.start()
-            Task { _ = try await task.cancel() }
+            Task {
+                if event.snapshot.status == .resume { _ = try await session.nextStep() }
+                _ = try await task.cancel()
+            }
         }
         task.observe(.resume, handle: "meddler", meddler)
         task.observe(.success, handle: "meddler", meddler)
         other.observeAll(task)
         task.start()
-        _ = try await session.nextStep()
         try await until { session.aborts == 1 }
         session.complete()
         _ = try await task.result()

@@ -10,8 +10,7 @@ import Testing
         for round in 0..<20_000 {
             let mayCommit = Mutex<Bool?>(nil)
             let done = Signal()
-            let answer = await withCheckedContinuation { (waiter: CheckedContinuation<String, Never>) in
-                let step = AbortableStep(waiter, aborted: "aborted")
+            let answer = await AbortableStep.answer(aborted: "aborted") { step in
                 thread.submit {
                     let may = step.mayCommit()
                     mayCommit.withLock { $0 = may }
@@ -25,5 +24,20 @@ import Testing
             await done.wait()
             #expect((answer == "committed") == mayCommit.withLock { $0 }, "round \(round)")
         }
+    }
+
+    @Test func `The cancellation of its Swift task aborts a step, and one before the step keeps it from beginning`()
+        async throws
+    {
+        let begun = Mail<AbortableStep<String>>()
+        let step = Task { await AbortableStep.answer(aborted: "aborted") { begun.deliver($0) } }
+        _ = try await begun.next()
+        step.cancel()
+        #expect(await step.value == "aborted")
+        let late = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await AbortableStep.answer(aborted: "aborted") { begun.deliver($0) }
+        }
+        #expect(await late.value == "aborted" && begun.waiting.isEmpty)
     }
 }

@@ -36,7 +36,10 @@ extension TransferStrategy {
 }
 
 /// The engine's answer to a step.
-public protocol TransferAnswer: Equatable, Sendable { static func failed(_ error: StorageError) -> Self }
+public protocol TransferAnswer: Equatable, Sendable {
+    static func failed(_ error: StorageError) -> Self
+    static var aborted: Self { get }
+}
 
 public enum TaskKind: String, Sendable { case upload, download }
 
