@@ -83,7 +83,7 @@ import Storage
         source.policy = policy
         let stored = try await service.store(
             source, to: object, change, if: Preconditions(),
-            IncomingBytes.Expected().adding(md5: headers["Content-MD5"]))
+            Checksums().adding(md5: headers["Content-MD5"]))
         if let target = fields["success_action_redirect"] {
             return HTTPServerResponse(303, headers: ["Location": target])
         }

@@ -70,7 +70,7 @@ extension HTTPRequestBody.Failure {
 
 /// An upload in one request.
 typealias WholeUpload = (
-    bytes: any ByteSource, resource: JSON, change: MetadataChange, expected: IncomingBytes.Expected
+    bytes: any ByteSource, resource: JSON, change: MetadataChange, expected: Checksums
 )
 
 /// An upload in one request: a JSON resource, then the bytes.
@@ -80,7 +80,7 @@ typealias WholeUpload = (
     let resource: JSON
     let change: MetadataChange
     /// Of the headers of the request, and of those of the part with the bytes.
-    let expected: IncomingBytes.Expected
+    let expected: Checksums
     private let reader: MultipartReader
     private let body: HTTPRequestBody
     /// What the part with the bytes says of its length.
@@ -102,8 +102,8 @@ typealias WholeUpload = (
             }
             try headers.checkPart()
             size = try headers.partLength()
-            let ofPart = try IncomingBytes.Expected(headers).adding(md5: headers["Content-MD5"])
-            expected = try IncomingBytes.Expected(request.http.headers).adding(ofPart)
+            let ofPart = try Checksums(headers).adding(md5: headers["Content-MD5"])
+            expected = try Checksums(request.http.headers).adding(ofPart)
             var change = try MetadataChange(resource: resource)
             let type = request.header("x-upload-content-type") ?? headers["Content-Type"]
             if let type, resource["contentType"] == nil { change.content[.contentType] = type }
