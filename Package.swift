@@ -100,7 +100,8 @@ let package = Package(
         .target(name: "LocalFiles", dependencies: ["Storage", "HTTPText", "Checksums", "Platform"]),
 
         .target(name: "Transfers", dependencies: ["Storage", "Metrics", "Checksums", "Platform"]),
-        .target(name: "Storage", dependencies: ["JSONText", "Secrets", "HTTPText", "Platform", "Resources"]),
+        .target(
+            name: "Storage", dependencies: ["JSONText", "Secrets", "HTTPText", "Checksums", "Platform", "Resources"]),
 
         .target(name: "JSONRPC", dependencies: ["JSONText", "Metrics", "Secrets", "ClientMemory", "Platform"]),
         .target(name: "JSONText", dependencies: ["CScan"]),

@@ -60,7 +60,7 @@ private func checkUpload(told offset: Int64) {
 private func checkMedia(_ response: HTTPResponse, _ reference: Reference) {
     let object = ObjectMetadata(
         reference: reference, generation: 7, metageneration: 1, size: size, timeCreated: Timestamp(microseconds: 0),
-        updated: Timestamp(microseconds: 0), md5: nil, crc32c: 42, settable: SettableMetadata())
+        updated: Timestamp(microseconds: 0), checksums: Checksums(crc32c: 42), settable: SettableMetadata())
     for offset in [0, 5] as [Int64] {
         let head = MediaHead(
             response.status, response.headers, gcs.description(in: response.headers), of: StoredContent(object),
@@ -70,7 +70,7 @@ private func checkMedia(_ response: HTTPResponse, _ reference: Reference) {
             expect(first == (response.status == 200 ? 0 : offset), "bytes begin where they were asked for")
         }
     }
-    expect(gcs.description(in: response.headers).md5.map { $0.count == 16 } ?? true, "an MD5 has 16 bytes")
+    expect(gcs.description(in: response.headers).checksums.md5.map { $0.count == 16 } ?? true, "an MD5 has 16 bytes")
 }
 
 private func checkRefusal(_ response: HTTPResponse, _ reference: Reference) {

@@ -89,7 +89,7 @@ private let place: GatewayPlace = onLoop {
                     let bytes = try await engine.data(of: reference, part: nil, known: nil, maxSize: .max, for: caller)
                     expect(bytes.count == object.size, "the size of \(reference.url) is that of its bytes")
                     expect(
-                        Checksum(of: bytes).md5 == object.md5,
+                        Checksum(of: bytes).md5 == object.checksums.md5,
                         "the MD5 of \(reference.url) is that of its bytes")
                     var release = MetadataChange()
                     (release.kept.temporaryHold, release.kept.eventBasedHold) = (.some(nil), .some(nil))

@@ -163,7 +163,9 @@ package final class InMemoryFolderPlan: FolderPlan {
                     guard settlesSame, let source = state.items[index].object, source.size == object.size else {
                         continue
                     }
-                    if source.md5 == object.md5, source.md5 != nil { state.items[index].state = .unchanged }
+                    if source.checksums.md5 == object.checksums.md5, source.checksums.md5 != nil {
+                        state.items[index].state = .unchanged
+                    }
                 }
             }
         }

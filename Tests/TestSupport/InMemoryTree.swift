@@ -85,7 +85,7 @@ private struct NamedTree: LocalTree {
         files.map { path, object in
             guard let bytes = tree[path], bytes.count == object.size else { return false }
             let checksum = Checksum(of: bytes)
-            return object.md5.map { $0 == checksum.md5 } ?? (object.crc32c == checksum.crc32c)
+            return object.checksums.md5.map { $0 == checksum.md5 } ?? (object.checksums.crc32c == checksum.crc32c)
         }
     }
 

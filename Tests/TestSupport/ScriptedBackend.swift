@@ -297,6 +297,7 @@ extension ObjectMetadata {
     package static func stored(_ reference: Reference, size: Int64) -> ObjectMetadata {
         ObjectMetadata(
             reference: reference, generation: 7, metageneration: 1, size: size, timeCreated: .init(microseconds: 0),
-            updated: .init(microseconds: 0), md5: Array(repeating: 0, count: 16), crc32c: 0, settable: .init())
+            updated: .init(microseconds: 0), checksums: Checksums(md5: Array(repeating: 0, count: 16), crc32c: 0),
+            settable: .init())
     }
 }

@@ -40,9 +40,9 @@ extension ClientCommandRunner {
         try forEachObject(words) { object in
             let metadata = try self.client.call("reference/getMetadata", ["reference": object.json])
             try self.show(
-                ObjectHashes(
+                Checksums(
                     md5: metadata["md5Hash"]?.string.flatMap { [UInt8](base64: $0) },
-                    crc32c: metadata["crc32c"]?.string.flatMap { [UInt8](base64: $0) }), of: object.url)
+                    crc32c: metadata["crc32c"]?.string.flatMap(UInt32.init(base64:))), of: object.url)
         }
     }
 
@@ -53,7 +53,7 @@ extension ClientCommandRunner {
     }
 
     /// Reads to the end, unless a signal comes.
-    private func hashes(ofFile path: String) throws -> ObjectHashes {
+    private func hashes(ofFile path: String) throws -> Checksums {
         let isInput = path == "-"
         let source: Descriptor
         do throws(SystemError) {
@@ -78,15 +78,15 @@ extension ClientCommandRunner {
             checksum.updateMD5(bytes)
             checksum.updateCRC(bytes)
         }
-        return ObjectHashes(md5: checksum.md5, crc32c: withUnsafeBytes(of: checksum.crc32c.bigEndian) { Array($0) })
+        return Checksums(md5: checksum.md5, crc32c: checksum.crc32c)
     }
 
     private func unreadable(_ path: String, _ reason: String) -> Client.Failure {
         Client.Failure(message: "\(path) cannot be read: \(reason)", isAnswer: true)
     }
 
-    private func show(_ hashes: ObjectHashes, of name: String) throws {
-        let known = [("md5", hashes.md5), ("crc32c", hashes.crc32c)]
+    private func show(_ hashes: Checksums, of name: String) throws {
+        let known = [("md5", hashes.md5), ("crc32c", hashes.crc32c?.bytes)]
         if options.json {
             let members = known.compactMap { name, bytes in
                 bytes.map { bytes -> JSON.Member in
@@ -219,10 +219,4 @@ extension ClientCommandRunner {
             if case .interrupted(let interruption) = try client.hear() { throw interruption }
         }
     }
-}
-
-/// What `hash` shows. Nil where a service has none: objects that were put together have no MD5.
-private struct ObjectHashes {
-    let md5: [UInt8]?
-    let crc32c: [UInt8]?
 }

@@ -107,7 +107,7 @@ extension EmbeddedBackend {
         for object in objects {
             starts.append(size)
             size = size.addingSaturated(object.metadata.size)
-            crc32c = Checksum.crc32c(crc32c, followedBy: object.metadata.crc32c ?? 0, object.metadata.size)
+            crc32c = Checksum.crc32c(crc32c, followedBy: object.metadata.checksums.crc32c ?? 0, object.metadata.size)
         }
         let parts = zip(starts, objects).map { (start: $0, object: $1) }
         let piece = IncomingBytes.Piece(0..<size) { buffer, offset throws(StorageError) in

@@ -74,7 +74,7 @@ final class EmbeddedDownload: TransferSession {
                     .received(Progress(completedUnitCount: partial.offset, totalUnitCount: size)))
             }
             let isComplete = try partial.finish(
-                size: size, crc32c: object.metadata.crc32c, if: attempt.mayCommit)
+                size: size, object.metadata.checksums, if: attempt.mayCommit)
             if isComplete { attempt.answer(.completed(object.metadata)) }
         } catch {
             reports.end()

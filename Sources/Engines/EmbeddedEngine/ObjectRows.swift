@@ -45,7 +45,8 @@ extension Database {
         let generation = try generations.next(now, in: self)
         let stored = ObjectMetadata(
             reference: object.reference, generation: generation, metageneration: 1, size: object.size,
-            timeCreated: now, updated: now, md5: object.md5, crc32c: object.crc32c, settable: settable,
+            timeCreated: now, updated: now, checksums: Checksums(md5: object.md5, crc32c: object.crc32c),
+            settable: settable,
             downloadTokens: tokens)
         var file = Value.null
         switch object.body {
@@ -84,8 +85,8 @@ extension Database {
             reference: reference, generation: try row.integer("generation"),
             metageneration: try row.integer("metageneration"), size: try row.integer("size"),
             timeCreated: Timestamp(microseconds: try row.integer("timeCreated")),
-            updated: Timestamp(microseconds: try row.integer("updated")), md5: try row.blob("md5"),
-            crc32c: UInt32(truncatingIfNeeded: try row.integer("crc32c")), settable: try row.content,
+            updated: Timestamp(microseconds: try row.integer("updated")), checksums: try row.checksums,
+            settable: try row.content,
             downloadTokens: [String](downloadTokens: try row.text("downloadTokens")))
         guard try row.integer("hasCustom") == 1 else { return metadata }
         try rows(
@@ -143,7 +144,7 @@ extension Database {
         let source = request.reference
         try check(request.preconditions, at: source)
         let object = try metadata(of: source)
-        let (md5, crc32c) = (object.md5 ?? [], object.crc32c ?? 0)
+        let (md5, crc32c) = (object.checksums.md5 ?? [], object.checksums.crc32c ?? 0)
         try upload.check(md5: md5, crc32c)
         var settable = request.metadata(upload.metadata, of: object.settable)
         let keepsTokens = request.isMove || request.keepsDownloadTokens == true || source == upload.reference
@@ -245,10 +246,9 @@ extension Database {
             "bucket": .integer(bucket), "name": .name(object.reference), "generation": .integer(object.generation),
             "metageneration": .integer(object.metageneration), "size": .integer(object.size),
             "timeCreated": .integer(object.timeCreated.microseconds), "updated": .integer(object.updated.microseconds),
-            "md5": .blob(object.md5 ?? []), "crc32c": .integer(Int64(object.crc32c ?? 0)),
             "downloadTokens": object.tokensValue, "file": file,
         ]
-        try run(Self.insert, try values + .content(object.settable))
+        try run(Self.insert, try values + .checksums(object.checksums) + .content(object.settable))
         try insertCustom(object)
     }
 

@@ -124,7 +124,7 @@ extension OpenObject {
     }
 
     private var checksum: ServedFile.Checksum? {
-        metadata.crc32c.map { ServedFile.Checksum(crc32c: $0) { report($0) } }
+        metadata.checksums.crc32c.map { ServedFile.Checksum(crc32c: $0) { report($0) } }
     }
 
     /// The headers of every answer. Pages of other origins may read objects whose tokens they have; a stored HTML page
@@ -161,8 +161,8 @@ extension String {
 
 // The forms of metadata in headers.
 extension ObjectMetadata {
-    package var entityTag: EntityTag? { EntityTag((md5 ?? []).hexadecimal) }
+    package var entityTag: EntityTag? { EntityTag((checksums.md5 ?? []).hexadecimal) }
 
     /// The value of `x-goog-hash`.
-    package var hashes: String { "crc32c=\((crc32c ?? 0).base64),md5=\((md5 ?? []).base64)" }
+    package var hashes: String { "crc32c=\((checksums.crc32c ?? 0).base64),md5=\((checksums.md5 ?? []).base64)" }
 }

@@ -78,7 +78,7 @@ struct OpenObject: Sendable {
             checksum.updateCRC(UnsafeRawBufferPointer(piece))
             offset += Int64(piece.count)
         }
-        guard checksum.crc32c == metadata.crc32c else { throw damaged("their CRC32C is another") }
+        guard checksum.crc32c == metadata.checksums.crc32c else { throw damaged("their CRC32C is another") }
         checked.foundIntact(checkedBody, status)
     }
 
@@ -104,7 +104,7 @@ struct OpenObject: Sendable {
         guard bytes.count == metadata.size else { throw damaged("there are \(bytes.count) of them") }
         var checksum = Checksum()
         bytes.withUnsafeBytes { checksum.updateCRC($0) }
-        guard checksum.crc32c == metadata.crc32c else { throw damaged("their CRC32C is another") }
+        guard checksum.crc32c == metadata.checksums.crc32c else { throw damaged("their CRC32C is another") }
     }
 
     private func readWhole(_ file: OpenFile) throws(StorageError) -> [UInt8] {
@@ -152,7 +152,7 @@ struct OpenObject: Sendable {
 }
 
 extension ObjectMetadata {
-    func checkedBody(file: Int64) -> CheckedBodies.Body { .file(file, size: size, crc32c: crc32c ?? 0) }
+    func checkedBody(file: Int64) -> CheckedBodies.Body { .file(file, size: size, crc32c: checksums.crc32c ?? 0) }
 }
 
 extension StorageError {

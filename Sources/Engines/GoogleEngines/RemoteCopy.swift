@@ -45,8 +45,8 @@ final class RemoteCopy: TransferSession {
         // The source's own metadata is no longer needed, since the copy was opened.
         source.found = ObjectMetadata(
             reference: source.reference, generation: mark.generation, metageneration: mark.metageneration,
-            size: mark.size, timeCreated: upload.record.began, updated: upload.record.began, md5: mark.md5,
-            crc32c: mark.crc32c,
+            size: mark.size, timeCreated: upload.record.began, updated: upload.record.began,
+            checksums: Checksums(md5: mark.md5, crc32c: mark.crc32c),
             settable: SettableMetadata())
         way = Self.makeWay(of: source, as: upload, backend, mark.way)
     }
@@ -62,7 +62,7 @@ final class RemoteCopy: TransferSession {
         guard let state else { return nil }
         let mark = CopyBookmark(
             generation: found.generation, metageneration: found.metageneration, size: found.size,
-            crc32c: found.crc32c, md5: found.md5, way: state.text)
+            crc32c: found.checksums.crc32c, md5: found.checksums.md5, way: state.text)
         return (try? mark.text).map(Bookmark.init)
     }
 

@@ -146,7 +146,7 @@ final class RemoteDownload: TransferSession {
         do throws(StorageError) {
             _ = try await queue.run { partial throws(StorageError) in
                 guard !step.isAborted else { return false }
-                return try partial.finish(size: object.size, crc32c: object.crc32c, md5: object.md5, if: step.mayCommit)
+                return try partial.finish(size: object.size, object.checksums, if: step.mayCommit)
             }
             return .done(object)
         } catch {
@@ -159,8 +159,7 @@ final class RemoteDownload: TransferSession {
 extension ObjectMetadata {
     /// Adds the checksums of the response if the metadata has none.
     fileprivate mutating func complete(_ described: MediaDescription) {
-        guard crc32c == nil && md5 == nil else { return }
-        (crc32c, md5) = (described.crc32c, described.md5)
+        if checksums.isEmpty { checksums = described.checksums }
     }
 }
 

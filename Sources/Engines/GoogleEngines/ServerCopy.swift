@@ -61,7 +61,7 @@ private struct ServerCopyBookmark: Codable {
 
     private func open() async throws(StorageError) -> UploadStrategy.Answer {
         if let answer = try await destination.answerIfSuperseded() { return answer }
-        if let expected = source.found?.md5 { try upload.checkMD5(expected) }
+        if let expected = source.found?.checksums.md5 { try upload.checkMD5(expected) }
         try await destination.lookBefore(createsSession: true)
         (token, copied) = (nil, 0)
         return .opened()

@@ -7,24 +7,22 @@ struct StoredContent: Equatable, Sendable {
     let reference: Reference
     let generation: Int64
     let size: Int64
-    /// Nil if unknown, like `md5`.
-    let crc32c: UInt32?
-    let md5: [UInt8]?
+    let checksums: Checksums
     let encoding: ContentEncoding
 
     init(_ object: ObjectMetadata) {
         (reference, generation, size) = (object.reference, object.generation, object.size)
-        (crc32c, md5) = (object.crc32c, object.md5)
+        checksums = object.checksums
         encoding = ContentEncoding(object.settable.content[.contentEncoding])
     }
 
     /// Nil if the header does not identify the object.
     init?(_ described: MediaDescription, _ reference: Reference) {
         guard let generation = described.generation, let size = described.size, size >= 0,
-            described.crc32c != nil || described.md5 != nil
+            !described.checksums.isEmpty
         else { return nil }
         (self.reference, self.generation, self.size) = (reference, generation, size)
-        (crc32c, md5, encoding) = (described.crc32c, described.md5, described.encoding)
+        (checksums, encoding) = (described.checksums, described.encoding)
     }
 
     /// Whether the bytes of a complete response are the stored ones.
@@ -34,14 +32,10 @@ struct StoredContent: Equatable, Sendable {
 
     /// How the bytes differ from the stored ones; nil if they do not. Uses the response's checksums if none are known.
     func flaw(in bytes: [UInt8], _ described: MediaDescription) -> String? {
+        let expected = checksums.filled(from: described.checksums).fastest
         var checksum = Checksum()
-        if let crc32c = crc32c ?? described.crc32c {
-            bytes.withUnsafeBytes { checksum.updateCRC($0) }
-            return checksum.crc32c == crc32c ? nil : "their CRC32C is another"
-        }
-        guard let md5 = md5 ?? described.md5 else { return nil }
-        bytes.withUnsafeBytes { checksum.updateMD5($0) }
-        return checksum.md5 == md5 ? nil : "their MD5 is another"
+        bytes.withUnsafeBytes { checksum.update($0, like: expected) }
+        return expected.flaw(in: Checksums(checksum, like: expected))
     }
 }
 
@@ -50,14 +44,11 @@ struct MediaDescription: Equatable, Sendable {
     var generation: Int64?
     var size: Int64?
     var encoding = ContentEncoding(nil)
-    var crc32c: UInt32?
-    var md5: [UInt8]?
+    var checksums = Checksums()
 
     func isOther(than content: StoredContent) -> Bool {
         if let generation { return generation != content.generation }
-        if let crc32c, let ours = content.crc32c { return crc32c != ours }
-        if let md5, let ours = content.md5 { return md5 != ours }
-        return false
+        return checksums.difference(from: content.checksums) != nil
     }
 }
 

@@ -139,7 +139,7 @@ final class UploadReader: Sendable {
     /// source's CRC32C. Nil if bytes that can be read only once were passed by an earlier process.
     func crc32c(of size: Int64?) async throws(StorageError) -> UInt32? {
         if isIncoming { return checksum(of: size)?.crc32c }
-        if let known = source.copy?.found?.crc32c { return known }
+        if let known = source.copy?.found?.checksums.crc32c { return known }
         try await readRest()
         return passed.withLock { $0.checksum.crc32c }
     }
@@ -165,7 +165,7 @@ final class UploadReader: Sendable {
     }
 
     private func md5OfObject() async throws(StorageError) -> [UInt8] {
-        if let known = source.copy?.found?.md5 { return known }
+        if let known = source.copy?.found?.checksums.md5 { return known }
         var checksum = Checksum()
         try await forEachPiece(from: 0) { piece in piece.withUnsafeBytes { checksum.updateMD5($0) } }
         return checksum.md5

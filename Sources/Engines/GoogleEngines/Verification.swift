@@ -47,12 +47,14 @@ extension UploadDestination {
         if let size = upload.source.size, size != stored.size {
             return "it has \(stored.size) bytes instead of \(size)"
         }
-        if let flaw = upload.flaw(inMD5: stored.md5, hasOwn: source.checksum(of: stored.size) != nil) { return flaw }
-        if let crc32c = stored.crc32c {
+        if let flaw = upload.flaw(inMD5: stored.checksums.md5, hasOwn: source.checksum(of: stored.size) != nil) {
+            return flaw
+        }
+        if let crc32c = stored.checksums.crc32c {
             let mine = try await source.crc32c(of: stored.size)
             return crc32c == mine ?? crc32c ? nil : "its CRC32C is \(crc32c) instead of \(mine ?? 0)"
         }
-        guard let md5 = stored.md5, let mine = try await source.md5(of: stored.size) else { return nil }
+        guard let md5 = stored.checksums.md5, let mine = try await source.md5(of: stored.size) else { return nil }
         return md5 == mine
             ? nil : "its MD5 is \(md5.base64) instead of \(mine.base64)"
     }

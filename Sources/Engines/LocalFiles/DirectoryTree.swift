@@ -60,7 +60,9 @@ package final class DirectoryTree: LocalTree {
         let stamps = try await comparing { [directories] _ in directories.stamps(of: files.map(\.path)) }
         let known = await index.known(stamps.compactMap(\.self))
         var answers = zip(files, stamps).map { file, stamp in
-            stamp.flatMap { $0.size == file.object.size ? known[$0]?.match(file.object) : nil }
+            stamp.flatMap {
+                $0.size == file.object.size ? known[$0]?.agree(with: file.object.checksums.strongest) : nil
+            }
         }
         let rest = answers.indices.filter { answers[$0] == nil }
         let (found, read) = try await compare(rest.map { files[$0] }) { index.now }
@@ -72,10 +74,10 @@ package final class DirectoryTree: LocalTree {
     /// Reads the files and compares them. With a clock it also returns the checksums that may be cached.
     private func compare(
         _ files: [(path: String, object: FolderObject)], clock: (@Sendable () -> Timestamp)?
-    ) async throws(StorageError) -> (answers: [Bool], read: [FileStamp: KnownChecksums]) {
+    ) async throws(StorageError) -> (answers: [Bool], read: [FileStamp: Checksums]) {
         guard !files.isEmpty else { return ([], [:]) }
         return try await comparing { [directories] isCancelled throws(StorageError) in
-            var answers: [Bool] = [], read: [FileStamp: KnownChecksums] = [:]
+            var answers: [Bool] = [], read: [FileStamp: Checksums] = [:]
             try directories.forEach(files.map(\.path)) { number, file throws(StorageError) in
                 do throws(StorageError) {
                     let object = files[number].object
@@ -187,11 +189,12 @@ private struct TreeFile {
     /// cached: the bytes that were read must have been unchanged since some time before `now`.
     func compare(
         with object: FolderObject, at now: Timestamp?, isCancelled: () -> Bool
-    ) throws(StorageError) -> (isSame: Bool, read: (FileStamp, KnownChecksums)?) {
+    ) throws(StorageError) -> (isSame: Bool, read: (FileStamp, Checksums)?) {
         guard let status = try status(), status.kind == .regular, status.size == object.size else {
             return (false, nil)
         }
-        guard object.md5 != nil || object.crc32c != nil else { return (false, nil) }
+        let wanted = object.checksums.strongest
+        if wanted.isEmpty { return (false, nil) }
         do throws(SystemError) {
             let file = try OpenFile(name, [.noLink, .noWaiting], in: directory)
             let before = try file.status()
@@ -199,18 +202,17 @@ private struct TreeFile {
             file.expectReading()
             var checksum = Checksum()
             let isWhole = try file.pass(object.size, while: { !isCancelled() }) { bytes in
-                if object.md5 != nil { checksum.updateMD5(bytes) } else { checksum.updateCRC(bytes) }
+                checksum.update(bytes, like: wanted)
             }
             guard isWhole else {
                 guard isCancelled() else { return (false, nil) }
                 throw .interrupted
             }
-            let found =
-                object.md5 == nil ? KnownChecksums(crc32c: checksum.crc32c) : KnownChecksums(md5: checksum.md5)
+            let found = Checksums(checksum, like: wanted)
             let stamp = FileStamp(before)
             let isUnchanged = try FileStamp(file.status()) == stamp
             let mayBeKept = isUnchanged && now.map { stamp.isSettled(at: $0) } == true
-            return (found.match(object) ?? false, mayBeKept ? (stamp, found) : nil)
+            return (found == wanted, mayBeKept ? (stamp, found) : nil)
         } catch {
             if error == .notFound || error == .link { return (false, nil) }
             if error == .interrupted { throw StorageError(.cancelled, "The comparison of \(path) was cancelled.") }

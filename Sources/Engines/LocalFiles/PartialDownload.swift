@@ -107,10 +107,10 @@ package final class PartialDownload {
     /// checksum is not compared. The MD5 is compared only if the CRC32C is unknown, because it requires reading the
     /// whole file. Deletes wrong bytes and throws `nonMatchingChecksum`.
     package func finish(
-        size: Int64, crc32c: UInt32?, md5: [UInt8]? = nil, if mayCommit: () -> Bool
+        size: Int64, _ checksums: Checksums, if mayCommit: () -> Bool
     ) throws(StorageError) -> Bool {
         let file = try opened()
-        if let flaw = try flaw(in: file, size, crc32c, md5) {
+        if let flaw = try flaw(in: file, size, checksums.fastest) {
             discard()
             throw Self.damaged(target.path, size, flaw)
         }
@@ -176,15 +176,14 @@ package final class PartialDownload {
         return file
     }
 
-    private func flaw(in file: OpenFile, _ size: Int64, _ crc32c: UInt32?, _ md5: [UInt8]?) throws(StorageError)
-        -> String?
-    {
+    private func flaw(in file: OpenFile, _ size: Int64, _ expected: Checksums) throws(StorageError) -> String? {
         guard offset == size else { return "there are \(offset) of them" }
-        if let crc32c { return crc32c == checksum.crc32c ? nil : "their CRC32C is another" }
-        guard let md5 else { return nil }
-        var checksum = Checksum()
-        _ = try read(file, while: { true }) { checksum.updateMD5($0) }
-        return md5 == checksum.md5 ? nil : "their MD5 is another"
+        var checksum = checksum
+        if expected.md5 != nil {
+            checksum = Checksum()
+            _ = try read(file, while: { true }) { checksum.updateMD5($0) }
+        }
+        return expected.flaw(in: Checksums(checksum, like: expected))
     }
 
     private static func damaged(_ path: String, _ size: Int64, _ how: String) -> StorageError {

@@ -214,13 +214,11 @@ extension Upload {
     /// Throws `nonMatchingChecksum` unless all checksums that the client has sent are right.
     package func check(md5: [UInt8], _ crc32c: UInt32) throws(StorageError) {
         try checkMD5(md5)
-        var expected = IncomingBytes.Expected()
-        if case .incoming(let bytes) = source { expected = bytes.expected }
-        guard expected.md5 ?? md5 == md5 else {
-            throw StorageError(.nonMatchingChecksum, "The bytes do not have the MD5 that the client has sent.")
-        }
-        guard expected.crc32c ?? crc32c == crc32c, expectedCRC32C ?? crc32c == crc32c else {
-            throw StorageError(.nonMatchingChecksum, "The bytes do not have the CRC32C that the client has sent.")
-        }
+        let found = Checksums(md5: md5, crc32c: crc32c)
+        var difference = found.difference(from: Checksums(crc32c: expectedCRC32C))
+        if case .incoming(let bytes) = source { difference = bytes.expected.difference(from: found) ?? difference }
+        guard let difference else { return }
+        throw StorageError(
+            .nonMatchingChecksum, "The bytes do not have the \(difference.rawValue) that the client has sent.")
     }
 }

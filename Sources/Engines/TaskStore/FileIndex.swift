@@ -24,7 +24,7 @@ final class FileIndex: FileChecksums {
     private let time: TimeSource
     private let queue: SerialQueue<State>
     /// The checksums for the next transaction.
-    private let waiting = Mutex<[FileStamp: KnownChecksums]>([:])
+    private let waiting = Mutex<[FileStamp: Checksums]>([:])
 
     var now: Timestamp { time.now() }
 
@@ -33,9 +33,9 @@ final class FileIndex: FileChecksums {
         queue = SerialQueue(on: threads, State())
     }
 
-    func known(_ files: [FileStamp]) async -> [FileStamp: KnownChecksums] {
+    func known(_ files: [FileStamp]) async -> [FileStamp: Checksums] {
         await queue.run { state in
-            var found: [FileStamp: KnownChecksums] = [:]
+            var found: [FileStamp: Checksums] = [:]
             self.use(&state) { database in
                 for file in files { found[file] = try database.checksums(of: file) }
             }
@@ -43,7 +43,7 @@ final class FileIndex: FileChecksums {
         }
     }
 
-    func note(_ files: [FileStamp: KnownChecksums]) {
+    func note(_ files: [FileStamp: Checksums]) {
         let isFirst = waiting.withLock { waiting in
             defer { waiting.merge(files) { $1 } }
             return waiting.isEmpty && !files.isEmpty
@@ -116,27 +116,21 @@ extension Schema {
 }
 
 extension Database {
-    fileprivate func checksums(of file: FileStamp) throws -> KnownChecksums? {
-        let found = try first(
+    fileprivate func checksums(of file: FileStamp) throws -> Checksums? {
+        try first(
             """
             SELECT md5, crc32c FROM files WHERE device = :device AND inode = :inode AND size = :size
                 AND modified = :modified AND changed = :changed
             """, file.values
-        ) { row in
-            KnownChecksums(
-                md5: try row.blobOrNil("md5"),
-                crc32c: try row.integerOrNil("crc32c").map(UInt32.init(truncatingIfNeeded:)))
-        }
-        return found
+        ) { row in try row.checksums }
     }
 
-    fileprivate func note(_ file: FileStamp, _ checksums: KnownChecksums) throws {
-        let values: Values = ["md5": .blob(checksums.md5), "crc32c": .integer(checksums.crc32c.map(Int64.init))]
+    fileprivate func note(_ file: FileStamp, _ checksums: Checksums) throws {
         try run(
             """
             INSERT OR REPLACE INTO files (device, inode, size, modified, changed, md5, crc32c)
             VALUES (:device, :inode, :size, :modified, :changed, :md5, :crc32c)
-            """, file.values + values)
+            """, file.values + .checksums(checksums))
     }
 
     fileprivate func dropOldest(keeping most: Int64) throws {

@@ -346,8 +346,7 @@ extension FolderItem {
         (source, replaced) = (try row.source, try row.integerOrNil("replaced"))
         guard let generation = try row.integerOrNil("generation") else { return }
         object = FolderObject(
-            generation: generation, size: try row.integer("theirSize"), md5: try row.blobOrNil("md5"),
-            crc32c: try row.integerOrNil("crc32c").map { UInt32(truncatingIfNeeded: $0) })
+            generation: generation, size: try row.integer("theirSize"), checksums: try row.checksums)
     }
 }
 
@@ -399,10 +398,8 @@ extension Value {
 
 extension Values {
     fileprivate static func object(_ object: FolderObject?) -> Values {
-        [
-            "generation": .integer(object?.generation), "theirSize": .integer(object?.size), "md5": .blob(object?.md5),
-            "crc32c": .integer(object?.crc32c.map(Int64.init)),
-        ]
+        ["generation": .integer(object?.generation), "theirSize": .integer(object?.size)]
+            + .checksums(object?.checksums)
     }
 
     fileprivate static func version(_ version: LocalVersion?) -> Values {

@@ -28,7 +28,8 @@ struct RecordedEnd: Codable, Equatable {
         let metadata = ObjectMetadata(
             reference: record.reference, generation: stored.generation, metageneration: stored.metageneration,
             size: stored.size, timeCreated: stored.timeCreated, updated: stored.updated,
-            md5: stored.md5.flatMap { [UInt8](base64: $0) }, crc32c: stored.crc32c, settable: record.metadata)
+            checksums: Checksums(md5: stored.md5.flatMap { [UInt8](base64: $0) }, crc32c: stored.crc32c),
+            settable: record.metadata)
         return record.ended(.succeeded(metadata), at: time)
     }
 
@@ -61,8 +62,8 @@ struct RecordedEnd: Codable, Equatable {
         case .succeeded(let object):
             stored = Stored(
                 generation: object.generation, metageneration: object.metageneration, size: object.size,
-                timeCreated: object.timeCreated, updated: object.updated, md5: object.md5?.base64,
-                crc32c: object.crc32c)
+                timeCreated: object.timeCreated, updated: object.updated, md5: object.checksums.md5?.base64,
+                crc32c: object.checksums.crc32c)
         }
     }
 }

@@ -32,10 +32,9 @@ extension Database {
             "ended": .integer(ended?.microseconds), "outcome": .text(outcome), "error": .text(error),
             "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
             "timeCreated": .integer(stored?.timeCreated.microseconds),
-            "updated": .integer(stored?.updated.microseconds), "md5": .blob(stored?.md5),
-            "crc32c": .integer(stored?.crc32c.map(Int64.init)),
+            "updated": .integer(stored?.updated.microseconds),
         ]
-        try run(Self.keep, try values + .content(settable))
+        try run(Self.keep, try values + .checksums(stored?.checksums) + .content(settable))
     }
 
     fileprivate static let failed = "failed"
@@ -196,8 +195,8 @@ extension TaskRecord {
             reference: reference, generation: try row.integer("generation"),
             metageneration: try row.integer("metageneration"),
             size: progress.totalUnitCount, timeCreated: Timestamp(microseconds: try row.integer("timeCreated")),
-            updated: Timestamp(microseconds: try row.integer("updated")), md5: try row.blobOrNil("md5"),
-            crc32c: try row.integerOrNil("crc32c").map { UInt32(truncatingIfNeeded: $0) }, settable: metadata)
+            updated: Timestamp(microseconds: try row.integer("updated")), checksums: try row.checksums,
+            settable: metadata)
     }
 }
 

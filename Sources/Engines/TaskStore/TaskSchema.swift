@@ -45,6 +45,14 @@ extension Row {
         }
     }
 
+    package var checksums: Checksums {
+        get throws {
+            Checksums(
+                md5: try blobOrNil("md5"),
+                crc32c: try integerOrNil("crc32c").map { UInt32(truncatingIfNeeded: $0) })
+        }
+    }
+
     /// Nil if there are no kept properties.
     package var kept: KeptProperties? {
         get throws { try textOrNil("kept").map(KeptProperties.init(text:)) }
@@ -56,6 +64,10 @@ extension Columns {
 }
 
 extension Values {
+    package static func checksums(_ checksums: Checksums?) -> Values {
+        ["md5": .blob(checksums?.md5), "crc32c": .integer(checksums?.crc32c.map(Int64.init))]
+    }
+
     package static func content(_ settable: SettableMetadata) throws -> Values {
         let content = settable.content
         return [

@@ -40,24 +40,16 @@ public final class IncomingBytes: Sendable {
         }
     }
 
-    /// The checksums of the whole object that the client has sent; nil for those that it has not.
-    public struct Expected: Equatable, Sendable {
-        public var md5: [UInt8]?
-        public var crc32c: UInt32?
-
-        public init(md5: [UInt8]? = nil, crc32c: UInt32? = nil) { (self.md5, self.crc32c) = (md5, crc32c) }
-    }
-
     private struct State {
         var piece: Piece?
         var size: Int64?
-        var expected = Expected()
+        var expected = Checksums()
         /// The size and the checksums of the object that hold while there is no piece.
         var whole: Whole
 
         struct Whole {
             var size: Int64?
-            var expected = Expected()
+            var expected = Checksums()
         }
 
         init(_ whole: Whole) { (self.whole, size, expected) = (whole, whole.size, whole.expected) }
@@ -76,11 +68,12 @@ public final class IncomingBytes: Sendable {
     /// The size of the object; nil while it is unknown.
     public var size: Int64? { state.withLock { $0.size } }
 
-    public var expected: Expected { state.withLock { $0.expected } }
+    /// The checksums of the whole object that the client has sent.
+    public var expected: Checksums { state.withLock { $0.expected } }
 
     /// `isLast`: the object ends with this piece. Otherwise its size stays unknown, even after all announced bytes,
     /// until the client ends it.
-    package func offer(_ piece: Piece, isLast: Bool, _ expected: Expected) {
+    package func offer(_ piece: Piece, isLast: Bool, _ expected: Checksums) {
         state.withLock { state in
             (state.piece, state.size) = (piece, isLast ? piece.range.upperBound : nil)
             state.expected = expected
@@ -91,7 +84,7 @@ public final class IncomingBytes: Sendable {
     package func withdraw() { state.withLock { $0 = State($0.whole) } }
 
     /// Sets the size and the checksums of the object, with or without its last piece. Nil: the client has not ended it.
-    package func end(at size: Int64?, _ expected: Expected = .init()) {
+    package func end(at size: Int64?, _ expected: Checksums = .init()) {
         state.withLock { state in
             state.whole = State.Whole(size: size ?? announced, expected: expected)
             if state.piece == nil { state = State(state.whole) }

@@ -162,9 +162,8 @@ public struct ObjectMetadata: Equatable, Sendable {
     public var size: Int64
     public var timeCreated: Timestamp
     public var updated: Timestamp
-    /// Nil if a remote engine does not know it, like `crc32c`.
-    public var md5: [UInt8]?
-    public var crc32c: UInt32?
+    /// Of its bytes. A remote engine may know none.
+    public var checksums: Checksums
     public var settable: SettableMetadata
     /// The tokens that give access to the object without other credentials. Nil if they were not read with the rest:
     /// from a remote service, or from the record of a task.
@@ -172,11 +171,11 @@ public struct ObjectMetadata: Equatable, Sendable {
 
     public init(
         reference: Reference, generation: Int64, metageneration: Int64, size: Int64, timeCreated: Timestamp,
-        updated: Timestamp, md5: [UInt8]?, crc32c: UInt32?, settable: SettableMetadata,
+        updated: Timestamp, checksums: Checksums, settable: SettableMetadata,
         downloadTokens: [String]? = nil
     ) {
         (self.reference, self.generation, self.metageneration) = (reference, generation, metageneration)
-        (self.size, self.timeCreated, self.updated, self.md5) = (size, timeCreated, updated, md5)
-        (self.crc32c, self.settable, self.downloadTokens) = (crc32c, settable, downloadTokens)
+        (self.size, self.timeCreated, self.updated) = (size, timeCreated, updated)
+        (self.checksums, self.settable, self.downloadTokens) = (checksums, settable, downloadTokens)
     }
 }

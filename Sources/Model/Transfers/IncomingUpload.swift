@@ -94,7 +94,7 @@ import Storage
 
     /// Passes bytes to the engine. Those that it has already are left out. `isLast`: the object ends with them.
     public func send(
-        _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: IncomingBytes.Expected = .init()
+        _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: Checksums = .init()
     ) async throws -> Answer {
         try await ask(.send(piece.range, isLast: isLast)) { [bytes] in bytes.offer(piece, isLast: isLast, expected) }
     }

@@ -181,10 +181,10 @@ extension StreamDownload {
     /// Throws where these are the last bytes, and all of them do not match the checksum.
     private func note(_ bytes: [UInt8], of object: ObjectMetadata) async throws {
         if first == 0 {
-            let (before, isMD5) = (checksum, object.crc32c == nil)
+            let before = checksum
             checksum = await Self.thread.run {
                 var checksum = before
-                bytes.withUnsafeBytes { isMD5 ? checksum.updateMD5($0) : checksum.updateCRC($0) }
+                bytes.withUnsafeBytes { checksum.update($0, like: object.checksums.fastest) }
                 return checksum
             }
         }
@@ -193,22 +193,20 @@ extension StreamDownload {
     }
 
     private func verify(_ object: ObjectMetadata) throws -> Bool {
-        guard first == 0 else { return false }
-        if let crc32c = object.crc32c {
-            guard crc32c == checksum.crc32c else { throw StorageError.damagedStream(object, "CRC32C") }
-            return true
+        let expected = object.checksums.fastest
+        guard first == 0, !expected.isEmpty else { return false }
+        if let kind = expected.difference(from: Checksums(checksum, like: expected)) {
+            throw StorageError.damagedStream(object, kind)
         }
-        guard let md5 = object.md5 else { return false }
-        guard md5 == checksum.md5 else { throw StorageError.damagedStream(object, "MD5") }
         return true
     }
 }
 
 extension StorageError {
-    fileprivate static func damagedStream(_ object: ObjectMetadata, _ name: String) -> StorageError {
+    fileprivate static func damagedStream(_ object: ObjectMetadata, _ kind: Checksums.Kind) -> StorageError {
         StorageError(
             .nonMatchingChecksum,
-            "The bytes that were read of \(object.reference.url) do not match its \(name): discard them."
+            "The bytes that were read of \(object.reference.url) do not match its \(kind.rawValue): discard them."
         ).about(object.reference)
     }
 }

@@ -73,7 +73,7 @@ import Storage
     /// An append has failed since the last one that has not.
     private var hasGap = false
     public private(set) var isFinishing = false
-    private var expected = IncomingBytes.Expected()
+    private var expected = Checksums()
     /// What an append gets once the task has ended.
     private var ended: StorageError?
     private let changed = Waiters()
@@ -131,7 +131,7 @@ import Storage
     func breakSequence() { (isPositionLost, hasGap) = (true, true) }
 
     /// The object ends with the bytes that are here. Returns its snapshot when it is stored.
-    public func finish(_ expected: IncomingBytes.Expected) async throws -> TaskSnapshot {
+    public func finish(_ expected: Checksums) async throws -> TaskSnapshot {
         // An append that was refused after the end does not change it.
         if hasGap, !isFinishing { throw StorageError.unknownEnd(end) }
         if let size = source.announced, end != size { throw StorageError.otherSize(end, than: size) }

@@ -35,8 +35,8 @@ extension ObjectMetadata: JSONConvertible, JSONObjectWritable {
         json.member("size", size)
         json.member("timeCreated", timeCreated.rfc3339)
         json.member("updated", updated.rfc3339)
-        json.member("md5Hash", md5?.base64)
-        json.member("crc32c", crc32c?.base64)
+        json.member("md5Hash", checksums.md5?.base64)
+        json.member("crc32c", checksums.crc32c?.base64)
         settable.writeMembers(to: &json)
     }
 }

@@ -15,7 +15,9 @@ extension UInt32 {
         self = bytes.reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    package var base64: String { withUnsafeBytes(of: bigEndian) { Array($0) }.base64 }
+    package var bytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
+
+    package var base64: String { bytes.base64 }
 }
 
 extension HTTPHeaders {

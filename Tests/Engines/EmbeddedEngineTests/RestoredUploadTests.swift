@@ -23,7 +23,8 @@ import Testing
     private static let stored = Contents(objects: 1, rows: 0, files: 1, filesOnDisk: 1)
 
     private func expectStored(_ again: EmbeddedFixture, _ stored: ObjectMetadata) async throws {
-        #expect(stored.md5 == Checksum(of: bytes).md5 && stored.crc32c == Checksum(of: bytes).crc32c)
+        #expect(
+            stored.checksums.md5 == Checksum(of: bytes).md5 && stored.checksums.crc32c == Checksum(of: bytes).crc32c)
         #expect(try await again.bytes(of: ref("a")) == bytes)
         #expect(try await again.backend.metadata(of: ref("a")) == stored)
         #expect(try await again.settledContents(Self.stored) == Self.stored)

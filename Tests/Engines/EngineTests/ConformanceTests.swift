@@ -24,7 +24,9 @@ import Testing
             let fromMemory = try await place.backend.run(.data(bytes, to: ref("memory")))
             let fromFile = try await place.backend.run(place.backend.upload(file: file, to: "file"))
             for (name, stored) in [("memory", fromMemory), ("file", fromFile)] {
-                #expect(stored.size == size && stored.md5 == expected.md5 && stored.crc32c == expected.crc32c)
+                #expect(
+                    stored.size == size && stored.checksums.md5 == expected.md5
+                        && stored.checksums.crc32c == expected.crc32c)
                 #expect(try await place.backend.metadata(of: ref(name)) == stored)
                 #expect(try await place.bytes(of: ref(name)) == bytes)
             }
@@ -38,7 +40,7 @@ import Testing
             let place = try await place.init()
             let stored = try await place.backend.run(
                 .data(bytes, to: ref("a")), chunks: ChunkSizes(first: chunk, largest: chunk))
-            #expect(stored.md5 == Checksum(of: bytes).md5)
+            #expect(stored.checksums.md5 == Checksum(of: bytes).md5)
             #expect(try await place.bytes(of: ref("a")) == bytes)
         }
     }
@@ -94,7 +96,7 @@ import Testing
             metadata.content = metadata.content.filter { $0.key != .cacheControl }
             #expect(updated.settable == metadata && updated.metageneration == 2)
             #expect(updated.generation == uploaded.generation && updated.updated >= uploaded.updated)
-            #expect(updated.timeCreated == uploaded.timeCreated && updated.md5 == uploaded.md5)
+            #expect(updated.timeCreated == uploaded.timeCreated && updated.checksums.md5 == uploaded.checksums.md5)
             #expect(try await place.backend.metadata(of: ref("a")) == updated)
             change = MetadataChange()
             change.custom = .removeAll

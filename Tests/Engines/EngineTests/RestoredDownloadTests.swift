@@ -50,7 +50,7 @@ import Testing
         guard case .completed(let metadata) = await place.backend.beginDownload(download).fetch(reports.take) else {
             throw Aborted()
         }
-        #expect(metadata.size == bytes.count && metadata.crc32c == Checksum(of: bytes).crc32c)
+        #expect(metadata.size == bytes.count && metadata.checksums.crc32c == Checksum(of: bytes).crc32c)
         #expect(try contentsOf(target) == bytes)
         await place.backend.settle()
         #expect(try names(in: scratch.path) == ["file"])

@@ -17,8 +17,8 @@ import Transfers
             let place = try await type.init()
             let bytes = noise(size, seed: UInt64(size))
             let (sent, read) = try await StreamClient(place.backend).roundTrip(bytes, announcing: size % 2 == 0)
-            #expect(sent.size == size && sent.md5 == Checksum(of: bytes).md5)
-            #expect(read == bytes && sent.crc32c == Checksum(of: bytes).crc32c)
+            #expect(sent.size == size && sent.checksums.md5 == Checksum(of: bytes).md5)
+            #expect(read == bytes && sent.checksums.crc32c == Checksum(of: bytes).crc32c)
             #expect(try await place.bytes(of: ref("a")) == bytes)
         }
     }
@@ -88,7 +88,7 @@ import Transfers
         return try task.openStream()
     }
 
-    func send(_ bytes: [UInt8], size: Int64? = nil, expecting expected: IncomingBytes.Expected = .init())
+    func send(_ bytes: [UInt8], size: Int64? = nil, expecting expected: Checksums = .init())
         async throws -> ObjectMetadata?
     {
         let stream = try await begin(size: size)
@@ -111,7 +111,7 @@ import Transfers
     }
 
     func roundTrip(_ bytes: [UInt8], announcing: Bool) async throws -> (ObjectMetadata, [UInt8]) {
-        let expected = IncomingBytes.Expected(md5: Checksum(of: bytes).md5)
+        let expected = Checksums(md5: Checksum(of: bytes).md5)
         let object = try #require(
             try await send(bytes, size: announcing ? Int64(bytes.count) : nil, expecting: expected))
         let stream = try await open()

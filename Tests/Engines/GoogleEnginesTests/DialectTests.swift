@@ -121,12 +121,14 @@ import Testing
             "crc32c":"AAAAAg==","timeCreated":"2016-03-01T20:16:01.673Z","contentType":"","metadata":{"k":1}}
             """#
         let stored = try ObjectMetadata(wire: Array(service.utf8), reference)
-        #expect(stored.reference == reference && stored.generation == 17 && stored.size == 5 && stored.crc32c == 2)
+        #expect(
+            stored.reference == reference && stored.generation == 17 && stored.size == 5 && stored.checksums.crc32c == 2
+        )
         #expect(stored.updated == stored.timeCreated && stored.timeCreated.rfc3339 == "2016-03-01T20:16:01.673Z")
         #expect(stored.settable.content == [.contentType: ""] && stored.settable.custom == ["k": "1"])
         let emulator = #"{"generation":1,"size":0,"crc32c":"4027020077"}"#
         let other = try ObjectMetadata(wire: Array(emulator.utf8), reference)
-        #expect(other.crc32c == 4_027_020_077 && other.md5 == nil && other.metageneration == 1)
+        #expect(other.checksums.crc32c == 4_027_020_077 && other.checksums.md5 == nil && other.metageneration == 1)
         for broken in [
             "", "OK", "[]", "{}", #"{"size":"1"}"#, #"{"generation":"1","size":1.5}"#, #"{"generation":"1"}"#,
         ] {

@@ -24,9 +24,9 @@ struct ForeignServerTests {
         for chunks in [nil, ChunkSizes.fixed(1)] where chunks == nil || size > 0 {
             let upload = Upload.data(bytes, to: try ref("a b/100% +ü?#", in: "box"))
             let stored = try await server.backend.run(upload, chunks: chunks, retryTime: .seconds(5))
-            #expect(stored.size == size && stored.md5 == Checksum(of: bytes).md5)
+            #expect(stored.size == size && stored.checksums.md5 == Checksum(of: bytes).md5)
             let found = try await server.backend.metadata(of: upload.reference)
-            #expect(found.crc32c == Checksum(of: bytes).crc32c && found.generation == stored.generation)
+            #expect(found.checksums.crc32c == Checksum(of: bytes).crc32c && found.generation == stored.generation)
             try await server.backend.fetch(upload.reference.object, to: scratch.path + "/file", in: "box")
             #expect(try contentsOf(scratch.path + "/file") == bytes)
             #expect(try await server.backend.data(upload.reference.object, in: "box") == bytes)

@@ -27,7 +27,7 @@ import Testing
             switch outcome {
             case .completed(let metadata):
                 let expected = isStruck && mishap.leavesOther ? Self.others : Self.bytes[size] ?? []
-                #expect(metadata.crc32c == Checksum(of: expected).crc32c, what)
+                #expect(metadata.checksums.crc32c == Checksum(of: expected).crc32c, what)
                 #expect(try contentsOf(stage.file) == expected, what)
                 #expect(!isStruck || mishap.code == nil, what)
             case .failed(let error):

@@ -39,7 +39,7 @@ import Testing
         do {
             let stored = try await place.backend.run(
                 .data(bytes, to: ref("a")), chunks: chunks, retryTime: .seconds(600))
-            #expect(stored.size == size && stored.crc32c == Checksum(of: bytes).crc32c)
+            #expect(stored.size == size && stored.checksums.crc32c == Checksum(of: bytes).crc32c)
         } catch let error as StorageError {
             failure = error
         }

@@ -20,7 +20,7 @@ import Testing
     }
 
     private func expectStored(_ place: any RemoteFixture, _ stored: ObjectMetadata) async throws {
-        #expect(stored.crc32c == Checksum(of: bytes).crc32c && stored.size == bytes.count)
+        #expect(stored.checksums.crc32c == Checksum(of: bytes).crc32c && stored.size == bytes.count)
         #expect(place.fixture.bytes("b", "a") == bytes && place.fixture.objects == ["b/a"])
         #expect(try await place.backend.metadata(of: ref("a")) == stored)
         #expect(place.fixture.log.openSessions.isEmpty)
@@ -127,7 +127,7 @@ import Testing
             let again = try type.init(place.fixture)
             let stored = try await again.backend.continueUpload(upload)
             #expect(other.requests.isEmpty && place.fixture.bytes("b", "a") == bytes)
-            #expect(stored.crc32c == Checksum(of: bytes).crc32c && place.fixture.log.sessions.count == 2)
+            #expect(stored.checksums.crc32c == Checksum(of: bytes).crc32c && place.fixture.log.sessions.count == 2)
             #expect(!place.fixture.log.sessions.contains { $0.dialect != type.dialect })
         }
     }

@@ -30,7 +30,7 @@ import Testing
     }
 
     private func finish(_ partial: PartialDownload) throws {
-        #expect(try partial.finish(size: Int64(bytes.count), crc32c: Checksum(of: bytes).crc32c) { true })
+        #expect(try partial.finish(size: Int64(bytes.count), Checksums(crc32c: Checksum(of: bytes).crc32c)) { true })
     }
 
     @Test func `A file inside an allowed directory may be written through any path`() throws {
@@ -164,7 +164,7 @@ import Testing
         try partial.open(for: 1) { true }
         #expect(rename(sub, scene.path + "/moved") == 0)
         if isReplaced { #expect(mkdir(sub, 0o700) == 0) }
-        let error = try storageError { _ = try partial.finish(size: 0, crc32c: 0) { true } }
+        let error = try storageError { _ = try partial.finish(size: 0, Checksums(crc32c: 0)) { true } }
         let why = isReplaced ? "its directory was moved" : "the directory \(sub) does not exist"
         #expect(error == .file(file, "cannot be written: \(why)"))
         #expect(try names(in: scene.path + "/moved") == ["deep"])

@@ -82,7 +82,7 @@ import Testing
         #expect(try SourceFile.inspect(path, in: nil).size == 0)
         let partial = try PartialDownload(for: path)
         try partial.open(for: 1) { true }
-        #expect(try partial.finish(size: 0, crc32c: 0) { true })
+        #expect(try partial.finish(size: 0, Checksums(crc32c: 0)) { true })
     }
 
     @Test func `A pipe without a writer is refused at once`() throws {
@@ -103,7 +103,7 @@ import Testing
         download.newFilesMask = mask
         let partial = PartialDownload(download, in: nil)
         try partial.open(for: 1) { true }
-        #expect(try partial.finish(size: 0, crc32c: 0) { true })
+        #expect(try partial.finish(size: 0, Checksums(crc32c: 0)) { true })
         #expect(try FileStatus(ofPath: path).permissions == 0o666 & ~mask)
     }
 }

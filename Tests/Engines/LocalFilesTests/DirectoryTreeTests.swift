@@ -42,8 +42,9 @@ import Testing
     private func object(_ bytes: [UInt8], md5: Bool = true, crc32c: Bool = true) -> FolderObject {
         let checksum = Checksum(of: bytes)
         return FolderObject(
-            generation: 1, size: Int64(bytes.count), md5: md5 ? checksum.md5 : nil,
-            crc32c: crc32c ? checksum.crc32c : nil)
+            generation: 1, size: Int64(bytes.count),
+            checksums: Checksums(
+                md5: md5 ? checksum.md5 : nil, crc32c: crc32c ? checksum.crc32c : nil))
     }
 
     // MARK: - Reading
@@ -124,7 +125,9 @@ import Testing
         for known in [object(bytes), object(bytes, md5: false), object(bytes, crc32c: false)] {
             #expect(try await tree.hasBytes("sub/new", of: known))
             var other = known
-            (other.md5, other.crc32c) = (other.md5.map { $0.reversed() }, other.crc32c.map { ~$0 })
+            (other.checksums.md5, other.checksums.crc32c) = (
+                other.checksums.md5.map { $0.reversed() }, other.checksums.crc32c.map { ~$0 }
+            )
             #expect(try await !tree.hasBytes("sub/new", of: other))
             other = known
             other.size += 1
@@ -146,30 +149,30 @@ import Testing
 
     /// Says that every file has the same checksums, and remembers what it is told.
     private final class Index: FileChecksums {
-        let said: KnownChecksums?
-        private let notes = Mutex<[FileStamp: KnownChecksums]>([:])
-        var told: [KnownChecksums] { notes.withLock { Array($0.values) } }
+        let said: Checksums?
+        private let notes = Mutex<[FileStamp: Checksums]>([:])
+        var told: [Checksums] { notes.withLock { Array($0.values) } }
         let now: Timestamp
 
-        init(_ said: KnownChecksums?, now: Timestamp = .init(microseconds: .max)) {
+        init(_ said: Checksums?, now: Timestamp = .init(microseconds: .max)) {
             (self.said, self.now) = (said, now)
         }
 
-        func known(_ files: [FileStamp]) async -> [FileStamp: KnownChecksums] {
+        func known(_ files: [FileStamp]) async -> [FileStamp: Checksums] {
             said.map { said in Dictionary(files.map { ($0, said) }) { $1 } } ?? [:]
         }
 
-        func note(_ files: [FileStamp: KnownChecksums]) { notes.withLock { $0.merge(files) { $1 } } }
+        func note(_ files: [FileStamp: Checksums]) { notes.withLock { $0.merge(files) { $1 } } }
     }
 
     @Test func `A file whose checksums are known is not read, and those of others are remembered`() async throws {
         let tree = tree(isWritten: false), object = object([1, 2, 3])
-        let same = KnownChecksums(md5: object.md5, crc32c: object.crc32c), other = KnownChecksums(md5: [0], crc32c: 0)
+        let same = object.checksums, other = Checksums(md5: [0], crc32c: 0)
         #expect(try await tree.haveBytes([("file", object)], knownTo: Index(other)) == [false], "nothing is read")
         #expect(try await tree.haveBytes([("none", object)], knownTo: Index(same)) == [false])
         let new = Index(nil)
         #expect(try await tree.haveBytes([("file", object)], knownTo: new) == [true])
-        #expect(new.told.map { $0.match(object) } == [true])
+        #expect(new.told.map { $0.agree(with: object.checksums.strongest) } == [true])
         let young = Index(nil, now: .init(microseconds: 0))
         #expect(try await tree.haveBytes([("file", object)], knownTo: young) == [true])
         #expect(young.told.isEmpty, "a file may be written again within one tick of its clock")
@@ -178,7 +181,7 @@ import Testing
     @Test func `A comparison ends when its caller is cancelled`() async throws {
         let file = try OpenFile(path + "/large", [.readingAndWriting, .create])
         try file.truncate(to: 1 << 40)
-        let object = FolderObject(generation: 1, size: 1 << 40, md5: [], crc32c: nil)
+        let object = FolderObject(generation: 1, size: 1 << 40, checksums: Checksums(md5: []))
         let comparison = Task { try await tree().hasBytes("large", of: object) }
         comparison.cancel()
         #expect(try await failure { _ = try await comparison.value }.code == .cancelled)

@@ -35,7 +35,7 @@ import Testing
     private func complete(_ partial: PartialDownload) throws -> Bool {
         try partial.open(for: 1) { true }
         try append(partial, to: bytes.count)
-        return try partial.finish(size: Int64(bytes.count), crc32c: crc32c) { true }
+        return try partial.finish(size: Int64(bytes.count), Checksums(crc32c: crc32c)) { true }
     }
 
     private func error(_ body: () throws -> Void) throws -> StorageError {
@@ -94,7 +94,7 @@ import Testing
         try append(partial, to: 1000)
         #expect(try names(in: scratch.path) == [] && partial.checkpoint.bookmark == nil)
         try append(partial, to: bytes.count)
-        #expect(try partial.finish(size: Int64(bytes.count), crc32c: crc32c) { true })
+        #expect(try partial.finish(size: Int64(bytes.count), Checksums(crc32c: crc32c)) { true })
         #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
     }
 
@@ -106,7 +106,7 @@ import Testing
         try partial.open(for: 1, isShort: true) { true }
         #expect(partial.offset == 0)
         try append(partial, to: bytes.count)
-        #expect(try partial.finish(size: Int64(bytes.count), crc32c: crc32c) { true })
+        #expect(try partial.finish(size: Int64(bytes.count), Checksums(crc32c: crc32c)) { true })
         #expect(try contentsOf(target) == bytes)
     }
 
@@ -125,7 +125,7 @@ import Testing
         try append(partial, to: bytes.count)
         #expect(recorded.withLock { $0 }.isEmpty)
         #expect(
-            try partial.finish(size: Int64(bytes.count), crc32c: crc32c) {
+            try partial.finish(size: Int64(bytes.count), Checksums(crc32c: crc32c)) {
                 if comesLate { _ = try? scratch.file("file", [1]) }
                 return true
             })
@@ -220,7 +220,7 @@ import Testing
         _ = try scratch.file("file", [1, 2, 3])
         let (partial, _) = try parked(at: 3 << 20)
         try partial.open(for: 1) { true }
-        #expect(try !partial.finish(size: Int64(bytes.count), crc32c: crc32c) { false })
+        #expect(try !partial.finish(size: Int64(bytes.count), Checksums(crc32c: crc32c)) { false })
         #expect(try contentsOf(target) == [1, 2, 3])
         partial.park()
         #expect(try complete(partial))
@@ -231,7 +231,7 @@ import Testing
         for checksum in [crc32c, nil] {
             let (partial, _) = try parked()
             try partial.open(for: 1) { true }
-            let error = try error { _ = try partial.finish(size: 3 << 20, crc32c: checksum) { true } }
+            let error = try error { _ = try partial.finish(size: 3 << 20, Checksums(crc32c: checksum)) { true } }
             #expect(error.code == .nonMatchingChecksum && error.message.contains("1500000"))
             #expect(try names(in: scratch.path) == [])
         }
@@ -265,7 +265,7 @@ import Testing
         let partial = try PartialDownload(for: target)
         try partial.open(for: 1) { true }
         #expect(try names(in: scratch.path).first?.hasPrefix("." + letter) == true)
-        #expect(try partial.finish(size: 0, crc32c: 0) { true })
+        #expect(try partial.finish(size: 0, Checksums(crc32c: 0)) { true })
         #expect(try contentsOf(target) == [] && names(in: scratch.path).count == 1)
     }
 
@@ -311,10 +311,10 @@ import Testing
         let (partial, _) = try parked(at: 3 << 20)
         try partial.open(for: 1) { true }
         #expect(mkdir(target, 0o700) == 0)
-        let error = try error { _ = try partial.finish(size: 3 << 20, crc32c: crc32c) { true } }
+        let error = try error { _ = try partial.finish(size: 3 << 20, Checksums(crc32c: crc32c)) { true } }
         #expect(error == .file(target, "is not a regular file but a directory"))
         #expect(rmdir(target) == 0)
-        #expect(try partial.finish(size: 3 << 20, crc32c: crc32c) { true })
+        #expect(try partial.finish(size: 3 << 20, Checksums(crc32c: crc32c)) { true })
         #expect(try contentsOf(target) == bytes)
     }
 
@@ -338,7 +338,7 @@ import Testing
         #expect(try names(in: disk.path).count == 1)
         disk.change(bytes: 8 << 20)
         try append(partial, to: bytes.count)
-        #expect(try partial.finish(size: Int64(bytes.count), crc32c: crc32c) { true })
+        #expect(try partial.finish(size: Int64(bytes.count), Checksums(crc32c: crc32c)) { true })
         #expect(try contentsOf(target) == bytes)
         disk.change(bytes: 8 << 20, isReadOnly: true)
         let error = try error { try PartialDownload(for: target).open(for: 1) { true } }

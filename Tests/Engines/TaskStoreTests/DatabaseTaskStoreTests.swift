@@ -35,7 +35,7 @@ import Testing
         settable.content = [.cacheControl: ""]
         let stored = ObjectMetadata(
             reference: try ref("dir/a\0b"), generation: 5, metageneration: 6, size: 77, timeCreated: time,
-            updated: time, md5: nil, crc32c: .max, settable: settable)
+            updated: time, checksums: Checksums(crc32c: .max), settable: settable)
         var ofFolder = try TaskRecord.sample("one of many").ended(.cancelled, at: time)
         ofFolder.folder = "folder"
         let records = [

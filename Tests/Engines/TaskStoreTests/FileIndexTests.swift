@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `What was noted is known in the next process, too`() async throws {
-        let (one, two) = (KnownChecksums(md5: [1, 2]), KnownChecksums(crc32c: .max))
+        let (one, two) = (Checksums(md5: [1, 2]), Checksums(crc32c: .max))
         do {
             let index = open()
             index.note([stamp(1): one])
@@ -42,18 +42,18 @@ import Testing
 
     @Test func `A file whose stamp has changed is not known, and has one row`() async throws {
         let index = open()
-        index.note([stamp(1): KnownChecksums(crc32c: 1)])
+        index.note([stamp(1): Checksums(crc32c: 1)])
         #expect(await index.known([stamp(1, changed: 6)]).isEmpty)
-        index.note([stamp(1, changed: 6): KnownChecksums(crc32c: 2)])
+        index.note([stamp(1, changed: 6): Checksums(crc32c: 2)])
         #expect(
-            await index.known([stamp(1), stamp(1, changed: 6)]) == [stamp(1, changed: 6): KnownChecksums(crc32c: 2)])
+            await index.known([stamp(1), stamp(1, changed: 6)]) == [stamp(1, changed: 6): Checksums(crc32c: 2)])
         await index.close()
     }
 
     @Test func `The oldest rows go`() async throws {
         let index = open(mostFiles: 10)
         for inode in 1...25 as ClosedRange<UInt64> {
-            index.note([stamp(inode): KnownChecksums(crc32c: UInt32(inode))])
+            index.note([stamp(inode): Checksums(crc32c: UInt32(inode))])
             _ = await index.known([])
         }
         let known = await index.known((1...25).map { stamp($0) })
@@ -64,14 +64,14 @@ import Testing
     @Test func `A damaged file is begun anew`() async throws {
         do {
             let index = open()
-            index.note([stamp(1): KnownChecksums(crc32c: 1)])
+            index.note([stamp(1): Checksums(crc32c: 1)])
             await index.close()
         }
         try Data(repeating: 7, count: 10_000).write(to: URL(filePath: "\(scratch.path)/root/\(FileIndex.name)"))
         let index = open()
         #expect(await index.known([stamp(1)]).isEmpty)
-        index.note([stamp(1): KnownChecksums(crc32c: 2)])
-        #expect(await index.known([stamp(1)]) == [stamp(1): KnownChecksums(crc32c: 2)])
+        index.note([stamp(1): Checksums(crc32c: 2)])
+        #expect(await index.known([stamp(1)]) == [stamp(1): Checksums(crc32c: 2)])
         await index.close()
     }
 

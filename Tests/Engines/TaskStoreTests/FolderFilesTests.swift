@@ -46,7 +46,7 @@ import Testing
     }
 
     private func object(_ generation: Int64, md5: [UInt8]? = [1, 2], crc32c: UInt32? = .max) -> FolderObject {
-        FolderObject(generation: generation, size: 77, md5: md5, crc32c: crc32c)
+        FolderObject(generation: generation, size: 77, checksums: Checksums(md5: md5, crc32c: crc32c))
     }
 
     private func all(_ plan: FolderPlanFile) async throws -> [FolderItem] {

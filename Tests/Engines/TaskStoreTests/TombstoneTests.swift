@@ -32,7 +32,8 @@ import Testing
     private static func outcomes(_ record: TaskRecord) -> [TaskOutcome] {
         let stored = ObjectMetadata(
             reference: record.reference, generation: .max, metageneration: .max, size: 77, timeCreated: time,
-            updated: time, md5: Array(repeating: 255, count: 16), crc32c: .max, settable: record.metadata)
+            updated: time, checksums: Checksums(md5: Array(repeating: 255, count: 16), crc32c: .max),
+            settable: record.metadata)
         return [.cancelled, .cancelledInDoubt, .failed(StorageError(.unauthorized, "A sentence.")), .succeeded(stored)]
     }
 

@@ -48,7 +48,7 @@ import Testing
                 throw .objectNotFound(reference)
             }
             var metadata = ObjectMetadata.stored(reference, size: Int64(bytes.utf8.count))
-            (metadata.generation, metadata.md5, metadata.crc32c) = (
+            (metadata.generation, metadata.checksums.md5, metadata.checksums.crc32c) = (
                 generation, Checksum(of: Array(bytes.utf8)).md5, nil
             )
             if state.withLock({ $0.newest.contains(reference.object) }) {

@@ -27,7 +27,7 @@ import Testing
             guard let size = self[reference.object] else { throw .objectNotFound(reference) }
             var metadata = ObjectMetadata.stored(reference, size: size)
             guard let bytes = newer[reference.object] else { return metadata }
-            (metadata.timeCreated, metadata.md5) = (.init(microseconds: .max), Checksum(of: bytes).md5)
+            (metadata.timeCreated, metadata.checksums.md5) = (.init(microseconds: .max), Checksum(of: bytes).md5)
             return metadata
         }
 

@@ -124,7 +124,7 @@ import Testing
         stage = TransfersFixture(
             ScriptedBackend { reference, _ throws(StorageError) in
                 var object = ObjectMetadata.stored(reference, size: Int64(bytes.count))
-                (object.crc32c, object.md5) = (crc32c, md5)
+                object.checksums = Checksums(md5: md5, crc32c: crc32c)
                 return object
             } read: { _, _, _ throws(StorageError) in
                 if let error = failing.error.withLock({ $0 }) { throw error }

@@ -124,7 +124,7 @@ import Transfers
     @Test(arguments: [true, false]) func `A checksum of the client is verified`(isRight: Bool) async throws {
         let stage = try await HarnessFixture()
         let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
-        let expected = IncomingBytes.Expected(crc32c: isRight ? 0xE306_9283 : 1)
+        let expected = Checksums(crc32c: isRight ? 0xE306_9283 : 1)
         let answer = try await upload.send(.init(Array("123456789".utf8), at: 0), isLast: true, expected)
         #expect(isRight ? stored(answer) != nil : failure(answer)?.code == .nonMatchingChecksum)
     }

@@ -25,24 +25,10 @@ public struct FileStamp: Hashable, Sendable {
     }
 }
 
-/// The known checksums of a file's bytes.
-public struct KnownChecksums: Equatable, Sendable {
-    public var md5: [UInt8]?
-    public var crc32c: UInt32?
-
-    public init(md5: [UInt8]? = nil, crc32c: UInt32? = nil) { (self.md5, self.crc32c) = (md5, crc32c) }
-
-    /// Whether they equal the object's: its MD5 if it has one, else its CRC32C. Nil if the needed one is not known.
-    public func match(_ object: FolderObject) -> Bool? {
-        if let expected = object.md5 { return md5.map { $0 == expected } }
-        return crc32c.map { $0 == object.crc32c }
-    }
-}
-
 /// A cache of the checksums of files that were read. A file that the cache has dropped is read again.
 public protocol FileChecksums: Sendable {
     var now: Timestamp { get }
-    func known(_ files: [FileStamp]) async -> [FileStamp: KnownChecksums]
+    func known(_ files: [FileStamp]) async -> [FileStamp: Checksums]
     /// Stores checksums in the background and returns at once.
-    func note(_ files: [FileStamp: KnownChecksums])
+    func note(_ files: [FileStamp: Checksums])
 }

@@ -142,15 +142,13 @@ public struct FolderItem: Equatable, Sendable {
 public struct FolderObject: Equatable, Sendable {
     public var generation: Int64
     public var size: Int64
-    public var md5: [UInt8]?
-    public var crc32c: UInt32?
+    public var checksums: Checksums
 
-    public init(generation: Int64, size: Int64, md5: [UInt8]?, crc32c: UInt32?) {
-        (self.generation, self.size, self.md5, self.crc32c) = (generation, size, md5, crc32c)
+    public init(generation: Int64, size: Int64, checksums: Checksums) {
+        (self.generation, self.size, self.checksums) = (generation, size, checksums)
     }
 
     public init(_ metadata: ObjectMetadata) {
-        self.init(
-            generation: metadata.generation, size: metadata.size, md5: metadata.md5, crc32c: metadata.crc32c)
+        self.init(generation: metadata.generation, size: metadata.size, checksums: metadata.checksums)
     }
 }

@@ -16,7 +16,7 @@ extension ObjectMetadata {
     package var bounded: ObjectMetadata {
         var bounded = self
         bounded.settable = settable.bounded
-        if let md5, md5.count != 16 { bounded.md5 = nil }
+        if let md5 = checksums.md5, md5.count != 16 { bounded.checksums.md5 = nil }
         return bounded
     }
 }

@@ -185,9 +185,9 @@ extension FolderRequest {
 }
 
 extension FolderObject {
-    /// They have one size, and one of their checksums is the same.
+    /// Whether their sizes and checksums prove that their bytes are the same.
     fileprivate func hasSameBytes(as other: FolderObject) -> Bool {
-        size == other.size && (md5 != nil && md5 == other.md5 || crc32c != nil && crc32c == other.crc32c)
+        size == other.size && checksums.agree(with: other.checksums) == true
     }
 }
 

@@ -85,8 +85,8 @@ struct Finish: RPCMethod {
 extension TaskSnapshot {
     /// Throws `nonMatchingChecksum` if the stored object has another MD5.
     fileprivate func checked(_ md5: [UInt8]?) throws(StorageError) -> TaskSnapshot {
-        guard let md5, case .stored(let object)? = metadata, object.md5 != md5 else { return self }
-        let own = object.md5.map { "the MD5 \($0.base64)" } ?? "no MD5"
+        guard let md5, case .stored(let object)? = metadata, object.checksums.md5 != md5 else { return self }
+        let own = object.checksums.md5.map { "the MD5 \($0.base64)" } ?? "no MD5"
         throw StorageError(
             .nonMatchingChecksum, "The upload is stored, and has \(own), but md5Hash says \(md5.base64)."
         ).about(object.reference)

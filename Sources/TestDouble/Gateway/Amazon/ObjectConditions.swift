@@ -65,7 +65,7 @@ extension GatewayService {
 extension ObjectMetadata {
     /// Whether a tag of a condition is that of the object.
     fileprivate func hasTag(_ tag: Substring) -> Bool {
-        tag == "*" || tag.filter { $0 != "\"" } == (md5 ?? []).hexadecimal
+        tag == "*" || tag.filter { $0 != "\"" } == (checksums.md5 ?? []).hexadecimal
     }
 }
 

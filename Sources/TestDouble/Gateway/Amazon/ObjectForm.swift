@@ -85,7 +85,7 @@ import Storage
         }
         let stored = try await service.store(
             file, to: object, change, if: Preconditions(),
-            IncomingBytes.Expected().adding(md5: headers["Content-MD5"]))
+            Checksums().adding(md5: headers["Content-MD5"]))
         if let target = fields["success_action_redirect"] {
             return HTTPServerResponse(303, headers: ["Location": target])
         }

@@ -89,13 +89,13 @@ import Transfers
 
     private func store(_ source: any ByteSource, as number: Int, of upload: Multipart) async throws -> MultipartPart {
         let object = upload.reference
-        let expected = try IncomingBytes.Expected(request.http.headers)
+        let expected = try Checksums(request.http.headers)
         let part = try await multiparts.using(upload) {
             try await service.admit(.send, object)
             let file = try await multiparts.makePart()
             do {
                 try await receive(source, into: file)
-                try expected.check(file.md5, file.crc32c, of: object)
+                try expected.check(Checksums(md5: file.md5, crc32c: file.crc32c), of: object)
             } catch {
                 file.discard()
                 throw error

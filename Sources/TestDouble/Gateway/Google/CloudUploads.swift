@@ -153,7 +153,7 @@ import Transfers
         try range.check(request.body.length)
         try range.checkGranularity()
         upload.note(size: range.total)
-        let expected = try IncomingBytes.Expected(request.http.headers)
+        let expected = try Checksums(request.http.headers)
         guard let start = range.start else { return try await status(of: upload, total: range.total, expected) }
         guard range.isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
         let body = UploadBody(request.body, service.engine)
@@ -163,7 +163,7 @@ import Transfers
 
     /// Answers a request without bytes with the offset. An upload that has all bytes ends.
     private func status(
-        of upload: IncomingUpload, total: Int64?, _ expected: IncomingBytes.Expected
+        of upload: IncomingUpload, total: Int64?, _ expected: Checksums
     ) async throws -> HTTPServerResponse {
         let answer = try await upload.query()
         guard case .received(let offset) = answer, offset == total else { return try await response(answer, upload) }

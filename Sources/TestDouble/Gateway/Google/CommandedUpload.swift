@@ -76,7 +76,7 @@ import Transfers
         } else {
             offset = try await self.offset(of: upload)
         }
-        let expected = try IncomingBytes.Expected(request.http.headers)
+        let expected = try Checksums(request.http.headers)
         guard isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
         let body = UploadBody(request.body, service.engine)
         let answer = try await body.send(to: upload, from: offset, isLast: isLast, expected)

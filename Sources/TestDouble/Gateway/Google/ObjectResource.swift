@@ -63,8 +63,8 @@ extension ObjectMetadata {
             .init(key: "updated", value: .string(updated.rfc3339)),
             .init(key: "storageClass", value: .string(storageClass.rawValue)),
             .init(key: "size", value: .string("\(size)")),
-            .init(key: "md5Hash", value: .string((md5 ?? []).base64)),
-            .init(key: "crc32c", value: .string((crc32c ?? 0).base64)),
+            .init(key: "md5Hash", value: .string((checksums.md5 ?? []).base64)),
+            .init(key: "crc32c", value: .string((checksums.crc32c ?? 0).base64)),
             .init(key: "etag", value: .string(resourceTag)),
         ]
     }

@@ -14,7 +14,7 @@ struct WholeUpload {
     var resource: JSON = [:]
     var change: MetadataChange
     /// The checksums of the bytes that the request declares.
-    let expected: IncomingBytes.Expected
+    let expected: Checksums
 }
 
 extension WholeUpload {
@@ -34,8 +34,8 @@ extension WholeUpload {
             count, isWhole throws(GatewayError) in
             if isWhole, let size, size != count { throw HTTPHeaders.wrongLength(size, count) }
         }
-        let ofPart = try IncomingBytes.Expected(headers).adding(md5: headers["Content-MD5"])
-        expected = try IncomingBytes.Expected(request.http.headers).adding(ofPart)
+        let ofPart = try Checksums(headers).adding(md5: headers["Content-MD5"])
+        expected = try Checksums(request.http.headers).adding(ofPart)
         change = try MetadataChange(resource: resource)
         let type = request.header("x-upload-content-type") ?? headers["Content-Type"]
         if let type, resource["contentType"] == nil { change.content[.contentType] = type }

@@ -126,7 +126,7 @@ final class RunningChecksums {
     func sum(_ algorithm: BodyChecksums.Algorithm) -> [UInt8]? {
         switch algorithm {
         case .md5: sums.md5
-        case .crc32c: withUnsafeBytes(of: sums.crc32c.bigEndian) { Array($0) }
+        case .crc32c: sums.crc32c.bytes
         case .crc32: crc32.bytes
         case .crc64NVMe: crc64.bytes
         case .sha256: hash?.digest
@@ -143,53 +143,40 @@ final class RunningChecksums {
     }
 }
 
-extension IncomingBytes.Expected {
+extension Checksums {
     /// Reads `x-goog-hash`: `crc32c=…,md5=…`.
     init(_ headers: HTTPHeaders) throws(GatewayError) {
         self.init()
         for (name, value) in headers.hashes {
             switch (name, value) {
             case ("md5", let text?): self = try adding(md5: text)
-            case ("crc32c", let text?): self = try adding(crc32c: text)
+            case ("crc32c", let text?): self = try adding(Self(crc32c: BodyChecksums.crc32c(text)))
             default: throw .badRequest("There is no x-goog-hash \(name).")
             }
         }
     }
 
-    var isEmpty: Bool { md5 == nil && crc32c == nil }
-
     /// Adds an MD5 in base64. Throws 400 where it is malformed, or contradicts the known one.
     func adding(md5 text: String?) throws(GatewayError) -> Self {
-        guard let text else { return self }
-        let bytes = try BodyChecksums.md5(text)
-        guard md5 ?? bytes == bytes else { throw .badRequest("The request has two MD5 of the object: \(text)") }
-        return Self(md5: bytes, crc32c: crc32c)
-    }
-
-    func adding(crc32c text: String?) throws(GatewayError) -> Self {
-        guard let text else { return self }
-        let value = try BodyChecksums.crc32c(text)
-        guard crc32c ?? value == value else { throw .badRequest("The request has two CRC32C of the object: \(text)") }
-        return Self(md5: md5, crc32c: value)
+        try adding(Self(md5: text.map(BodyChecksums.md5)))
     }
 
     /// Adds other checksums. Throws 400 where two of a kind differ.
     func adding(_ other: Self) throws(GatewayError) -> Self {
-        guard md5 ?? other.md5 == other.md5 ?? md5, crc32c ?? other.crc32c == other.crc32c ?? crc32c else {
-            throw .badRequest("The request has two checksums of the object.")
+        if let kind = difference(from: other) {
+            throw .badRequest("The request has two \(kind.rawValue) of the object.")
         }
-        return Self(md5: md5 ?? other.md5, crc32c: crc32c ?? other.crc32c)
+        return filled(from: other)
     }
 
     func check(_ bytes: [UInt8], of reference: Reference) throws(StorageError) {
         guard !isEmpty else { return }
-        let checksum = Checksum(of: bytes)
-        try check(checksum.md5, checksum.crc32c, of: reference)
+        try check(Checksums(Checksum(of: bytes), like: self), of: reference)
     }
 
-    /// Throws `nonMatchingChecksum` for bytes with other checksums.
-    func check(_ md5: [UInt8]?, _ crc32c: UInt32?, of reference: Reference) throws(StorageError) {
-        guard self.md5 ?? md5 == md5, self.crc32c ?? crc32c == crc32c else {
+    /// Throws `nonMatchingChecksum` where the object has others, or has none of a kind.
+    func check(_ found: Checksums, of reference: Reference) throws(StorageError) {
+        guard found.filled(from: self) == found, difference(from: found) == nil else {
             throw StorageError(.nonMatchingChecksum, "The bytes do not have the checksum that was sent with them.")
                 .about(reference)
         }
@@ -198,10 +185,8 @@ extension IncomingBytes.Expected {
 
 extension MetadataChange {
     /// Requires the checksums that all bytes of a session must have, besides those of its JSON.
-    mutating func require(_ expected: IncomingBytes.Expected) throws(GatewayError) {
-        md5Hash = try expected.adding(md5: md5Hash).md5?.base64
-        guard let sum = expected.crc32c else { return }
-        guard crc32c ?? sum == sum else { throw .badRequest("The request has two CRC32C of the object.") }
-        crc32c = sum
+    mutating func require(_ expected: Checksums) throws(GatewayError) {
+        let both = try expected.adding(md5: md5Hash).adding(Checksums(crc32c: crc32c))
+        (md5Hash, crc32c) = (both.md5?.base64, both.crc32c)
     }
 }

@@ -55,7 +55,7 @@ import Transfers
     /// Stores an object whose bytes come in one request.
     func store(
         _ source: any ByteSource, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions,
-        _ expected: IncomingBytes.Expected
+        _ expected: Checksums
     ) async throws -> ObjectMetadata {
         let body = UploadBody(source, engine)
         if let bytes = try await body.whole() {

@@ -54,7 +54,7 @@ import Transfers
     /// - Parameter end: where the bytes must end; nil for anywhere. Throws 400 before it passes on those that do not.
     func send(
         to upload: IncomingUpload, from start: Int64, upTo end: Int64? = nil, isLast: Bool,
-        _ expected: IncomingBytes.Expected
+        _ expected: Checksums
     ) async throws -> IncomingUpload.Answer {
         var offset = start
         while true {

@@ -82,7 +82,7 @@ extension GatewayService {
         if let start {
             try await UploadBody(request.body, engine).compare(with: stored, from: start, upTo: end, isLast: isLast)
         }
-        try IncomingBytes.Expected(request.http.headers).check(stored.md5, stored.crc32c, of: stored.reference)
+        try Checksums(request.http.headers).check(stored.checksums, of: stored.reference)
         return try await withTokens(stored)
     }
 

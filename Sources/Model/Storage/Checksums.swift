@@ -1,0 +1,61 @@
+import Checksums
+
+/// The known checksums of some bytes: those of a stored object, of a file, or those that a client expects.
+public struct Checksums: Equatable, Sendable {
+    public enum Kind: String, Sendable { case crc32c = "CRC32C", md5 = "MD5" }
+
+    /// Nil if unknown, like `crc32c`.
+    public var md5: [UInt8]?
+    public var crc32c: UInt32?
+
+    public init(md5: [UInt8]? = nil, crc32c: UInt32? = nil) { (self.md5, self.crc32c) = (md5, crc32c) }
+
+    /// The kinds of `wanted` of a checksum that was computed over them.
+    package init(_ computed: Checksum, like wanted: Checksums) {
+        self.init(
+            md5: wanted.md5.map { _ in computed.md5 }, crc32c: wanted.crc32c.map { _ in computed.crc32c })
+    }
+
+    public var isEmpty: Bool { md5 == nil && crc32c == nil }
+
+    /// The MD5 if it is known, else the CRC32C: proves that bytes are the same.
+    package var strongest: Checksums { md5 == nil ? self : Checksums(md5: md5) }
+
+    /// The CRC32C if it is known, else the MD5: finds damage.
+    package var fastest: Checksums { crc32c == nil ? self : Checksums(crc32c: crc32c) }
+
+    /// These, and the kinds of `other` that are unknown here.
+    package func filled(from other: Checksums) -> Checksums {
+        Checksums(md5: md5 ?? other.md5, crc32c: crc32c ?? other.crc32c)
+    }
+
+    /// The first kind that both know, with different values. Nil if no value differs.
+    package func difference(from other: Checksums) -> Kind? {
+        if let crc32c, crc32c != other.crc32c ?? crc32c { return .crc32c }
+        if let md5, md5 != other.md5 ?? md5 { return .md5 }
+        return nil
+    }
+
+    /// Whether the bytes are the same, as far as a kind that both know says. Nil if both know none.
+    package func agree(with other: Checksums) -> Bool? {
+        if difference(from: other) != nil { return false }
+        return md5 != nil && other.md5 != nil || crc32c != nil && other.crc32c != nil ? true : nil
+    }
+
+    /// How bytes differ whose checksums are `found`, as a sentence; nil if they do not.
+    package func flaw(in found: Checksums) -> String? {
+        difference(from: found).map { "their \($0.rawValue) is another" }
+    }
+}
+
+extension Checksum {
+    /// Adds bytes to the kinds of `wanted`.
+    package mutating func update(_ bytes: UnsafeRawBufferPointer, like wanted: Checksums) {
+        if wanted.md5 != nil { updateMD5(bytes) }
+        if wanted.crc32c != nil { updateCRC(bytes) }
+    }
+}
+
+extension Checksums {
+    package static let ofNothing = Checksums(md5: Checksum().md5, crc32c: 0)
+}
