@@ -222,7 +222,7 @@ import Testing
         // It came to both sides after the plan.
         objects["d/c"] = "3"
         stage.backend.tree["c"] = [1]
-        #expect(try await FolderTask.retry(task, tokens: nil, of: stage.transfers) === task)
+        #expect(try await stage.transfers.retry(task) === task)
         _ = try? await task.result()
         #expect(task.state == .success && objects.names == ["d/c"], "\(task.snapshot())")
     }
@@ -305,7 +305,7 @@ import Testing
             objects.makeNewest("d/a")
         }
         #expect(task.state == .failed && objects.names == ["d/a"], "\(task.snapshot())")
-        #expect(try await FolderTask.retry(task, tokens: nil, of: next.transfers) === task)
+        #expect(try await next.transfers.retry(task) === task)
         _ = try? await task.result()
         #expect(task.state == .success && objects.names == ["e/a"], "\(task.snapshot())")
     }
