@@ -95,10 +95,12 @@ import Testing
                     "\(method) \(target)")
                 guard !isServed, name != "predefinedAcl" else { continue }
                 // A subresource has a meaning without a value, too.
-                let emptyStatus = QueryParams.subresources.contains(name) ? 501 : nil
-                for text in ["\(query)\(name)=", "\(query)\(name)"] where emptyStatus != nil || text.hasSuffix("=") {
-                    flaws.check(refusal(method, text, headers), emptyStatus, naming: name, "\(method) \(target)")
-                }
+                let isSubresource = QueryParams.subresources.contains(name)
+                let emptyStatus = isSubresource && !QueryParams.flags.contains(name) ? 501 : nil
+                flaws.check(
+                    refusal(method, "\(query)\(name)=", headers), emptyStatus, naming: name, "\(method) \(target)")
+                guard isSubresource else { continue }
+                flaws.check(refusal(method, "\(query)\(name)", headers), 501, naming: name, "\(method) \(target)")
             }
         }
         #expect(flaws.all == [])
