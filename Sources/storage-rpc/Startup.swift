@@ -112,7 +112,9 @@ extension Server {
     }
 
     private nonisolated static func listens(_ path: String) -> Bool {
-        do throws(ConnectFailure) { _ = try connectUnixSocket(path) } catch { return error.isUnanswered }
+        do throws(ConnectFailure) { _ = try connectUnixSocket(path, within: Client.longestConnect) } catch {
+            return error.isUnanswered
+        }
         return true
     }
 

@@ -281,6 +281,39 @@ import Testing
         #expect(left == (verb == "cp" ? "400\n" : "0\n") || verb == "mv" && left.contains("nothing at"), "\(ran.text)")
     }
 
+    @Test(arguments: ["mv -r d e", "mv -r 'd*' e/", "rm -r d", "rm -r 'd*'"])
+    func `A command that was killed ends its task when it is given again, also if no name leads to a source`(
+        command: String
+    ) async {
+        let ran = await sh(
+            #"""
+            $S serve --root r --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'
+            mkdir d; for n in {1..400}; do echo $n > d/$n; done; $S put -q -r d d --socket s
+            $S \#(command) -p 1 --socket s > /dev/null 2>&1 & C=$!
+            await '[ $($S ls d --socket s 2> /dev/null | wc -l) -lt 395 ]'; kill -9 $C; wait $C 2> /dev/null
+            await '! $S tasks -q --socket s | grep -q running'
+            $S tasks -q --socket s | grep -q paused && echo paused
+            $S \#(command) -q -p 2 --socket s
+            $S \#(command) -p 1 --socket s > out 2>&1; echo $?; grep -o 'goes on' out
+            $S tasks -q --socket s; $S ls d --socket s 2> /dev/null; kill $P; wait $P
+            """#)
+        let left = ran.text.replacing(/[^\n]*Killed[^\n]*\n/, with: "")
+        // It may have ended before it was killed.
+        #expect(left == "paused\n0\ngoes on\n" || left.contains("noth"), "\(ran.text)")
+    }
+
+    @Test func `Equal commands at one time follow one task`() async {
+        let ran = await sh(
+            #"""
+            $S serve --root r --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'
+            mkdir d; for n in {1..200}; do echo $n > d/$n; done; $S put -q -r d d --socket s
+            for n in 1 2 3; do $S mv -q -r d e -p 1 --socket s & done; wait %2 %3 %4
+            $S ls e --socket s | wc -l; $S tasks -q --socket s; kill $P; wait $P
+            """#)
+        #expect(!ran.text.contains("task"), "\(ran.text)")
+        #expect(ran.text.hasSuffix("200\n"), "\(ran.text)")
+    }
+
     @Test func `mv moves an object with the metadata that it has in that moment`() async throws {
         let service = try place.listeningService(["--harness"])
         async let moved = sh("await '[ -e armed ]'; $S mv a c --socket socket")

@@ -242,6 +242,7 @@ package final class InMemoryFolderPlan: FolderPlan {
                 guard let index = state.items.firstIndex(where: { $0.number == item.number }) else { continue }
                 state.items[index].state = item.state
                 (state.items[index].size, state.items[index].error) = (item.size, item.error)
+                state.items[index].version = item.version
             }
         }
     }

@@ -24,7 +24,7 @@ package final class ScriptedBackend: Backend {
     /// What it answers to `data` and `list`, and does when it is to delete.
     package typealias Read = @Sendable (Reference, _ maxSize: Int64, Caller) async throws(StorageError) -> [UInt8]
     package typealias Page = @Sendable (Reference, Int, String?, Caller) async throws(StorageError) -> Listing
-    package typealias Remove = @Sendable (Reference, Caller) async throws(StorageError) -> Void
+    package typealias Remove = @Sendable (Reference, Preconditions) async throws(StorageError) -> Void
     private let read: Read
     private let page: Page
     private let remove: Remove
@@ -132,7 +132,7 @@ package final class ScriptedBackend: Backend {
     package func delete(
         _ reference: Reference, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) {
-        try await remove(reference, caller)
+        try await remove(reference, conditions)
     }
 
     package func downloadURL(

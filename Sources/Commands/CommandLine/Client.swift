@@ -26,11 +26,19 @@ package struct Client {
         var name: String?
         /// The object that the failure concerns, as the members of a reference.
         var reference: JSON?
+        /// A name or a pattern stands for no object.
+        private(set) var isAboutNothing = false
 
         package var message: String { sentence + (name.map { " (\($0))" } ?? "") }
 
         package init(_ message: String) { sentence = message }
         init(message: String, isAnswer: Bool = false) { (sentence, self.isAnswer) = (message, isAnswer) }
+
+        static func nothing(_ message: String) -> Failure {
+            var failure = Failure(message: message, isAnswer: true)
+            failure.isAboutNothing = true
+            return failure
+        }
     }
 
     /// A service listens but does not answer, because it is stopped or blocked.

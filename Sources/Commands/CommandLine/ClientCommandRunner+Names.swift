@@ -130,22 +130,19 @@ extension ClientCommandRunner {
         guard try isFolder(folder) else {
             let shorter = text.utf8.reversed().drop { $0 == UInt8(ascii: "/") }.count
             let other = String(decoding: text.utf8.prefix(shorter + 1), as: UTF8.self)
-            throw Client.Failure(
-                message: "\"\(text)\" ends with an empty name, and nothing begins with it; the folder is \(other)",
-                isAnswer: true)
+            throw Client.Failure.nothing(
+                "\"\(text)\" ends with an empty name, and nothing begins with it; the folder is \(other)")
         }
         return folder
     }
 
     private func tree(_ folder: Reference, name: String, walks: Bool) throws -> CopySource<Reference> {
         if !walks {
-            var source = CopySource<Reference>(name: name)
-            source.tree = folder
-            return source
+            return CopySource(name: name, tree: folder)
         }
-        var members: [(item: Reference, name: String)] = []
-        try walk(folder) { object, name in members.append((try Reference(object), name)) }
-        return CopySource(name: name, members: members)
+        var source = CopySource<Reference>(name: name)
+        try walk(folder) { object, _ in source.members.append(try Reference(object)) }
+        return source
     }
 
     /// Nil for a text without special characters, and for the name of an object or a folder. A segment that is the name
@@ -207,7 +204,7 @@ extension ClientCommandRunner {
         }
         if sources.isEmpty {
             let what = leavesOut ? "only folders match" : "nothing matches"
-            throw Client.Failure(message: "\(what) \(text)", isAnswer: true)
+            throw Client.Failure.nothing("\(what) \(text)")
         }
         return sources
     }
@@ -239,7 +236,7 @@ extension ClientCommandRunner {
     }
 
     func nothing(at reference: Reference) -> Client.Failure {
-        Client.Failure(message: "there is nothing at \(reference.url)", isAnswer: true)
+        .nothing("there is nothing at \(reference.url)")
     }
 
     /// The error of a command for objects, if the name is that of a folder.
@@ -393,6 +390,8 @@ extension Client.Failure {
     var isPrecondition: Bool { code == -13412 }
     /// The request means nothing that can be done.
     var isRefusal: Bool { code == -13050 }
+    /// Another client has forgotten the task.
+    var isUnknownTask: Bool { isRefusal && sentence.hasPrefix("There is no folder task ") }
     func isAbout(_ object: Reference) -> Bool {
         reference?["bucket"]?.string?.hasSameBytes(as: object.bucket) == true
             && reference?["object"]?.string?.hasSameBytes(as: object.object) == true

@@ -111,7 +111,11 @@ extension ClientCommandRunner {
 
     /// Finds all that was named before it removes the first object, and continues after one that cannot be removed.
     func remove(_ texts: [String]) throws {
-        let sources = try allSources(texts, walks: false)
+        let command = commandKey("rm", texts)
+        transfers.areMany = options.isRecursive
+        let earlier = takesWholeTrees ? try endEarlierTasks(command) : []
+        var removed = earlier.reduce(0) { $0.addingSaturated(Self.count("deleted", $1)) }
+        let sources = try earlier.isEmpty ? allSources(texts, walks: false) : restOfSources(texts)
         let isTree = options.isRecursive || sources.contains { $0.isMatch }
         transfers.areMany = isTree
         let trees = removableTrees(sources.compactMap(\.tree))
@@ -125,19 +129,18 @@ extension ClientCommandRunner {
                     try self.tellPlan("remove", object.url)
                 }
             }
-            for tree in trees { try removeTree(tree) { _ in } }
+            for tree in trees { try removeTree(tree, command) { _ in } }
             return try endTransfers()
         }
-        if isTree {
+        if isTree, !sources.isEmpty {
             try confirm(texts, buckets: trees.filter(\.isRoot)) {
                 try trees.reduce(found.count) { $0.addingSaturated(try self.count(in: $1)) }
             }
         }
-        var removed = 0
         for start in stride(from: 0, to: found.count, by: 1024) {
             try remove(found[start..<min(start + 1024, found.count)], &removed, isOnly: isOnly)
         }
-        for tree in trees { try removeTree(tree) { removed = removed.addingSaturated($0) } }
+        for tree in trees { try removeTree(tree, command) { removed = removed.addingSaturated($0) } }
         try endTransfers()
         if isTree, !options.isQuiet, !options.json { Console.writeError("\(removed) removed\n") }
         if failures > 0, !isTree {

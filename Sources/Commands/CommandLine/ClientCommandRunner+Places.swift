@@ -13,6 +13,20 @@ extension ClientCommandRunner {
         return found
     }
 
+    /// What texts name after a task has moved or removed some of it: nothing is no failure.
+    func restOfSources(_ texts: [String]) throws -> [CopySource<Reference>] {
+        var found: [CopySource<Reference>] = []
+        for text in texts {
+            do { found += try sources(text, walks: false) } catch let failure as Client.Failure
+                where failure.isAboutNothing
+            {}
+        }
+        return found
+    }
+
+    /// The command may begin tasks over folders.
+    var takesWholeTrees: Bool { options.isRecursive && !options.isDryRun }
+
     /// Where objects go: `put`, `cp` and `mv`.
     struct Destination {
         let reference: Reference
@@ -84,20 +98,17 @@ extension ClientCommandRunner {
         target: (Item, _ place: String?) throws -> Target
     ) throws -> CopyPlan<Item, Target> {
         var plan = CopyPlan<Item, Target>(purpose: purpose)
-        func add(_ item: Item, _ place: String?, _ source: CopySource<Item>, isTree: Bool) throws {
-            do { try plan.add(item, to: target(item, place), isTree: isTree) } catch let failure
-                as Client.Failure where transfers.areMany
-            {
-                fail(failure.message)
-            }
-        }
         for source in sources {
-            for (item, place) in source.placed(at: targets) { try add(item, place, source, isTree: false) }
-            guard let tree = source.tree else { continue }
-            if sources.count > 1, source.name.isEmpty, !source.isMatch {
+            if let tree = source.tree, sources.count > 1, source.name.isEmpty, !source.isMatch {
                 throw UsageError(message: "\(tree.title) has no name of its own: give it as the only source")
             }
-            try add(tree, source.treePlace(at: targets), source, isTree: true)
+            for (item, place, isTree) in source.placed(at: targets) {
+                do { try plan.add(item, to: target(item, place), isTree: isTree) } catch let failure
+                    as Client.Failure where transfers.areMany
+                {
+                    fail(failure.message)
+                }
+            }
         }
         return plan
     }

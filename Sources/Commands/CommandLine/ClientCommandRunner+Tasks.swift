@@ -80,16 +80,22 @@ extension ClientCommandRunner {
             return fail("task \(task.id) is \(state)\(verb.hint)")
         }
         guard verb.continuesTasks else { return }
+        let title = task.snapshot["reference"]?.title ?? task.id
+        let transfer = RunningTransfers.Transfer(name: title, kind: task.kind) { result in
+            try self.show(result, title)
+        }
+        try follow(task, transfer, answer["snapshot"] ?? .null)
+    }
+
+    /// Follows a task that was resumed.
+    func follow(_ task: ListedTask, _ transfer: RunningTransfers.Transfer, _ snapshot: JSON) throws {
         // Observes only now: an observer first gets the present state, which was paused before. It also gets an end.
         for status in ["progress", "pause", "success", "failure"] {
             _ = try client.call("\(task.kind.rawValue)/observe", ["task": .string(task.id), "status": .string(status)])
         }
-        let title = task.snapshot["reference"]?.title ?? task.id
-        var transfer = RunningTransfers.Transfer(name: title, kind: task.kind) { result in
-            try self.show(result, title)
-        }
+        var transfer = transfer
         transfer.goesOn = true
-        follow(task.id, transfer, answer["snapshot"] ?? .null)
+        follow(task.id, transfer, snapshot)
     }
 
     /// Calls any method of the service.

@@ -22,9 +22,9 @@ extension ClientCommandRunner {
             )
         }
         let sources = trees.map { tree in
-            var source = CopySource(name: tree.name, itself: tree.isDirectory ? nil : LocalFile(path: tree.path))
-            if tree.isDirectory { source.tree = LocalFile(path: tree.path) }
-            return source
+            let file = LocalFile(path: tree.path)
+            return CopySource(
+                name: tree.name, itself: tree.isDirectory ? nil : file, tree: tree.isDirectory ? file : nil)
         }
         let destination = try destination(target, of: sources.count > 1 ? .several : sources[0].origin)
         let plan = try plan(sources, destination.targets, "uploaded", target: destination.target)
@@ -99,13 +99,18 @@ extension ClientCommandRunner {
 
     /// Starts a task that stays in the root until it has ended: the same command goes on with it.
     ///
+    /// - Parameter command: what the key begins with.
     /// - Parameter others: params in which the same command may differ.
     func startKeyed(
-        _ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer, others: [JSON.Member] = []
+        _ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer, of command: String? = nil,
+        others: [JSON.Member] = []
     ) throws {
         var transfer = transfer
         transfer.goesOn = true
-        let common = [keyMember(method, members), .init(key: "observe", value: Self.observed)]
+        let key = (command.map { $0 + " " } ?? "") + Self.key(method, members)
+        let common: [JSON.Member] = [
+            .init(key: "key", value: .string(key)), .init(key: "observe", value: Self.observed),
+        ]
         try start(method, .object(members + others + common), transfer)
     }
 
@@ -175,12 +180,31 @@ extension ClientCommandRunner {
     }
 
     func copy(_ texts: [String], to target: String, moves: Bool) throws {
-        let found = try allSources(texts, walks: false)
+        let command = commandKey(moves ? "mv" : "cp", texts + [target])
+        guard takesWholeTrees, try !endEarlierTasks(command).isEmpty else {
+            return try copy(try allSources(texts, walks: false), of: texts, to: target, command, moves: moves)
+        }
+        try copyRest(of: texts, to: target, command, moves: moves)
+    }
+
+    /// Copies what an earlier task has left: what came meanwhile, and what has failed.
+    private func copyRest(of texts: [String], to target: String, _ command: String, moves: Bool) throws {
+        let found = try restOfSources(texts)
+        if found.isEmpty { return tellTotal() }
+        try copy(found, of: texts, to: target, command, moves: moves, isRest: true)
+    }
+
+    private func copy(
+        _ found: [CopySource<Reference>], of texts: [String], to target: String, _ command: String, moves: Bool,
+        isRest: Bool = false
+    ) throws {
         let origin = found.origin(of: texts)
         transfers.areMany = origin == .several || options.isRecursive
         let destination = try destination(target, of: origin)
         if found.contains(where: { $0.tree != nil }) {
-            try copyTrees(found, to: destination, moves: moves)
+            try copyTrees(found, to: destination, command, moves: moves, isRest: isRest) {
+                try self.copyRest(of: texts, to: target, command, moves: moves)
+            }
             try endTransfers()
             return tellTotal()
         }

@@ -16,6 +16,10 @@ struct TreeTransfer {
     var followsLinks = false
     /// The items are told after the end.
     var keepsItems = false
+    /// What the key of the task begins with, where names are resolved after the tasks of an earlier command have ended.
+    var command: String?
+    /// Transfers what came meanwhile, and what has failed, once a task of another command has ended.
+    var rest: (() throws -> Void)?
 
     var isUpload: Bool { method == "reference/putDirectory" }
     var isCopy: Bool { method == "reference/copyAll" }
@@ -94,7 +98,7 @@ extension ClientCommandRunner {
     }
 
     /// What a task takes, and how much at a time.
-    private var limitParams: [JSON.Member] {
+    var limitParams: [JSON.Member] {
         func patterns(_ key: String, _ texts: [String]) -> [JSON.Member] {
             texts.isEmpty ? [] : [.init(key: key, value: .array(texts.map(JSON.string)))]
         }
@@ -103,22 +107,21 @@ extension ClientCommandRunner {
     }
 
     /// Copies or moves folders, and the objects that are named with them, as one task.
-    func copyTrees(_ sources: [CopySource<Reference>], to destination: Destination, moves: Bool) throws {
+    ///
+    /// - Parameter rest: copies what a task of another command has left.
+    func copyTrees(
+        _ sources: [CopySource<Reference>], to destination: Destination, _ command: String, moves: Bool, isRest: Bool,
+        rest: @escaping () throws -> Void
+    ) throws {
         var copies: [FolderCopy] = []
-        func add(_ item: Reference, _ place: String?, isObject: Bool) {
+        for (item, place, isTree) in sources.flatMap({ $0.placed(at: destination.targets) }) {
             do throws(Client.Failure) {
-                copies.append(FolderCopy(item, to: try destination.target(of: item, place), isObject: isObject))
+                // The name of a folder may end with a slash.
+                let target = try destination.target(of: item, isTree ? place.map { $0 + "/" } : place)
+                copies.append(FolderCopy(item, to: target, isObject: !isTree))
             } catch {
                 fail(error.message)
             }
-        }
-        for source in sources {
-            if let object = source.itself {
-                add(object, destination.targets.item == .name ? source.name : nil, isObject: true)
-            }
-            guard let tree = source.tree else { continue }
-            let isNamed = destination.targets.members == .name && !source.name.isEmpty
-            add(tree, isNamed ? source.name + "/" : nil, isObject: false)
         }
         guard let first = copies.firstIndex(where: { !$0.isObject }) else { return }
         let folder = copies.remove(at: first)
@@ -129,13 +132,17 @@ extension ClientCommandRunner {
             [.init(key: "reference", value: folder.source.json), .init(key: "to", value: folder.target.json)]
             + (copies.isEmpty ? [] : [.init(key: "others", value: .array(copies.map(\.json)))])
             + flags.filter(\.1).map { .init(key: $0.0, value: true) } + limitParams + writeParams
-        try transfer(
-            TreeTransfer(method: "reference/copyAll", members: members, folder: folder.source, keepsItems: true))
+        let tree = TreeTransfer(
+            method: "reference/copyAll", members: members, folder: folder.source, keepsItems: true, command: command,
+            rest: rest)
+        if options.isDryRun { return try tellPlan(of: tree) }
+        try transfer(tree, isRest: isRest)
     }
 
     /// Removes all that is in a folder. Calls `removed` with the number of objects.
-    func removeTree(_ folder: Reference, _ removed: @escaping (Int) -> Void) throws {
-        let tree = removal(of: folder)
+    func removeTree(_ folder: Reference, _ command: String, _ removed: @escaping (Int) -> Void) throws {
+        var tree = removal(of: folder)
+        tree.command = command
         if options.isDryRun { return try tellPlan(of: tree) }
         try transfer(tree, isRest: false) { removed(Self.count("deleted", $0)) }
     }
@@ -160,7 +167,8 @@ extension ClientCommandRunner {
         if options.isDryRun { return try tellPlan(of: tree) }
         try transfer(
             tree,
-            isRest: tree.rest.count > tree.members.count && unfinishedKeys().contains(Self.key(tree.method, tree.rest)))
+            isRest: tree.changed.count > tree.members.count
+                && unfinishedKeys().contains(Self.key(tree.method, tree.changed)))
     }
 
     /// A task that goes on transfers what was there when an earlier command began it. What was changed since then is the
@@ -173,8 +181,10 @@ extension ClientCommandRunner {
         // What fails or is left out is found by the second task, too.
         func goOn(after snapshot: JSON) -> Bool {
             guard transfers.continued.remove(snapshot["task"]?.string ?? "") != nil else { return false }
+            if tree.isRemoval { return false }
             let files = earlier.addingSaturated(Self.count("completed", snapshot))
-            transfers.next.append { try self.transfer(tree, isRest: true, earlier: files, ended: ended) }
+            transfers.next.append(
+                tree.rest ?? { try self.transfer(tree, isRest: true, earlier: files, ended: ended) })
             return true
         }
         var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
@@ -197,7 +207,7 @@ extension ClientCommandRunner {
             return true
         }
         try startKeyed(
-            tree.method, isRest ? tree.rest : tree.members, transfer,
+            tree.method, isRest ? tree.changed : tree.members, transfer, of: tree.command,
             others: tree.keepsItems ? [.init(key: "keepItems", value: true)] : [])
     }
 
@@ -212,7 +222,13 @@ extension ClientCommandRunner {
     }
 
     /// Tells what was copied, moved or removed, and forgets the task of it, unless it can be retried.
-    private func tellItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
+    func tellItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
+        do { try tellKeptItems(tree, snapshot) } catch let failure as Client.Failure where failure.isUnknownTask {
+            // Another command has followed the task, too, and was faster.
+        }
+    }
+
+    private func tellKeptItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
         let task = snapshot["task"]?.string ?? "", unchanged = Self.count("unchanged", snapshot)
         let all = Self.count("completed", snapshot).addingSaturated(unchanged)
         if all > 1 { transfers.areSeveral = true }
@@ -259,7 +275,7 @@ extension ClientCommandRunner {
         return Set(unfinished.compactMap { $0.snapshot["key"]?.string })
     }
 
-    private static func count(_ name: String, _ snapshot: JSON) -> Int {
+    static func count(_ name: String, _ snapshot: JSON) -> Int {
         Int(clamping: snapshot["files"]?[name]?.number?.int64 ?? 0)
     }
 
@@ -386,7 +402,7 @@ extension TreeTransfer {
     fileprivate var followsFiles: Bool { !isCopy && !isRemoval }
 
     /// The params of a task that transfers what another one has not.
-    fileprivate var rest: [JSON.Member] {
+    fileprivate var changed: [JSON.Member] {
         if isRemoval || members.contains(where: { $0.key == "move" }) { return members }
         if isCopy { return members + [.init(key: "changed", value: true)] }
         if members.contains(where: { $0.key == "changed" }) { return members }

@@ -107,34 +107,29 @@ package struct CopySource<Item> {
     package let name: String
     /// The file or the object of just this name.
     package var itself: Item?
-    /// What is below a folder, with its name there; nil for what is no folder.
-    package var members: [(item: Item, name: String)]?
-    /// A folder or directory that is transferred as a whole, instead of its members.
-    var tree: Item?
+    /// A folder or directory that is transferred as a whole.
+    package var tree: Item?
+    /// What is below a folder that is walked instead.
+    var members: [Item] = []
     /// Of a pattern.
     var isMatch = false
 
-    package init(name: String, itself: Item? = nil, members: [(item: Item, name: String)]? = nil) {
-        (self.name, self.itself, self.members) = (name, itself, members)
+    package init(name: String, itself: Item? = nil, tree: Item? = nil) {
+        (self.name, self.itself, self.tree) = (name, itself, tree)
     }
 
-    var items: [Item] { (itself.map { [$0] } ?? []) + (members ?? []).map(\.item) }
+    var items: [Item] { (itself.map { [$0] } ?? []) + members }
 
     /// As the only source.
     package var origin: CopyOrigin {
-        guard members != nil || tree != nil else { return .single }
+        guard tree != nil else { return .single }
         return itself != nil ? .both : name.isEmpty ? .unnamed : .tree
     }
 
-    /// Where the tree belongs: a name below the destination, or nil for the destination itself.
-    func treePlace(at targets: CopyTargets) -> String? {
-        targets.members == .name && (isMatch || !name.isEmpty) ? name : nil
-    }
-
-    /// Where each item belongs: a name below the destination, or nil for the destination itself.
-    package func placed(at targets: CopyTargets) -> [(item: Item, place: String?)] {
-        let prefix = targets.members == .name && !name.isEmpty ? name + "/" : ""
-        return (itself.map { [($0, targets.item == .name ? name : nil)] } ?? [])
-            + (members ?? []).map { ($0.item, prefix + $0.name) }
+    /// Where the item and the tree belong: a name below the destination, or nil for the destination itself.
+    package func placed(at targets: CopyTargets) -> [(item: Item, place: String?, isTree: Bool)] {
+        let treePlace = targets.members == .name && (isMatch || !name.isEmpty) ? name : nil
+        return (itself.map { [($0, targets.item == .name ? name : nil, false)] } ?? [])
+            + (tree.map { [($0, treePlace, true)] } ?? [])
     }
 }

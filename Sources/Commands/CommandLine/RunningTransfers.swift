@@ -177,9 +177,14 @@ extension ClientCommandRunner {
             self.follow(task, transfer, started)
             guard started["continued"] == true else { return }
             self.transfers.continued.insert(task)
-            let done = RunningTransfers.State(started).done(transfer.kind).map { ": \($0)" } ?? ""
-            if !self.options.isQuiet { self.transfers.display.note("\(transfer.name) goes on\(done)") }
+            self.tellContinued(transfer, started)
         }
+    }
+
+    func tellContinued(_ transfer: RunningTransfers.Transfer, _ snapshot: JSON) {
+        guard !options.isQuiet else { return }
+        let done = RunningTransfers.State(snapshot).done(transfer.kind).map { ": \($0)" } ?? ""
+        transfers.display.note("\(transfer.name) goes on\(done)")
     }
 
     /// Starts a transfer in one step, without reports and a record: the answer is its end.

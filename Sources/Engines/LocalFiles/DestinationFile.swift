@@ -11,6 +11,8 @@ struct DestinationFile {
     private var directory: OpenFile?
     /// A file that was changed after this moment is kept; nil if every file may be replaced.
     var keepsNewer: Beginning? { didSet { isNewer = false } }
+    /// No file is replaced, but the one of this download.
+    private let keepsExisting: Bool
     /// The inode that the download has put at the path, or may have before its process ended; it does not count as
     /// newer than the download. 0 for none.
     var ownInode: UInt64 = 0
@@ -20,8 +22,12 @@ struct DestinationFile {
     /// - Parameters:
     ///   - tree: an absolute path of a directory: between it and the file no link is followed.
     ///   - newFilesMask: the permissions that a new file lacks; nil for those of `NewFiles.mask`.
-    init(path: String, below tree: String? = nil, in allowed: AllowedDirectories?, newFilesMask: UInt32? = nil) {
+    init(
+        path: String, below tree: String? = nil, in allowed: AllowedDirectories?, newFilesMask: UInt32? = nil,
+        keepsExisting: Bool = false
+    ) {
         (self.path, self.tree, self.allowed, self.newFilesMask) = (path, tree, allowed, newFilesMask)
+        self.keepsExisting = keepsExisting
     }
 
     /// Opens the directory, or checks that an open one is still at the path. Throws `unauthorized` if it is not
@@ -61,9 +67,17 @@ struct DestinationFile {
         guard [.regular, .link].contains(status.kind) else {
             throw .file(path, "is not a regular file but \(status.kind.name)")
         }
+        if keepsExisting {
+            let inode = try writing { () throws(SystemError) in try opened().status(of: name).inode }
+            if inode != ownInode { throw existing }
+        }
         try checkLink()
         try checkAge()
         return true
+    }
+
+    private var existing: StorageError {
+        .file(path, "exists, and is not replaced").with(\.code, .preconditionFailed)
     }
 
     private mutating func checkAge() throws(StorageError) {
@@ -133,10 +147,27 @@ struct DestinationFile {
     /// Renames the file to the destination. It gets the permissions of the file that it replaces, or those that the
     /// client's umask leaves.
     func take(_ temporary: String, _ file: OpenFile) throws(StorageError) {
-        try writing { () throws(SystemError) in
+        let isTaken = try writing { () throws(SystemError) in
             try file.setPermissions(permissions)
+            if keepsExisting { return try takeNew(temporary, file) }
             try opened().rename(temporary, to: name)
+            return true
         }
+        guard isTaken else { throw existing }
+    }
+
+    /// Returns false if a file exists at the destination. A link to the file fails then, where a rename would replace.
+    private func takeNew(_ temporary: String, _ file: OpenFile) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            guard try link(file, as: name) else { return false }
+        } catch {
+            // The file system has no links of this kind.
+            if (try? opened().status(of: name)) != nil { return false }
+            try opened().rename(temporary, to: name)
+            return true
+        }
+        _ = try? opened().remove(temporary)
+        return true
     }
 
     private var permissions: UInt32 {

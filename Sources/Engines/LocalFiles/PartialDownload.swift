@@ -53,7 +53,8 @@ package final class PartialDownload {
 
     package init(_ download: Download, in allowed: AllowedDirectories?) {
         target = DestinationFile(
-            path: download.file, below: download.tree, in: allowed, newFilesMask: download.newFilesMask)
+            path: download.file, below: download.tree, in: allowed, newFilesMask: download.newFilesMask,
+            keepsExisting: download.keepsExisting)
         (task, record) = (download.task, download.record)
         guard download.isRestored else { return }
         restored = download.bookmark.flatMap { try? DownloadCheckpoint(text: $0.text) }

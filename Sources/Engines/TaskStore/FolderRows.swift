@@ -251,11 +251,14 @@ extension Database {
     func update(_ items: [FolderItem]) throws {
         for item in items {
             try run(
-                "UPDATE items SET state = :state, size = :size, error = :error WHERE number = :number",
+                """
+                UPDATE items SET state = :state, size = :size, error = :error, inode = :inode, changed = :changed
+                WHERE number = :number
+                """,
                 [
                     "state": .text(item.state.rawValue), "size": .integer(item.size),
                     "error": .text(try item.error?.text), "number": .integer(item.number),
-                ])
+                ] + .version(item.version))
         }
     }
 

@@ -14,6 +14,8 @@ public struct Download: Sendable {
     public var began: Beginning?
     /// The absolute path of a directory: between it and the file no link is followed.
     public var tree: String?
+    /// A file that exists at the target fails the download with `preconditionFailed`, also one that appears meanwhile.
+    public var keepsExisting = false
     /// An earlier process began the download, and may have left a partial file.
     public var isRestored = false
     /// Writes the task's record durably. Called before the download creates a file that can be found only through the

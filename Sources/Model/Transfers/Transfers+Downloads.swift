@@ -2,7 +2,8 @@ import Platform
 import Storage
 
 extension Transfers {
-    /// Creates a task that downloads to a file; it waits for `start`.
+    /// Creates a task that downloads to a file; it waits for `start`. Throws if it has to be recorded and cannot be: its
+    /// client would not find it after a restart.
     ///
     /// - Parameter isAwaited: the client learns of the task when it has ended. A short one is then recorded only when it
     ///   has to wait.
@@ -39,18 +40,14 @@ extension Transfers {
         var download = Download(reference: reference, file: file, task: record.id, caller: caller)
         (download.folder, download.tree) = (folder?.id, request.tree)
         download.began = folder?.began ?? Beginning(record.began)
+        download.keepsExisting = folder?.request.keepsExisting ?? false
         download.newFilesMask = request.newFilesMask
-        let session: any DownloadSession
-        do throws(StorageError) {
-            if !isAwaited {
-                try await recordWriter?.begin()
-            } else if let recordWriter {
-                download.record = { () async throws(StorageError) in try await recordWriter.begin() }
-            }
-            session = backend.beginDownload(download)
-        } catch {
-            session = FailingSession(error: error)
+        if !isAwaited {
+            do throws(StorageError) { try await recordWriter?.begin() } catch { throw error.orAbout(reference) }
+        } else if let recordWriter {
+            download.record = { () async throws(StorageError) in try await recordWriter.begin() }
         }
+        let session = backend.beginDownload(download)
         let machine = DownloadMachine(
             DownloadStrategy(), retryTime: .seconds(retryTime), seed: context.random.next())
         let task = make(record, machine, .open(session, nil), tasks.limits.downloads, recordWriter, in: list)
@@ -66,7 +63,9 @@ extension Transfers {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))
         (download.folder, download.tree) = (record.folder, request.tree)
-        download.began = record.folder.flatMap { folders.tasks[$0] }?.began ?? Beginning(record.began)
+        let folder = record.folder.flatMap { folders.tasks[$0] }
+        download.began = folder?.began ?? Beginning(record.began)
+        download.keepsExisting = folder?.request.keepsExisting ?? false
         download.isRestored = isRestored
         download.newFilesMask = request.newFilesMask
         download.bookmark = record.bookmark

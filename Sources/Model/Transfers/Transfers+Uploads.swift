@@ -2,15 +2,10 @@ import Platform
 import Storage
 
 extension Transfers {
-    /// Creates a task; it waits for `start`. Waits while too much memory is in use. Throws if a stream cannot be recorded:
-    /// its client would not find it after a restart.
+    /// Creates a task; it waits for `start`. Waits while too much memory is in use. Throws if the task has to be recorded
+    /// and cannot be: its client would not find it after a restart.
     public func upload(_ request: UploadRequest) async throws -> UploadTask {
-        let task = try await admitted(request) { try await create($0) }
-        guard request.isStream, task.incoming == nil else { return task }
-        task.start()
-        let error = try await task.failure()
-        _ = await uploads.forget(task)
-        throw error
+        try await admitted(request) { try await create($0) }
     }
 
     /// Uploads for a client that learns of the task when it has ended: returns or throws how it ended. Calls `begun` with
@@ -73,14 +68,14 @@ extension Transfers {
 
     /// Makes the task, whatever the number of tasks is.
     func make(_ request: UploadRequest, _ found: FoundSource) async throws(StorageError) -> UploadTask {
-        await make(try await plan(request, found), isAwaited: request.isAwaited)
+        try await make(try await plan(request, found), isAwaited: request.isAwaited)
     }
 
     private func awaited(_ request: UploadRequest, _ found: FoundSource) async throws(StorageError) -> AwaitedUpload {
         try tasks.reservePlace()
         defer { tasks.giveBackPlace() }
         let new = try await plan(request, found)
-        guard mayBeUnseen(new) else { return .task(await make(new, isAwaited: true)) }
+        guard mayBeUnseen(new) else { return .task(try await make(new, isAwaited: true)) }
         var upload = new.upload
         upload.bytesOfFile = found.bytes
         return .unseen(UnseenUpload(new, session(of: upload), self))
@@ -105,14 +100,14 @@ extension Transfers {
         return NewUpload(upload, strategy, machine, failing: found.failure)
     }
 
-    private func make(_ new: NewUpload, isAwaited: Bool) async -> UploadTask {
-        var (upload, error) = (new.upload, new.error)
+    private func make(_ new: NewUpload, isAwaited: Bool) async throws(StorageError) -> UploadTask {
+        var upload = new.upload
         let recordWriter = recordWriter(of: new)
         // An upload of one request is recorded only when it has to wait, if its bytes are in memory or its client waits.
         let isRecorded = !new.strategy.isWhole || !isAwaited && upload.source.bytes == nil
-        if let recordWriter, error == nil, isRecorded { error = await keep(&upload, recordWriter) }
+        if let recordWriter, new.error == nil, isRecorded { try await keep(&upload, recordWriter) }
         let session: any UploadSession =
-            if let error { FailingSession(error: error) } else { session(of: upload) }
+            if let error = new.error { FailingSession(error: error) } else { session(of: upload) }
         let held = heldBytes(of: upload)
         memory.take(held?.count ?? 0)
         let task = make(
@@ -151,15 +146,10 @@ extension Transfers {
     }
 
     /// Records the task. Bytes in memory are spooled first.
-    private func keep(_ upload: inout Upload, _ recordWriter: TaskRecordWriter) async -> StorageError? {
-        do throws(StorageError) {
-            try await recordWriter.begin()
-        } catch {
-            return error
-        }
+    private func keep(_ upload: inout Upload, _ recordWriter: TaskRecordWriter) async throws(StorageError) {
+        do throws(StorageError) { try await recordWriter.begin() } catch { throw error.orAbout(upload.reference) }
         upload.record = recordWriter.record
         if let (path, identity) = recordWriter.source { upload.source = .file(path: path, identity) }
-        return nil
     }
 
     func heldBytes(of upload: Upload) -> HeldBytes<UploadStrategy>? {

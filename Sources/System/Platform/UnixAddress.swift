@@ -45,7 +45,7 @@ public struct ConnectFailure: Error {
 
 /// Connects to a service of the same user. Blocks for at most `limit` while its backlog is full.
 package func connectUnixSocket(
-    _ path: String, within limit: Duration = .seconds(10)
+    _ path: String, within limit: Duration
 ) throws(ConnectFailure) -> Descriptor {
     let socket: Descriptor
     do throws(SystemError) {

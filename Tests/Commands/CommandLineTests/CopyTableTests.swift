@@ -42,9 +42,9 @@ import Testing
     private static func sources(_ origin: CopyOrigin) -> [CopySource<String>] {
         switch origin {
         case .single, .input: [CopySource(name: "x", itself: "a/x")]
-        case .tree: [CopySource(name: "d", members: [("a/d/1", "1"), ("a/d/e/2", "e/2")])]
-        case .unnamed: [CopySource(name: "", members: [("1", "1")])]
-        case .both: [CopySource(name: "d", itself: "a/d", members: [("a/d/1", "1")])]
+        case .tree: [CopySource(name: "d", tree: "a/d")]
+        case .unnamed: [CopySource(name: "", tree: "a")]
+        case .both: [CopySource(name: "d", itself: "a/d", tree: "a/d")]
         case .several: [.single, .tree, .unnamed].flatMap(sources)
         }
     }
@@ -53,17 +53,17 @@ import Testing
         arguments: [
             (.single, .missing, ["DEST"]), (.single, .file, ["DEST"]), (.single, .folder, ["DEST/x"]),
             (.single, .bucket, ["DEST/x"]), (.single, .slash, ["DEST/x"]),
-            (.tree, .missing, ["DEST/1", "DEST/e/2"]), (.tree, .file, nil), (.tree, .folder, ["DEST/1", "DEST/e/2"]),
-            (.tree, .bucket, ["DEST/1", "DEST/e/2"]), (.tree, .slash, ["DEST/d/1", "DEST/d/e/2"]),
-            (.unnamed, .missing, ["DEST/1"]), (.unnamed, .file, nil), (.unnamed, .folder, ["DEST/1"]),
-            (.unnamed, .bucket, ["DEST/1"]), (.unnamed, .slash, ["DEST/1"]),
-            (.both, .missing, ["DEST", "DEST/1"]), (.both, .file, ["DEST", "DEST/1"]),
-            (.both, .folder, ["DEST", "DEST/1"]),
-            (.both, .bucket, ["DEST/d", "DEST/1"]), (.both, .slash, ["DEST/d", "DEST/d/1"]),
+            (.tree, .missing, ["DEST/…"]), (.tree, .file, nil), (.tree, .folder, ["DEST/…"]),
+            (.tree, .bucket, ["DEST/…"]), (.tree, .slash, ["DEST/d/…"]),
+            (.unnamed, .missing, ["DEST/…"]), (.unnamed, .file, nil), (.unnamed, .folder, ["DEST/…"]),
+            (.unnamed, .bucket, ["DEST/…"]), (.unnamed, .slash, ["DEST/…"]),
+            (.both, .missing, ["DEST", "DEST/…"]), (.both, .file, ["DEST", "DEST/…"]),
+            (.both, .folder, ["DEST", "DEST/…"]),
+            (.both, .bucket, ["DEST/d", "DEST/…"]), (.both, .slash, ["DEST/d", "DEST/d/…"]),
             (.several, .missing, nil), (.several, .file, nil),
-            (.several, .folder, ["DEST/x", "DEST/d/1", "DEST/d/e/2", "DEST/1"]),
-            (.several, .bucket, ["DEST/x", "DEST/d/1", "DEST/d/e/2", "DEST/1"]),
-            (.several, .slash, ["DEST/x", "DEST/d/1", "DEST/d/e/2", "DEST/1"]),
+            (.several, .folder, ["DEST/x", "DEST/d/…", "DEST/…"]),
+            (.several, .bucket, ["DEST/x", "DEST/d/…", "DEST/…"]),
+            (.several, .slash, ["DEST/x", "DEST/d/…", "DEST/…"]),
             (.input, .missing, ["DEST"]), (.input, .file, ["DEST"]), (.input, .folder, ["DEST"]),
             (.input, .bucket, nil),
             (.input, .slash, nil),
@@ -73,7 +73,9 @@ import Testing
     ) {
         let targets = CopyTargets(of: origin, at: destination)
         let placed = targets.map { targets in
-            Self.sources(origin).flatMap { $0.placed(at: targets) }.map { $0.place.map { "DEST/\($0)" } ?? "DEST" }
+            Self.sources(origin).flatMap { $0.placed(at: targets) }.map { placed in
+                (placed.place.map { "DEST/\($0)" } ?? "DEST") + (placed.isTree ? "/…" : "")
+            }
         }
         #expect(placed == names)
     }

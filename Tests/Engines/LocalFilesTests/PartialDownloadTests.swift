@@ -68,6 +68,26 @@ import Testing
         #expect(try contentsOf(target) == bytes)
     }
 
+    @Test(arguments: [true, false])
+    func `With keepsExisting a file that appears before the last moment stays`(isShort: Bool) throws {
+        var download = Download(reference: try ref("a"), file: target, task: "task", caller: Caller(retryTime: .zero))
+        download.keepsExisting = true
+        let partial = PartialDownload(download, in: nil)
+        try partial.open(for: 1, isShort: isShort) { true }
+        try append(partial, to: bytes.count)
+        let failure = try error {
+            _ = try partial.finish(size: Int64(bytes.count), crc32c: crc32c) {
+                (try? scratch.file("file", [1])) != nil
+            }
+        }
+        #expect(failure.code == .preconditionFailed && failure.message.contains(target))
+        partial.discard()
+        #expect(try contentsOf(target) == [1] && names(in: scratch.path) == ["file"])
+        #expect(unlink(target) == 0)
+        #expect(try complete(PartialDownload(download, in: nil)))
+        #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
+    }
+
     @Test func `A short download has no name before it is complete`() throws {
         let partial = try PartialDownload(for: target)
         try partial.open(for: 1, isShort: true) { true }

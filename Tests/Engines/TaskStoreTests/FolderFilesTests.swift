@@ -186,6 +186,17 @@ import Testing
         #expect(try await all(plan).map(\.state) == [.pending, .unchanged, .pending])
     }
 
+    @Test func `The versions of files to remove can be noted again`() async throws {
+        let plan = try await begin(FolderFiles(try root(), place: "p"))
+        let version = LocalVersion(inode: 1, changed: 2), next = LocalVersion(inode: .max, changed: 3)
+        try await plan.add([FolderItem("a", .delete, version: version)], directories: [])
+        var item = try #require(try await all(plan).first)
+        #expect(item.version == version)
+        item.version = next
+        try await plan.update([item])
+        #expect(try await all(plan).map(\.version) == [next])
+    }
+
     @Test func `Copies that cannot both be made are found`() async throws {
         let plan = try await begin(FolderFiles(try root(), place: "p"))
         try await plan.add([copy("a", to: "b/a"), copy("b", to: "b/b"), copy("c", to: "a", "other")], directories: [])

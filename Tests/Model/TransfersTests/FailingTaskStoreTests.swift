@@ -11,34 +11,25 @@ import Transfers
 
     init() { stage = TransfersFixture(ScriptedBackend(), store) }
 
-    @Test func `A task that cannot be recorded fails without reaching the engine`() async throws {
+    @Test func `What cannot be recorded is refused, is no task, and does not reach the engine`() async throws {
         try await stage.transfers.ready()
         store.failure = full
-        let uploads = [
-            try await stage.transfers.upload(UploadRequest(.file("/f"), to: TransfersFixture.reference())),
-            try await stage.transfers.upload(
-                UploadRequest(.data(.init(repeating: 1, count: 20)), to: TransfersFixture.reference())),
+        let reference = try TransfersFixture.reference()
+        let sources: [UploadRequest.Source] = [
+            .file("/f"), .data(.init(repeating: 1, count: 20)), .stream(size: nil), .object(CopyRequest(of: reference)),
         ]
-        let download = try await stage.transfers.download(TransfersFixture.reference(), to: "/f")
-        for task in uploads { task.start() }
-        download.start()
-        for task in uploads {
-            let error = await #expect(throws: StorageError.self) { try await task.result() }
-            #expect(error == full.about(try TransfersFixture.reference()))
+        for source in sources {
+            let error = await #expect(throws: StorageError.self) {
+                _ = try await stage.transfers.upload(UploadRequest(source, to: reference))
+            }
+            #expect(error == full.about(reference))
         }
-        let error = await #expect(throws: StorageError.self) { try await download.result() }
-        #expect(error?.code == .quotaExceeded && stage.backend.uploadsBegun.isEmpty)
-    }
-
-    @Test func `A stream that cannot be recorded is refused, and is no task`() async throws {
-        try await stage.transfers.ready()
-        store.failure = full
         let error = await #expect(throws: StorageError.self) {
-            _ = try await stage.transfers.upload(
-                UploadRequest(.stream(size: nil), to: TransfersFixture.reference()))
+            _ = try await stage.transfers.download(reference, to: "/f")
         }
-        #expect(error == full.about(try TransfersFixture.reference()))
-        #expect(stage.transfers.uploads.all.isEmpty && stage.backend.uploadsBegun.isEmpty)
+        #expect(error == full.about(reference))
+        #expect(stage.transfers.uploads.all.isEmpty && stage.transfers.downloads.all.isEmpty)
+        #expect(stage.backend.uploadsBegun.isEmpty)
     }
 
     @Test func `A task continues and the service reports it when its record cannot be written`() async throws {

@@ -19,6 +19,8 @@ import Testing
             var lastGeneration: Int64 = 0
             /// Objects with metadata of their own.
             var noted: Set<String> = []
+            /// Objects that are newer than every task.
+            var newest: Set<String> = []
         }
         private let state = Mutex(State())
 
@@ -27,12 +29,17 @@ import Testing
             set {
                 state.withLock { state in
                     state.lastGeneration += 1
+                    state.newest.remove(name)
                     state.all[name] = newValue.map { ($0, state.lastGeneration) }
                 }
             }
         }
 
+        func makeNewest(_ name: String) { state.withLock { _ = $0.newest.insert(name) } }
+
         func note(_ name: String) { state.withLock { _ = $0.noted.insert(name) } }
+
+        func isNewest(_ name: String) -> Bool { state.withLock { $0.newest.contains(name) } }
 
         var names: [String] { state.withLock { $0.all.keys.sorted() } }
 
@@ -44,6 +51,9 @@ import Testing
             (metadata.generation, metadata.md5, metadata.crc32c) = (
                 generation, Checksum(of: Array(bytes.utf8)).md5, nil
             )
+            if state.withLock({ $0.newest.contains(reference.object) }) {
+                metadata.timeCreated = .init(microseconds: .max)
+            }
             if state.withLock({ $0.noted.contains(reference.object) }) { metadata.settable.custom["noted"] = "yes" }
             return metadata
         }
@@ -85,7 +95,10 @@ import Testing
         let backend = ScriptedBackend(
             describe: { reference, _ throws(StorageError) in try objects.metadata(of: reference) },
             page: { reference, _, _, _ throws(StorageError) in try objects.listing(reference) },
-            remove: { reference, _ in objects[reference.object] = nil })
+            remove: { reference, conditions throws(StorageError) in
+                try conditions.check((try? objects.metadata(of: reference).version) ?? .none, at: reference)
+                objects[reference.object] = nil
+            })
         Loop.task {
             while let session = try? await backend.nextSession() {
                 Loop.task { await serve(session, objects) }
@@ -96,6 +109,11 @@ import Testing
 
     private static func serve(_ session: ScriptedSession, _ objects: Objects) async {
         guard (try? await session.nextStep()) != nil else { return }
+        let target = session.upload.reference
+        guard session.replacesNewer || !objects.isNewest(target.object) else {
+            session.answer(.superseded(.newerObject(at: target)))
+            return
+        }
         do throws(StorageError) { session.answer(.completed(try objects.copy(session.upload))) } catch {
             session.answer(.failed(error))
         }
@@ -188,6 +206,27 @@ import Testing
         #expect(task.state == .success && objects["e/a"] == "1", "\(task.snapshot())")
     }
 
+    @Test(arguments: [FolderRequest.Kind.delete, .put])
+    func `What has changed since a deletion was planned stays, and a retry removes it`(
+        kind: FolderRequest.Kind
+    ) async throws {
+        (objects["d/a"], objects["d/b"]) = ("1", "2")
+        var request = FolderRequest(kind, try Reference(bucket: "b", object: "d"))
+        if kind == .put { (request.directory, request.deletesOthers) = ("/local", true) }
+        let task = try await stage.transfers.folder(request)
+        stage.folders?.afterNotes = { [objects] in objects["d/a"] = "newer" }
+        task.start()
+        _ = try? await task.result()
+        #expect(task.state == .failed && objects.names == ["d/a"])
+        stage.folders?.afterNotes = nil
+        // It came to both sides after the plan.
+        objects["d/c"] = "3"
+        stage.backend.tree["c"] = [1]
+        #expect(try await stage.transfers.retry(task) === task)
+        _ = try? await task.result()
+        #expect(task.state == .success && objects.names == ["d/c"], "\(task.snapshot())")
+    }
+
     @Test func `With keepsExisting what is there is unchanged, and is not moved`() async throws {
         (objects["d/a"], objects["d/b"], objects["e/a"]) = ("1", "2", "old")
         var request = try Self.request(.move)
@@ -225,6 +264,64 @@ import Testing
         _ = try? await again.result()
         #expect(again.state == .success && again.snapshot().counts.completed == 2, "\(again.snapshot())")
         #expect(objects.names == (kind == .move ? ["e/a", "e/b"] : ["d/a", "d/b", "e/a", "e/b"]))
+    }
+
+    /// A task of this one item, which an earlier process has planned. The object dictionary changes in between.
+    private func continued(
+        _ request: FolderRequest, _ change: () -> Void
+    ) async throws -> (TransfersFixture, FolderTask) {
+        let task = try await stage.transfers.folder(request)
+        let plan = try #require(stage.folders?[task.id])
+        var item = FolderItem("e/a", size: 1)
+        item.source = try Reference(bucket: "b", object: "d/a")
+        item.object = FolderObject(try objects.metadata(of: try #require(item.source)))
+        try await plan.add([item], directories: [])
+        try await plan.keep(.working)
+        change()
+        let next = try await stage.afterCrash(.resume, Self.backend(over: objects))
+        let again = try next.transfers.folders.task(task.id)
+        _ = try? await again.result()
+        return (next, again)
+    }
+
+    @Test func `A move whose source is gone has ended if its target was written since it began`() async throws {
+        objects["d/a"] = "1"
+        var (next, task) = try await continued(Self.request(.move)) {
+            objects["d/a"] = nil
+            objects["e/a"] = "later"
+            objects.makeNewest("e/a")
+        }
+        #expect(task.state == .success && objects["e/a"] == "later", "\(task.snapshot())")
+        (objects["d/a"], objects["e/a"]) = ("1", "old")
+        (next, task) = try await continued(Self.request(.move)) { objects["d/a"] = nil }
+        #expect(task.state == .failed && objects["e/a"] == "old")
+        withExtendedLifetime(next) {}
+    }
+
+    @Test func `A move that continues by itself moves no newer source, and a retried one does`() async throws {
+        objects["d/a"] = "1"
+        let (next, task) = try await continued(Self.request(.move)) {
+            objects["d/a"] = "newer"
+            objects.makeNewest("d/a")
+        }
+        #expect(task.state == .failed && objects.names == ["d/a"], "\(task.snapshot())")
+        #expect(try await next.transfers.retry(task) === task)
+        _ = try? await task.result()
+        #expect(task.state == .success && objects.names == ["e/a"], "\(task.snapshot())")
+    }
+
+    @Test func `With keepsExisting a newer target is unchanged, also for a copy that continues by itself`() async throws
+    {
+        objects["d/a"] = "1"
+        var request = try Self.request()
+        request.keepsExisting = true
+        let (next, task) = try await continued(request) {
+            objects["e/a"] = "newer"
+            objects.makeNewest("e/a")
+        }
+        #expect(task.state == .success && task.snapshot().counts.unchanged == 1, "\(task.snapshot())")
+        #expect(objects["e/a"] == "newer")
+        withExtendedLifetime(next) {}
     }
 
     @Test(arguments: [true, false])

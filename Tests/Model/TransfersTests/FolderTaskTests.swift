@@ -179,15 +179,18 @@ import Testing
         #expect(objects.names == ["m/d/new"])
     }
 
-    @Test func `A local file that was written after it was listed is not removed`() async throws {
+    @Test func `A local file that was written after it was listed is not removed, and a retry removes it`() async throws
+    {
         tree.files = ["same": [1], "old": [1], "written": [1]]
         let request: (inout FolderRequest) -> Void = { ($0.deletesOthers, $0.isDryRun) = (true, true) }
         let dry = await ended(try await begin(.write, request))
         #expect(dry.counts.toDelete == 3)
         tree.afterRemoval { [tree] path in if path == "old" { tree["written"] = [2] } }
-        let end = await ended(try await begin(.write) { $0.deletesOthers = true })
+        let task = try await begin(.write) { $0.deletesOthers = true }
+        let end = await ended(task)
         #expect(end.state == .failed && end.counts.deleted == 2 && end.counts.failed == 1)
         #expect(tree.files == ["written": [2]])
+        #expect(try await retry(task, stage).state == .success && tree.files.isEmpty)
     }
 
     // MARK: - What is newer than the task

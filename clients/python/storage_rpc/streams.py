@@ -80,6 +80,9 @@ class UploadStreamOf(Sink, Generic[T]):
 
         While an exception is handled that was raised after the stream began, this cancels, and stores nothing: so do a
         block `finally`, and a wrapper that an exception leaves. In a block `except`, `finish` stores.
+
+        A bare `raise` that leaves a wrapper in the block `except` that the stream began in is not seen, and stores: Python
+        shows the same exception and traceback then as at a good end. Call `cancel` before it.
         """
         error, trace = handled()
         if self._is_closed or error is None or trace is self._context:

@@ -16,7 +16,7 @@ public protocol FolderPlan: AnyObject, Sendable {
     func nextDirectory() async throws(StorageError) -> String?
     /// Marks a directory as read.
     func didRead(_ directory: String) async throws(StorageError)
-    /// Stores which objects exist at the targets. Returns the paths among them that have no item and lie below no
+    /// Stores which objects exist at the targets, or in the folder that is deleted. Returns the paths among them that have no item and lie below no
     /// refused or failed item: below such an item the source's files are unknown.
     func note(_ objects: [(path: String, object: FolderObject)]) async throws(StorageError) -> Set<String>
     /// Stores the generations at the targets of pending copies. With `settlesSame` a copy whose target has the size and a
@@ -36,7 +36,7 @@ public protocol FolderPlan: AnyObject, Sendable {
 
     /// The next pending items of an action with numbers above the given one, in the order of their numbers.
     func pending(_ action: FolderItem.Action, after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
-    /// Stores the state, size and error of items.
+    /// Stores the state, size, error and local version of items.
     func update(_ items: [FolderItem]) async throws(StorageError)
     /// Prepares a task that has ended for a retry: failed items become pending, and directories that could not be read
     /// are read again. Forgets the generations at the targets of copies. Returns whether there are such directories.
@@ -55,7 +55,8 @@ public protocol FolderPlan: AnyObject, Sendable {
 /// The stage of a task over a folder.
 public enum FolderStage: Equatable, Sendable {
     case planning
-    /// Finds the items again after a failure: known items stay, and directories that could not be read are read again.
+    /// Completes the plan after a failure: known items stay, directories that could not be read are read again, and what
+    /// is at targets and to be removed by now is noted.
     case completing
     /// All items are known.
     case working

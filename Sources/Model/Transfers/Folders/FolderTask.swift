@@ -196,10 +196,10 @@ extension FolderTask {
         try await transfers.context.ends?.checkEnd(of: id, titled: title)
         let hasDirectories = try await plan.renew()
         // One that failed while it planned has left nothing.
-        let isEmpty = try await plan.counts() == FolderCounts()
-        // What is at the targets of copies by now may be replaced.
-        stored.stage =
-            hasDirectories ? .completing : isEmpty ? .planning : request.kind.isCopy ? .completing : .working
+        let counts = try await plan.counts(), isEmpty = counts == FolderCounts()
+        // What is by now at the targets of copies may be replaced, and what is in the way of deletions removed.
+        let notes = request.kind.isCopy || counts.toDelete > counts.deleted
+        stored.stage = isEmpty && !hasDirectories ? .planning : hasDirectories || notes ? .completing : .working
         try await plan.keep(stage)
         try await recall()
         (self.tokens, control.end, control.replacesNewer) = (tokens, .none, true)

@@ -123,13 +123,31 @@ extension FolderWork {
         return unchanged(item)
     }
 
+    /// Throws where a move, for which no client asks in this process, would remove a source that is newer than the task.
+    func checkSource(of item: FolderItem) async throws(StorageError) {
+        guard request.kind == .move, !replacesNewer, let source = item.source else { return }
+        if try await isNewer(source) { throw .newerObject(at: source) }
+    }
+
+    private func isNewer(_ object: Reference) async throws(StorageError) -> Bool {
+        try await requesting { [transfers, began] caller async throws(StorageError) in
+            try await transfers.backend.isNewer(object, than: began, for: caller)
+        }
+    }
+
     /// Whether another object has come to the target of an item, with the bytes of the source. A move then ends, too: its
-    /// source goes if nothing of it is lost.
+    /// source goes if nothing of it is lost. Without its source it has ended if its target was written since the task
+    /// began: what was moved there may have been replaced since.
     func isCopied(_ item: FolderItem) async throws(StorageError) -> Bool {
         guard let object = item.object, let source = item.source, let target = try? request.object(item.path) else {
             return false
         }
         let found = await described([target, source])
+        if request.kind == .move, case .failure(let error) = found[1], error.code == .objectNotFound,
+            try await isNewer(target)
+        {
+            return true
+        }
         guard case .success(let copy) = found[0], copy.generation != item.replaced else { return false }
         guard object.hasSameBytes(as: FolderObject(copy)) else { return false }
         guard request.kind == .move else { return true }

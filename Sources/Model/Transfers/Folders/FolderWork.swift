@@ -26,12 +26,13 @@ import Storage
     private let task: FolderTask
     let transfers: Transfers
     private let tokens: (any TokenSource)?
-    private let replacesNewer: Bool
+    let replacesNewer: Bool
     /// Of the request, from the beginning of the plan.
     private var filter = FolderFilter()
     private let tree: (any LocalTree)?
     var request: FolderRequest { task.request }
     var plan: any FolderPlan { task.plan }
+    var began: Beginning { task.began }
 
     /// Other tasks over folders come first.
     private(set) var isQueued = true
@@ -246,13 +247,18 @@ import Storage
         try await keepPlan()
     }
 
-    /// Reads the directories that could not be read before.
+    /// Reads the directories that could not be read before, and notes what is to be replaced or removed by now.
     private func completePlan() async throws(StorageError) {
         switch request.kind {
         case .put: try await planUploads()
-        case .write: try await planLocalDeletions()
+        case .write:
+            try await planLocalDeletions()
+            try await noteLocalDeletions()
         case .copy, .move: try await noteTargets()
-        case .delete: break
+        case .delete:
+            try await forEachPage(below: request.reference) { [plan] page async throws(StorageError) in
+                _ = try await plan.note(page.map { (path: $0.path, object: FolderObject($0.metadata)) })
+            }
         }
         try await keepPlan()
     }
@@ -273,11 +279,19 @@ import Storage
             }
             let others = try await plan.note(objects)
             guard request.deletesOthers else { return }
-            try await add(
-                objects.filter { others.contains($0.path) }.map {
-                    FolderItem($0.path, .delete, size: $0.object.size, object: $0.object)
-                })
+            var items: [FolderItem] = []
+            for (path, object) in objects where others.contains(path) {
+                if task.stage == .completing, try await isSource(path) { continue }
+                items.append(FolderItem(path, .delete, size: object.size, object: object))
+            }
+            try await add(items)
         }
+    }
+
+    /// Whether a file has come to the directory, since it was read, that an object belongs to.
+    private func isSource(_ path: String) async throws(StorageError) -> Bool {
+        guard let kind = try await tree?.entry(path)?.kind else { return false }
+        return kind != .directory
     }
 
     private func planDownloads() async throws(StorageError) {
@@ -306,6 +320,24 @@ import Storage
             if case .unknown(let why) = entry.kind { return unread(entry.path, why) }
             guard entry.kind == .file else { return nil }
             return FolderItem(entry.path, .delete, size: entry.size, version: entry.version)
+        }
+    }
+
+    /// Notes the versions of the files that are still to be removed.
+    private func noteLocalDeletions() async throws(StorageError) {
+        guard let tree else { return }
+        var last: Int64 = 0
+        while !isStopping {
+            let items = try await plan.pending(.delete, after: last, most: Self.batch)
+            guard let number = items.last?.number else { return }
+            var changed: [FolderItem] = []
+            for var item in items {
+                guard let version = try await tree.entry(item.path)?.version, version != item.version else { continue }
+                item.version = version
+                changed.append(item)
+            }
+            try await plan.update(changed)
+            last = number
         }
     }
 
@@ -569,6 +601,7 @@ import Storage
     /// Nil where it was stopped.
     private func transfer(_ item: FolderItem, again: Bool = false) async throws(StorageError) -> FolderItem? {
         guard !isEnded else { return nil }
+        try await checkSource(of: item)
         let before = task.transfersBefore.removeValue(forKey: item.path)
         let transfer: any FolderTransfer
         if let before { transfer = before } else { transfer = try await begun(item) }
@@ -595,8 +628,8 @@ import Storage
             _ = try? await transfer.cancel(tokens: tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
             let isOwn = request.kind.isCopy ? try await isCopied(item) : await isTransferred(item)
-            guard isOwn else { throw error }
-            return request.kind.isCopy ? done(item, size: item.size) : unchanged(item)
+            guard isOwn || request.keepsExisting else { throw error }
+            return isOwn && request.kind.isCopy ? done(item, size: item.size) : unchanged(item)
         case .failed(let error):
             _ = try? await transfer.cancel(tokens: tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
