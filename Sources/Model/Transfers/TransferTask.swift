@@ -39,7 +39,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// Hears of each wait before a retry while the task has no observers and a request waits for its end.
     var willRetry: (@Sendable (RequestRetry) -> Void)?
     let context: TransferContext
-    /// Since this process has the task. Nil if no metric needs it.
+    /// The time since this process has the task. Nil if no log needs it.
     let elapsed: (@Sendable () -> Duration)?
     private(set) weak var list: TaskList<TransferTask>?
     /// Called when there are more bytes than before.

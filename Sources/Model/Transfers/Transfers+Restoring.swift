@@ -77,6 +77,8 @@ extension Transfers {
             case .ended: ended.append(record)
             case .unfinished(let request, _):
                 if record.folder != nil { ofFolders.append(record) }
+                // The transfers of a folder wait for its task.
+                let wanted = record.folder == nil ? unfinished : .pause
                 switch record.kind {
                 case .upload:
                     let task: UploadTask? = restore(record)
@@ -86,14 +88,10 @@ extension Transfers {
                         )
                         continue
                     }
-                    if record.folder == nil {
-                        try await settle(task, unfinished, hasOwnTokens: request.hasOwnTokens, tokens)
-                    }
+                    try await settle(task, wanted, hasOwnTokens: request.hasOwnTokens, tokens)
                 case .download:
                     let task: DownloadTask = restore(record, request)
-                    if record.folder == nil {
-                        try await settle(task, unfinished, hasOwnTokens: request.hasOwnTokens, tokens)
-                    }
+                    try await settle(task, wanted, hasOwnTokens: request.hasOwnTokens, tokens)
                 }
             }
         }

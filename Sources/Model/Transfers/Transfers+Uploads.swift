@@ -71,14 +71,27 @@ extension Transfers {
         try await make(try await plan(request, found), isAwaited: request.isAwaited)
     }
 
-    private func awaited(_ request: UploadRequest, _ found: FoundSource) async throws(StorageError) -> AwaitedUpload {
+    /// An upload, and how to wait for its end.
+    private func awaited(
+        _ request: UploadRequest, _ found: FoundSource
+    ) async throws(StorageError) -> (id: String, end: @Loop () async throws -> TaskSnapshot) {
         try tasks.reservePlace()
         defer { tasks.giveBackPlace() }
         let new = try await plan(request, found)
-        guard mayBeUnseen(new) else { return .task(try await make(new, isAwaited: true)) }
+        guard mayBeUnseen(new) else {
+            let task = try await make(new, isAwaited: true)
+            return (
+                task.id,
+                {
+                    task.start()
+                    return try await task.result()
+                }
+            )
+        }
         var upload = new.upload
         upload.bytesOfFile = found.bytes
-        return .unseen(UnseenUpload(new, session(of: upload), self))
+        let unseen = UnseenUpload(new, session(of: upload), self)
+        return (unseen.id, unseen.end)
     }
 
     private func plan(_ request: UploadRequest, _ found: FoundSource) async throws(StorageError) -> NewUpload {

@@ -1,8 +1,9 @@
 import Platform
 import Storage
 
-/// An upload of one request whose client learns of the task when it has ended. Most succeed at once, and nobody ever looks
-/// at their tasks: it becomes a task only when somebody does, when it does not succeed, or when its client stops waiting.
+/// An upload of one request whose client learns of the task when it has ended. Most succeed at once, and no request reads
+/// their running tasks: it becomes a task when it has ended, when a request reads the tasks, or when its client stops
+/// waiting.
 @Loop final class UnseenUpload {
     private let new: NewUpload
     private let session: any UploadSession
@@ -78,27 +79,5 @@ import Storage
         list.metrics.ended(.success)
         context.log.info?("upload \(id) succeeded after \(elapsed()): \(size) bytes")
         return task.snapshot()
-    }
-}
-
-/// An upload whose client learns of the task when it has ended.
-@Loop enum AwaitedUpload {
-    case unseen(UnseenUpload)
-    case task(UploadTask)
-
-    var id: String {
-        switch self {
-        case .unseen(let upload): upload.id
-        case .task(let task): task.id
-        }
-    }
-
-    func end() async throws -> TaskSnapshot {
-        switch self {
-        case .unseen(let upload): return try await upload.end()
-        case .task(let task):
-            task.start()
-            return try await task.result()
-        }
     }
 }
