@@ -76,7 +76,7 @@ import Testing
         try partial.open(for: 1, isShort: isShort) { true }
         try append(partial, to: bytes.count)
         let failure = try error {
-            _ = try partial.finish(size: Int64(bytes.count), crc32c: crc32c) {
+            _ = try partial.finish(size: Int64(bytes.count), Checksums(crc32c: crc32c)) {
                 (try? scratch.file("file", [1])) != nil
             }
         }
