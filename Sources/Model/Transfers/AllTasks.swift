@@ -35,7 +35,7 @@ import Storage
         folderUploads = TaskList(.none, uploads.metrics) { _ in released() }
         folderDownloads = TaskList(.none, downloads.metrics) { _ in released() }
         folders = TaskList(
-            .init(kept: min(kept, Self.mostFinishedFolders)) { for task in $0 { await task.remove() } }
+            .init(kept: min(kept, Self.mostFinishedFolders)) { for dropped in $0 { await dropped.task?.remove() } }
         ) { _ in released() }
     }
 

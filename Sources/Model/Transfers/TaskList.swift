@@ -9,15 +9,20 @@ import Storage
         let kept: Int
         /// The number of tasks that are forgotten together.
         var atOnce = 1
-        let forget: @Loop ([Listed]) async -> Void
+        let forget: @Loop ([Dropped]) async -> Void
     }
+
+    /// A task that leaves the list; nil if no request has read it.
+    typealias Dropped = (id: String, task: Listed?)
 
     /// The metrics of these tasks, and of the transfers of folders.
     let metrics: TransferMetrics
     private let retention: Retention
     private(set) var tasks: [String: Listed] = [:]
-    /// Running work that is no task until a request reads the tasks, by the ids that the tasks get.
+    /// Work that is no task until a request reads the tasks, by the ids that the tasks get.
     private var unseen: [String: @Loop () -> Listed] = [:]
+    /// How much of the unseen work has succeeded; the rest runs.
+    private var unseenEnded = 0
     /// The unfinished tasks that have keys, by these.
     private var ids = ByteKeyedDictionary<String>()
     private var finished = Queue<String>()
@@ -33,7 +38,7 @@ import Storage
     private var unfinishedElsewhere = 0
     private var lastNumber: Int64 = 0
     /// Tasks that are removed from the list, but not yet from the store.
-    private var dropped: [Listed] = []
+    private var dropped: [Dropped] = []
     private let ended: @Loop (Listed) -> Void
 
     /// `ended` is called when a task has ended.
@@ -52,7 +57,8 @@ import Storage
 
     /// The number of tasks in the state.
     func count(of state: TaskState) -> Int {
-        (counts[state] ?? 0) + (unread[state] ?? 0) + (state == .running ? unseen.count : 0)
+        let unseen = state == .running ? unseen.count - unseenEnded : state == .success ? unseenEnded : 0
+        return (counts[state] ?? 0) + (unread[state] ?? 0) + unseen
     }
 
     /// Counts a listed task in its present state, or no more a task that leaves the list.
@@ -83,12 +89,16 @@ import Storage
 
     func add(_ task: Listed) {
         lastNumber = max(lastNumber, task.number)
-        if let old = tasks.updateValue(task, forKey: task.id) { count(old, leaves: true) }
-        let state = task.state
-        counts[state, default: 0] += 1
-        task.control.counted = state
+        if let old = tasks[task.id] { count(old, leaves: true) }
+        list(task)
         if task.endpoint != nil { unfinishedElsewhere += 1 }
-        if state.isFinished { finish(task) } else { noteKey(of: task) }
+        if task.hasEnded { finish(task) } else { noteKey(of: task) }
+    }
+
+    private func list(_ task: Listed) {
+        tasks[task.id] = task
+        counts[task.state, default: 0] += 1
+        task.control.counted = task.state
     }
 
     private func noteKey(of task: Listed) {
@@ -100,11 +110,19 @@ import Storage
     /// Lists running work of this endpoint that has no key.
     func add(unseen id: String, _ make: @escaping @Loop () -> Listed) { unseen[id] = make }
 
-    /// The work has ended without being read.
-    func remove(unseen id: String) { unseen[id] = nil }
+    /// Unseen work has succeeded: `make` makes the task that has ended.
+    func end(unseen id: String, _ make: @escaping @Loop () -> Listed) {
+        unseen[id] = make
+        unseenEnded += 1
+        noteFinished(id)
+    }
 
     /// Makes a task of unseen work.
-    private func see(_ id: String) { if let make = unseen.removeValue(forKey: id) { add(make()) } }
+    private func see(_ id: String) {
+        guard let task = unseen.removeValue(forKey: id)?() else { return }
+        if task.hasEnded { unseenEnded -= 1 }
+        list(task)
+    }
 
     /// Makes tasks of all unseen work.
     func seeAll() { for id in Array(unseen.keys) { see(id) } }
@@ -115,7 +133,7 @@ import Storage
         tasks[task.id] = nil
         count(task, leaves: true)
         if hasUnread { forgottenMeanwhile.insert(task.id) }
-        await retention.forget([task])
+        await retention.forget([(task.id, task)])
         return true
     }
 
@@ -127,7 +145,7 @@ import Storage
     }
 
     /// No task runs, except those that wait for their clients.
-    var areAtRest: Bool { unseen.isEmpty && !tasks.values.contains { !$0.isAtRest && !$0.isStream } }
+    var areAtRest: Bool { unseen.count == unseenEnded && !tasks.values.contains { !$0.isAtRest && !$0.isStream } }
 
     /// Pauses all tasks that can still be paused; queued ones first, so that none of them starts.
     func suspend() async throws {
@@ -187,11 +205,12 @@ import Storage
             return
         }
         guard finished.count > retention.kept, let oldest = finished.popFirst() else { return }
-        guard let gone = tasks.removeValue(forKey: oldest) else { return }
-        count(gone, leaves: true)
+        if unseen.removeValue(forKey: oldest) != nil { unseenEnded -= 1 }
+        let gone = tasks.removeValue(forKey: oldest)
+        if let gone { count(gone, leaves: true) }
         // A record of another endpoint stays for the service there.
-        guard gone.endpoint == nil else { return }
-        dropped.append(gone)
+        guard gone?.endpoint == nil else { return }
+        dropped.append((oldest, gone))
         guard dropped.count >= retention.atOnce else { return }
         let some = exchange(&dropped, with: [])
         Loop.task { [retention] in await retention.forget(some) }

@@ -1,9 +1,9 @@
 import Platform
 import Storage
 
-/// An upload of one request whose client learns of the task when it has ended. Most succeed at once, and no request reads
-/// their running tasks: it becomes a task when it has ended, when a request reads the tasks, or when its client stops
-/// waiting.
+/// An upload of one request whose client learns of the task when it has ended. Most succeed at once, and no request ever
+/// reads their tasks: it becomes a task when a request reads the tasks, when it does not succeed, or when its client
+/// stops waiting.
 @Loop final class UnseenUpload {
     private let new: NewUpload
     private let session: any UploadSession
@@ -65,19 +65,24 @@ import Storage
     }
 
     private func succeed(_ metadata: ObjectMetadata) -> TaskSnapshot {
+        let (metadata, size) = (metadata.bounded, metadata.size)
         let (context, list, limiter) = (transfers.context, transfers.uploads, transfers.tasks.limits.small)
         limiter.leave(id)
         transfers.memory.giveBack(new.heldBytes)
-        list.remove(unseen: id)
-        var strategy = new.strategy
-        _ = strategy.complete(metadata)
-        let outcome = TaskOutcome.succeeded(metadata.bounded), size = metadata.size
-        let task = transfers.make(
-            new.record.ended(outcome, at: new.record.began), UploadMachine(strategy, ended: outcome), .closed, limiter,
-            nil, in: list)
         list.metrics.add(size)
         list.metrics.ended(.success)
         context.log.info?("upload \(id) succeeded after \(elapsed()): \(size) bytes")
-        return task.snapshot()
+        list.end(unseen: id) { [record = new.record, strategy = new.strategy, unowned list] in
+            var strategy = strategy
+            _ = strategy.complete(metadata)
+            let outcome = TaskOutcome.succeeded(metadata)
+            return UploadTask(
+                record.ended(outcome, at: record.began), UploadMachine(strategy, ended: outcome), .closed, limiter, nil,
+                in: list, context)
+        }
+        return TaskSnapshot(
+            kind: .upload, task: id, status: .success, state: .success,
+            progress: Progress(completedUnitCount: size, totalUnitCount: size), reference: new.record.reference,
+            metadata: .stored(metadata))
     }
 }
