@@ -20,7 +20,7 @@ import Storage
     init(_ context: TransferContext, _ memory: TransferMemory) {
         self.context = context
         let released: @Loop () -> Void = { [rest] in rest.wakeAll() }
-        limits = TaskLimits(context.backend, context.limits, released: released)
+        limits = TaskLimits(context.engine, context.limits, released: released)
         let sessions = UploadSessions(context.limits, context.time)
         self.sessions = sessions
         uploads = TaskList(context, memory, released: released) { sessions.remove($0) }

@@ -4,12 +4,21 @@ import Storage
 /// What all tasks of a service share.
 struct TransferContext {
     let backend: any Backend
+    let engine: EngineProperties
     /// Nil where tasks end with the process.
     let ends: OutcomeRecorder?
     let limits: TransferLimits
     let time: TimeSource
     let random: RandomSource
     let log: TransferLog
+
+    init(
+        _ backend: any Backend, ends: OutcomeRecorder?, limits: TransferLimits, time: TimeSource, random: RandomSource,
+        log: TransferLog
+    ) {
+        (self.backend, engine, self.ends, self.limits) = (backend, backend.properties, ends, limits)
+        (self.time, self.random, self.log) = (time, random, log)
+    }
 }
 
 /// Writes lines about tasks. Nil for a level that is not logged.
