@@ -15,9 +15,10 @@ extension Backend {
 
     private func strategy(of upload: Upload, _ chunks: ChunkSizes?) -> UploadStrategy {
         let size = upload.source.size
-        let isSmall = size.map { $0 <= oneRequestLimit && chunks == nil } ?? false
+        let isSmall = size.map { $0 <= properties.oneRequestLimit && chunks == nil } ?? false
         return UploadStrategy(
-            size: size, oneRequest: upload.source.copy == nil ? isSmall : copiesAtOnce, chunks: chunks ?? chunkSizes)
+            size: size, oneRequest: upload.source.copy == nil ? isSmall : properties.copiesAtOnce,
+            chunks: chunks ?? properties.chunkSizes)
     }
 
     /// The same with one that an earlier process began.

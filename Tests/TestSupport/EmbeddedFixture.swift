@@ -276,7 +276,7 @@ extension Backend {
 
     package func upload(file path: String, to name: String) async throws -> Upload {
         Upload(
-            reference: try ref(name), source: .file(path: path, try await inspect(file: path, below: nil)),
+            reference: try ref(name), source: .file(path: path, try await properties.files.inspect(path, below: nil)),
             metadata: .init())
     }
 }

@@ -4,19 +4,12 @@ import Synchronization
 
 /// An engine that does nothing by itself: a test sees each step and gives its answer.
 package final class ScriptedBackend: Backend {
-    package let kind: EngineKind
-    package var tokenKind: Token.Kind { kind == .gcs ? .accessToken : .idToken }
-    package let uploadsAtOnce: Int
-    package let smallUploadsAtOnce = 256
-    package let oneRequestLimit: Int64
-    package let chunkSizes: ChunkSizes
-    package let takesAnyPiece: Bool
-    package var downloadsAtOnce: Int { uploadsAtOnce }
-    private let inspected: Mutex<Result<FileIdentity, StorageError>>
+    package let properties: EngineProperties
+    private let files: ScriptedFiles
     /// What `inspect` says of every file.
     package var inspection: Result<FileIdentity, StorageError> {
-        get { inspected.withLock { $0 } }
-        set { inspected.withLock { $0 = newValue } }
+        get { files.inspection.withLock { $0 } }
+        set { files.inspection.withLock { $0 = newValue } }
     }
     /// What it knows about objects: nothing, where the test does not say.
     package typealias Describe = @Sendable (Reference, Caller) async throws(StorageError) -> ObjectMetadata
@@ -28,10 +21,8 @@ package final class ScriptedBackend: Backend {
     private let read: Read
     private let page: Page
     private let remove: Remove
-    /// What it tells of changes of objects; nothing, where the test does not say.
-    package let changes: ChangeFeed?
     /// The one directory of this machine, whatever its path.
-    package let tree = InMemoryTree()
+    package var tree: InMemoryTree { files.tree }
     private let begun = Mail<ScriptedSession>()
     private let downloads = Mail<ScriptedDownload>()
 
@@ -44,16 +35,17 @@ package final class ScriptedBackend: Backend {
         page: @escaping Page = { _, _, _, _ in Listing() },
         remove: @escaping Remove = { reference, _ throws(StorageError) in throw .objectNotFound(reference) }
     ) {
-        (self.kind, self.changes) = (kind, changes)
+        files = ScriptedFiles(inspection)
+        var properties = EngineProperties(
+            kind, uploadsAtOnce: uploadsAtOnce, smallUploadsAtOnce: 256, downloadsAtOnce: uploadsAtOnce,
+            oneRequestLimit: oneRequestLimit, chunkSizes: chunkSizes, files: files)
+        properties.tokenKind = kind == .gcs ? .accessToken : .idToken
+        (properties.takesAnyPiece, properties.earlyReadLimit, properties.changes) = (takesAnyPiece, .max, changes)
+        self.properties = properties
         self.describe = describe
         self.read = read
         self.page = page
         self.remove = remove
-        self.uploadsAtOnce = uploadsAtOnce
-        self.oneRequestLimit = oneRequestLimit
-        self.chunkSizes = chunkSizes
-        self.takesAnyPiece = takesAnyPiece
-        inspected = Mutex(inspection)
     }
 
     /// Those whose session nobody has taken yet.
@@ -66,17 +58,6 @@ package final class ScriptedBackend: Backend {
     ) async throws -> ScriptedSession {
         try await begun.next(isolation: isolation, file: file, location)
     }
-
-    package func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
-        try inspection.get()
-    }
-
-    package func read(file path: String) async throws(StorageError) -> (FileIdentity, [UInt8]?) {
-        let identity = try inspection.get()
-        return (identity, [UInt8](repeating: 1, count: Int(identity.size)))
-    }
-
-    package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree { tree.at(directory) }
 
     package func beginUpload(_ upload: Upload) -> any UploadSession {
         let session = ScriptedSession(upload)
@@ -144,8 +125,25 @@ package final class ScriptedBackend: Backend {
     package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
         "https://example.com/\(reference.fullPath)?token=second"
     }
+}
 
-    package func settle() async {}
+/// The local files of a scripted engine: all are alike.
+private final class ScriptedFiles: LocalFileAccess {
+    let inspection: Mutex<Result<FileIdentity, StorageError>>
+    let tree = InMemoryTree()
+
+    init(_ inspection: Result<FileIdentity, StorageError>) { self.inspection = Mutex(inspection) }
+
+    func inspect(_ path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
+        try inspection.withLock { $0 }.get()
+    }
+
+    func read(_ path: String, upTo most: Int64) async throws(StorageError) -> (FileIdentity, [UInt8]?) {
+        let identity = try inspection.withLock { $0 }.get()
+        return (identity, [UInt8](repeating: 1, count: Int(identity.size)))
+    }
+
+    func tree(_ directory: String, isWritten: Bool) -> any LocalTree { tree.at(directory) }
 }
 
 /// One upload into a scripted engine.

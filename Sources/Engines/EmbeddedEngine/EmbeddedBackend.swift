@@ -8,16 +8,8 @@ import TaskStore
 
 /// Stores objects on this machine's disk: as rows in a database, with the bytes of larger ones in files.
 package final class EmbeddedBackend: Backend {
-    package let kind = EngineKind.embedded
-    package let uploadsAtOnce = 4
-    package let smallUploadsAtOnce = 256
-    package let downloadsAtOnce = 16
-    package let oneRequestLimit: Int64 = 1 << 20
-    package let chunkSizes = ChunkSizes(largest: 8 << 20)
-    package let copiesAtOnce = true
-    package let takesAnyPiece = true
+    package let properties: EngineProperties
     private let feed = ChangeFeed()
-    package var changes: ChangeFeed? { feed }
     /// Objects up to this size are stored as rows, larger ones as files.
     static let largestRow: Int64 = 96 << 10
 
@@ -85,6 +77,7 @@ package final class EmbeddedBackend: Backend {
         files = WorkerThreads("files", limit: min(16, mostThreads))
         reading = WorkerThreads("bytes", limit: min(16, mostThreads))
         downloading = WorkerThreads("downloads", limit: min(24, mostThreads))
+        properties = Self.properties(LocalDisk(allowed, on: files), feed)
         let (rule, generations) = (BucketRule(named: buckets), Generations())
         (self.buckets, self.generations) = (rule, generations)
         recent = RecentAnswers(time.clock)
@@ -101,6 +94,15 @@ package final class EmbeddedBackend: Backend {
             try generations.settle(in: $0)
         }
         reserved = ReservedFiles(objectFiles, store, on: files)
+    }
+
+    private static func properties(_ files: LocalDisk, _ feed: ChangeFeed) -> EngineProperties {
+        var properties = EngineProperties(
+            .embedded, uploadsAtOnce: 4, smallUploadsAtOnce: 256, downloadsAtOnce: 16, oneRequestLimit: 1 << 20,
+            chunkSizes: ChunkSizes(largest: 8 << 20), files: files)
+        (properties.copiesAtOnce, properties.takesAnyPiece) = (true, true)
+        (properties.earlyReadLimit, properties.changes) = (largestRow, feed)
+        return properties
     }
 
     static func openAndSweep(
@@ -131,24 +133,6 @@ package final class EmbeddedBackend: Backend {
         try await store.write(isUrgent: false, mayUseReserve: true, changesObjects: false) { [generations] in
             try generations.settle(in: $0)
         }
-    }
-
-    package func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
-        try await files.run { [allowed] in
-            Result { () throws(StorageError) in try SourceFile.inspect(path, below: tree, in: allowed.reading) }
-        }.get()
-    }
-
-    package func read(file path: String) async throws(StorageError) -> (FileIdentity, [UInt8]?) {
-        try await files.run { [allowed] in
-            Result { () throws(StorageError) in
-                try SourceFile.read(path, upTo: Self.largestRow, in: allowed.reading)
-            }
-        }.get()
-    }
-
-    package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree {
-        DirectoryTree(directory, in: allowed, isWritten: isWritten, on: files)
     }
 
     package func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }

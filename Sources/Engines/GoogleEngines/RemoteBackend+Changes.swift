@@ -30,7 +30,7 @@ extension RemoteBackend {
     ) async throws(StorageError) -> ObjectMetadata {
         try change.check()
         guard !change.replacesAll else {
-            throw StorageError(.internalError, "The engine \(kind.rawValue) does not replace all metadata.")
+            throw StorageError(.internalError, "The engine \(properties.kind.rawValue) does not replace all metadata.")
         }
         do throws(StorageError) {
             return try await once(

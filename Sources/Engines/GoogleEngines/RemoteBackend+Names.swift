@@ -83,7 +83,7 @@ extension StorageError {
 extension RemoteBackend {
     package func buckets(of project: String?, most: Int, for caller: Caller) async throws(StorageError) -> [String] {
         guard dialect.buckets(of: "", after: nil) != nil else {
-            throw StorageError(.invalidArgument, "The engine \(kind.rawValue) cannot list buckets.")
+            throw StorageError(.invalidArgument, "The engine \(properties.kind.rawValue) cannot list buckets.")
         }
         guard let project = project ?? caller.userProject else { throw .noProject }
         var (names, token): ([String], String?) = ([], nil)

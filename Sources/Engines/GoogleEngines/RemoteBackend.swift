@@ -7,12 +7,7 @@ import Storage
 
 /// An engine that stores objects in a remote service.
 package final class RemoteBackend: Backend {
-    package let kind: EngineKind
-    package let uploadsAtOnce = 8
-    package let smallUploadsAtOnce = 32
-    /// In bytes: uploads up to this size take one request instead of three.
-    package let oneRequestLimit: Int64 = 256 << 10
-    package let chunkSizes = ChunkSizes(largest: 128 << 20)
+    package let properties: EngineProperties
 
     let dialect: any Dialect
     let endpoint: Endpoint
@@ -55,22 +50,14 @@ package final class RemoteBackend: Backend {
         _ limits: HTTPLimits, _ time: TimeSource, _ signer: URLSignerSource?, _ allowed: FileAccessPolicy,
         _ debug: (@Sendable (String) -> Void)?
     ) {
-        (self.kind, self.signer, self.allowed, self.debug) = (kind, signer, allowed, debug)
+        var properties = EngineProperties(
+            kind, uploadsAtOnce: 8, smallUploadsAtOnce: 32, oneRequestLimit: 256 << 10,
+            chunkSizes: ChunkSizes(largest: 128 << 20), files: LocalDisk(allowed, on: files))
+        // The token kind that the service prefers.
+        properties.tokenKind = dialect.authorization[0]
+        (self.properties, self.signer, self.allowed, self.debug) = (properties, signer, allowed, debug)
         (self.limits, self.dialect, self.endpoint, self.version) = (limits, dialect, endpoint, version)
         (self.http, self.time) = (http, time)
-    }
-
-    /// The token kind that the service prefers.
-    package var tokenKind: Token.Kind { dialect.authorization[0] }
-
-    package func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
-        try await files.run { [allowed] in
-            Result { () throws(StorageError) in try SourceFile.inspect(path, below: tree, in: allowed.reading) }
-        }.get()
-    }
-
-    package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree {
-        DirectoryTree(directory, in: allowed, isWritten: isWritten, on: files)
     }
 
     package func beginUpload(_ upload: Upload) -> any UploadSession {

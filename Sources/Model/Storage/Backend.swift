@@ -3,41 +3,52 @@ import Platform
 /// The engines, with the names that flags and clients use.
 public enum EngineKind: String, CaseIterable, Sendable { case embedded, firebase, gcs }
 
+/// What callers of an engine need to know about it.
+public struct EngineProperties: Sendable {
+    public let kind: EngineKind
+    /// The kind of a token that a client sets without naming one.
+    public var tokenKind = Token.Kind.idToken
+    public var uploadsAtOnce: Int
+    /// The maximum number of concurrent uploads of one request each; `uploadsAtOnce` does not count them.
+    public var smallUploadsAtOnce: Int
+    /// The maximum number of concurrent downloads to files.
+    public var downloadsAtOnce: Int
+    /// Objects up to this size, in bytes, are uploaded in one request.
+    public var oneRequestLimit: Int64
+    /// The sizes of chunks, unless a client sets a fixed size.
+    public var chunkSizes: ChunkSizes
+    /// An object of any size is copied in one request.
+    public var copiesAtOnce = false
+    /// Every piece of an upload may have any size. Otherwise all but the last end at multiples of `ChunkSizes.granularity`.
+    public var takesAnyPiece = false
+    /// Files up to this size, in bytes, may be read when they are inspected, so that the upload need not open them
+    /// again. Nil if the upload itself reads every file.
+    public var earlyReadLimit: Int64?
+    /// The local files that the engine's sessions read and write.
+    public var files: any LocalFileAccess
+    /// Publishes every change of an object; nil if the engine does not hear of changes.
+    public var changes: ChangeFeed?
+
+    public init(
+        _ kind: EngineKind, uploadsAtOnce: Int, smallUploadsAtOnce: Int, downloadsAtOnce: Int = 4,
+        oneRequestLimit: Int64, chunkSizes: ChunkSizes, files: any LocalFileAccess
+    ) {
+        (self.kind, self.uploadsAtOnce, self.smallUploadsAtOnce) = (kind, uploadsAtOnce, smallUploadsAtOnce)
+        (self.downloadsAtOnce, self.oneRequestLimit) = (downloadsAtOnce, oneRequestLimit)
+        (self.chunkSizes, self.files) = (chunkSizes, files)
+    }
+}
+
 /// An engine that stores objects. Sizes, offsets and limits are in bytes, here and in all rooms above.
 public protocol Backend: Sendable {
-    var kind: EngineKind { get }
-    /// The kind of a token that a client sets without naming one.
-    var tokenKind: Token.Kind { get }
-    var uploadsAtOnce: Int { get }
-    /// The maximum number of concurrent uploads of one request each; `uploadsAtOnce` does not count them.
-    var smallUploadsAtOnce: Int { get }
-    /// The maximum number of concurrent downloads to files.
-    var downloadsAtOnce: Int { get }
-    /// Objects up to this size, in bytes, are uploaded in one request.
-    var oneRequestLimit: Int64 { get }
-    /// The sizes of chunks, unless a client sets a fixed size.
-    var chunkSizes: ChunkSizes { get }
-    /// An object of any size is copied in one request.
-    var copiesAtOnce: Bool { get }
-    /// Every piece of an upload may have any size. Otherwise all but the last end at multiples of `ChunkSizes.granularity`.
-    var takesAnyPiece: Bool { get }
+    /// Never changes.
+    var properties: EngineProperties { get }
 
-    /// Inspects a local file before its upload. Throws `unknown` that names path and reason.
-    ///
-    /// - Parameter tree: an absolute path of a directory: between it and the file no link is followed.
-    func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity
-    /// Inspects a local file before its upload and reads it if it is small, so that the upload need not open it again.
-    /// The bytes are nil for a larger file.
-    func read(file path: String) async throws(StorageError) -> (FileIdentity, [UInt8]?)
     func beginUpload(_ upload: Upload) -> any UploadSession
-    /// The local directory (an absolute path) that a task over a folder reads or writes.
-    func localTree(_ directory: String, isWritten: Bool) -> any LocalTree
+    func beginDownload(_ download: Download) -> any DownloadSession
 
     /// Throws `objectNotFound`, or why the engine could not look.
     func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
-    /// The metadata of an object whose bytes the service fetches next. A harness does not apply its rules about reads of
-    /// metadata to it. Throws the errors of `metadata(of:for:)`.
-    func metadataForBytes(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
     /// The answer of `metadata(of:for:)` if the engine has it without waiting, else nil.
     func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>?
     func updateMetadata(
@@ -72,7 +83,6 @@ public protocol Backend: Sendable {
     /// - Parameter task: the id of the download that fetches the range.
     func piece(_ range: Range<Int64>, of object: ObjectMetadata, task: String, for caller: Caller)
         async throws(StorageError) -> [UInt8]
-    func beginDownload(_ download: Download) -> any DownloadSession
     /// A URL that gives access to the object without credentials, valid for `seconds` if that is not nil. Throws
     /// `invalidArgument` if the engine's URLs do not expire.
     func downloadURL(of reference: Reference, expiresIn seconds: Int64?, for caller: Caller) async throws(StorageError)
@@ -86,27 +96,11 @@ public protocol Backend: Sendable {
     /// Whether an object exists that was stored since a task began. Throws why the engine could not look.
     func isNewer(_ reference: Reference, than began: Beginning, for caller: Caller) async throws(StorageError) -> Bool
 
-    /// Publishes every change of an object; nil if the engine does not hear of changes.
-    var changes: ChangeFeed? { get }
-
     /// Returns when background work is done, such as cancelling sessions at the server.
     func settle() async
 }
 
 extension Backend {
-    public var tokenKind: Token.Kind { .idToken }
-    public var downloadsAtOnce: Int { 4 }
-    public var copiesAtOnce: Bool { false }
-    public var takesAnyPiece: Bool { false }
-    public var changes: ChangeFeed? { nil }
-    public func read(file path: String) async throws(StorageError) -> (FileIdentity, [UInt8]?) {
-        (try await inspect(file: path, below: nil), nil)
-    }
-    public func metadataForBytes(
-        of reference: Reference, for caller: Caller
-    ) async throws(StorageError) -> ObjectMetadata {
-        try await metadata(of: reference, for: caller)
-    }
     public func lastGeneration() async throws(StorageError) -> Int64? { nil }
     public func isNewer(
         _ reference: Reference, than began: Beginning, for caller: Caller
@@ -118,6 +112,7 @@ extension Backend {
     }
     public func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>? { nil }
     public func knownList(_ query: ListQuery) -> Listing? { nil }
+    public func settle() async {}
 }
 
 /// One upload or download at its engine. At most one step is in flight.

@@ -47,11 +47,20 @@ public struct Caller: Sendable {
     public var userProject: String?
     /// The engine does not retry: the caller does.
     public var isTriedOnce = false
+    /// The call prepares one that a client has requested: a harness applies no rules to it.
+    public var isPreparing = false
     /// Called on any thread before each wait for a retry.
     public var willRetry: (@Sendable (RequestRetry) -> Void)?
 
     public init(tokens: (any TokenSource)? = nil, retryTime: Duration, userProject: String? = nil) {
         (self.tokens, self.retryTime, self.userProject) = (tokens, retryTime, userProject)
+    }
+
+    /// The caller for a call that prepares another one.
+    public var preparing: Caller {
+        var caller = self
+        caller.isPreparing = true
+        return caller
     }
 
     /// The caller with another retry time.

@@ -23,7 +23,7 @@ import Storage
     init(_ context: TransferContext) {
         self.context = context
         let released: @Loop () -> Void = { [rest] in rest.wakeAll() }
-        limits = TaskLimits(context.backend, context.limits, released: released)
+        limits = TaskLimits(context.engine, context.limits, released: released)
         let sessions = UploadSessions(context.limits.uploadSessions, context.time)
         self.sessions = sessions
         let kept = context.limits.finishedTasks

@@ -26,7 +26,7 @@ import Synchronization
     private nonisolated let pending = Mutex(Pending())
     private var told = 0
 
-    init(of backend: any Backend) { (feed, engine) = (backend.changes, backend.kind) }
+    init(of engine: EngineProperties) { (feed, self.engine) = (engine.changes, engine.kind) }
 
     /// Throws `invalidArgument` for an engine that does not hear of changes.
     func add(_ reference: Reference, _ handle: String, _ connection: ConnectionObservers) throws(StorageError) {

@@ -149,7 +149,7 @@ extension StreamDownload {
 
     private func found() async throws -> ObjectMetadata {
         if let object { return object }
-        let found = try await backend.metadataForBytes(of: reference, for: caller)
+        let found = try await backend.metadata(of: reference, for: caller.preparing)
         _ = try BytePart(offset: first).range(in: found.size)
         object = found
         return found

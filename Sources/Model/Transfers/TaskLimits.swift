@@ -15,19 +15,19 @@ import Storage
     let fromClients: ConcurrencyLimiter
     /// Each running task over a folder has directories and a plan open.
     let folders: ConcurrencyLimiter
-    private let backend: any Backend
+    private let engine: EngineProperties
     private let limits: TransferLimits
 
-    init(_ backend: any Backend, _ limits: TransferLimits, released: @escaping @Loop () -> Void) {
-        (self.backend, self.limits) = (backend, limits)
-        small = ConcurrencyLimiter(limit: backend.smallUploadsAtOnce, released: released)
-        large = ConcurrencyLimiter(limit: backend.uploadsAtOnce, released: released)
-        downloads = ConcurrencyLimiter(limit: backend.downloadsAtOnce, released: released)
+    init(_ engine: EngineProperties, _ limits: TransferLimits, released: @escaping @Loop () -> Void) {
+        (self.engine, self.limits) = (engine, limits)
+        small = ConcurrencyLimiter(limit: engine.smallUploadsAtOnce, released: released)
+        large = ConcurrencyLimiter(limit: engine.uploadsAtOnce, released: released)
+        downloads = ConcurrencyLimiter(limit: engine.downloadsAtOnce, released: released)
         fromClients = ConcurrencyLimiter(limit: .max, released: released)
         folders = ConcurrencyLimiter(limit: min(16, limits.tasksWithFiles), released: released)
         (large.limit, downloads.limit) = (uploadsAtOnce, downloadsAtOnce)
     }
 
-    private var uploadsAtOnce: Int { min(atOnce.uploads ?? backend.uploadsAtOnce, limits.transfersWithFiles) }
-    private var downloadsAtOnce: Int { min(atOnce.downloads ?? backend.downloadsAtOnce, limits.transfersWithFiles) }
+    private var uploadsAtOnce: Int { min(atOnce.uploads ?? engine.uploadsAtOnce, limits.transfersWithFiles) }
+    private var downloadsAtOnce: Int { min(atOnce.downloads ?? engine.downloadsAtOnce, limits.transfersWithFiles) }
 }

@@ -4,6 +4,7 @@ import Storage
 /// What all tasks of a service share.
 final class TransferContext: Sendable {
     let backend: any Backend
+    let engine: EngineProperties
     /// Nil where tasks end with the process.
     let ends: OutcomeRecorder?
     let limits: TransferLimits
@@ -15,7 +16,7 @@ final class TransferContext: Sendable {
         _ backend: any Backend, _ ends: OutcomeRecorder?, _ limits: TransferLimits, _ time: TimeSource,
         _ random: RandomSource, _ log: TransferLog
     ) {
-        (self.backend, self.ends, self.limits) = (backend, ends, limits)
+        (self.backend, engine, self.ends, self.limits) = (backend, backend.properties, ends, limits)
         (self.time, self.random, self.log) = (time, random, log)
     }
 }

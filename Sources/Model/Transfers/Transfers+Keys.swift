@@ -36,7 +36,7 @@ extension Transfers {
     private func isSourceUnchanged(of record: TaskRecord) async throws -> Bool {
         guard let request = record.request, let identity = request.identity else { return false }
         do throws(StorageError) {
-            return try await backend.inspect(file: request.file, below: nil).isSame(as: identity)
+            return try await engine.files.inspect(request.file, below: nil).isSame(as: identity)
         } catch {
             try Task.checkCancellation()
             return false

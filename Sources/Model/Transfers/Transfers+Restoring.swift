@@ -143,7 +143,7 @@ extension Transfers {
         switch record.kind {
         case .upload:
             let size = record.progress.totalUnitCount
-            let strategy = UploadStrategy(size: size, chunks: backend.chunkSizes)
+            let strategy = UploadStrategy(size: size, chunks: engine.chunkSizes)
                 .restored(acknowledged: record.progress.completedUnitCount, isOpen: false)
             make(record, UploadMachine(strategy, ended: outcome), .closed, tasks.limits.large, nil, in: uploads)
         case .download:

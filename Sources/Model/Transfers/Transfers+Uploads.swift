@@ -44,10 +44,13 @@ extension Transfers {
         case .file(let path):
             let file: FoundSource
             do throws(StorageError) {
-                let (identity, bytes) =
-                    isRead
-                    ? try await backend.read(file: path)
-                    : (try await backend.inspect(file: path, below: request.folder?.request.directory), nil)
+                let (identity, bytes): (FileIdentity, [UInt8]?)
+                if isRead, let most = engine.earlyReadLimit {
+                    (identity, bytes) = try await engine.files.read(path, upTo: most)
+                } else {
+                    let tree = request.folder?.request.directory
+                    (identity, bytes) = (try await engine.files.inspect(path, below: tree), nil)
+                }
                 file = FoundSource(source: .file(path: path, identity), bytes: bytes)
             } catch {
                 file = FoundSource(source: .file(path: path, .unknown), failure: error)
@@ -153,7 +156,7 @@ extension Transfers {
     private func addStream(to task: UploadTask, of upload: Upload) {
         guard task.origin == .stream, case .incoming(let bytes) = upload.source else { return }
         task.stream = StreamUpload(
-            bytes, of: task, granularity: backend.takesAnyPiece ? 1 : ChunkSizes.granularity,
+            bytes, of: task, granularity: engine.takesAnyPiece ? 1 : ChunkSizes.granularity,
             chunkSize: upload.record.request?.chunkSize,
             from: upload.isRestored ? upload.record.progress.completedUnitCount : nil, memory.streams)
     }
@@ -182,13 +185,13 @@ extension Transfers {
     private func strategy(of source: UploadSource, size: Int64?, chunkSize: Int64?) -> UploadStrategy {
         let isOneRequest =
             switch source {
-            case .data, .file: size ?? 0 <= min(backend.oneRequestLimit, chunkSize ?? backend.oneRequestLimit)
+            case .data, .file: size ?? 0 <= min(engine.oneRequestLimit, chunkSize ?? engine.oneRequestLimit)
             case .incoming: false
-            case .object: backend.copiesAtOnce
+            case .object: engine.copiesAtOnce
             }
         return UploadStrategy(
             size: size, oneRequest: isOneRequest,
-            chunks: chunkSize.map(ChunkSizes.fixed) ?? backend.chunkSizes)
+            chunks: chunkSize.map(ChunkSizes.fixed) ?? engine.chunkSizes)
     }
 
     private func limiter(of upload: Upload, _ strategy: UploadStrategy) -> ConcurrencyLimiter {

@@ -5,7 +5,7 @@ import Storage
 @Loop public final class Transfers {
     public var settings = Settings()
     public let registry: ObserverRegistry
-    private(set) lazy var objects = ObjectObservers(of: backend)
+    private(set) lazy var objects = ObjectObservers(of: engine)
     let context: TransferContext
     let memory = TransferMemory()
     let tasks: AllTasks
@@ -31,6 +31,7 @@ import Storage
     }
 
     public var backend: any Backend { context.backend }
+    public var engine: EngineProperties { context.engine }
     package var limits: TransferLimits { context.limits }
     public var uploads: TaskList<UploadTask> { tasks.uploads }
     public var downloads: TaskList<DownloadTask> { tasks.downloads }
@@ -104,7 +105,7 @@ extension Transfers {
         let most = min(maxSize, usable, part?.length ?? .max)
         // What is asked for may be much more than there is.
         let fitsAsAsked = most <= 1 << 20 && fits(Int(most))
-        let known = fitsAsAsked ? nil : try await backend.metadataForBytes(of: reference, for: caller)
+        let known = fitsAsAsked ? nil : try await backend.metadata(of: reference, for: caller.preparing)
         let expected = min(most, known?.size ?? most)
         repeat {
             try await memory.free()

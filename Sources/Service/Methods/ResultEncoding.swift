@@ -54,23 +54,23 @@ extension SettableMetadata {
     }
 }
 
-extension EncodedJSON {
+extension SegmentedBytes {
     /// The maximum number of references or tasks that are encoded on the loop.
     fileprivate static let few = 50
 }
 
 extension Listing {
-    @Loop func encoded() async -> EncodedJSON {
+    @Loop func encoded() async -> SegmentedBytes {
         if let short = encodedIfShort() { return short }
-        return await EncodedJSON.encode { write(to: &$0) }
+        return await SegmentedBytes.encode { write(to: &$0) }
     }
 
     /// Nil for a list that is too long to be encoded on the loop.
-    @Loop func encodedIfShort() -> EncodedJSON? {
-        prefixes.count + items.count <= EncodedJSON.few ? EncodedJSON(writing: { write(to: &$0) }) : nil
+    @Loop func encodedIfShort() -> SegmentedBytes? {
+        prefixes.count + items.count <= SegmentedBytes.few ? SegmentedBytes(writing: { write(to: &$0) }) : nil
     }
 
-    private func write(to text: inout JSONTextWriter) {
+    private func write(to text: inout SegmentedBytes) {
         text.add(verbatim: "{\"prefixes\":")
         text.add(prefixes) { $0.add($1) }
         text.add(verbatim: ",\"items\":")
@@ -91,8 +91,8 @@ extension Listing {
 
 extension TaskPage where Snapshot: JSONConvertible {
     /// Throws `quotaExceeded` if all tasks are requested and take more than `bytes`.
-    @Loop func encoded(within bytes: Int) async throws(StorageError) -> EncodedJSON {
-        try await EncodedJSON.encode(isShort: count <= EncodedJSON.few) { text throws(StorageError) in
+    @Loop func encoded(within bytes: Int) async throws(StorageError) -> SegmentedBytes {
+        try await SegmentedBytes.encode(isShort: count <= SegmentedBytes.few) { text throws(StorageError) in
             let (tasks, pageToken) = try fitting(bytes) { snapshot in
                 let task = snapshot.bytes
                 return (task, task.count + 1)
@@ -104,7 +104,7 @@ extension TaskPage where Snapshot: JSONConvertible {
     }
 }
 
-extension JSONTextWriter {
+extension SegmentedBytes {
     /// Writes the page token, if there is a next page.
     mutating func finishPage(_ pageToken: String?) {
         if let pageToken {

@@ -99,8 +99,8 @@ package final class ServiceContext {
     package var methods: MethodTable<ConnectionContext> { harness == nil ? allMethods : allMethodsAndHarness }
     var notifications: [String] { harness == nil ? allNotifications : allNotifications + [Harness.Event.name] }
 
-    var engine: String { transfers.backend.kind.rawValue }
-    var tokenKind: Token.Kind { transfers.backend.tokenKind }
+    var engine: String { transfers.engine.kind.rawValue }
+    var tokenKind: Token.Kind { transfers.engine.tokenKind }
 
     /// Ends the process, for all clients.
     func exit(_ status: Int32, _ cause: String) { end(status, cause) }

@@ -19,6 +19,19 @@ package struct SocketAddress: Sendable {
         }
     }
 
+    /// An address without a port: IPv6 in brackets with or without a zone, or IPv4 in any notation of `inet_aton`, such
+    /// as `127.1` or `0x7f000001`.
+    package init?(numericHost host: String) {
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            self.init(v6: String(host.dropFirst().dropLast().prefix { $0 != "%" }), 0)
+        } else {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            guard host.utf8.allSatisfy({ $0 > 0x20 }), inet_aton(host, &address.sin_addr) != 0 else { return nil }
+            self.init(copying: address)
+        }
+    }
+
     private init?(v4 host: String, _ port: UInt16) {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -81,15 +94,6 @@ package struct SocketAddress: Sendable {
 
     /// Whether the address is on this machine only.
     package var isLoopback: Bool { host.hasPrefix("127.") || host == "[::1]" || host.hasPrefix("[::ffff:127.") }
-
-    /// Whether an IPv4 address in any notation of `inet_aton`, such as `127.1` or `0x7f000001`, is a loopback address.
-    package static func isLoopback(v4 host: String) -> Bool {
-        var address = in_addr()
-        let isNumeric = !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 }
-        return isNumeric && inet_aton(host, &address) != 0 && UInt32(bigEndian: address.s_addr) >> 24 == 127
-    }
-
-    package static func isLoopback(v6 host: String) -> Bool { Self(v6: host, 0)?.isLoopback ?? false }
 
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) {

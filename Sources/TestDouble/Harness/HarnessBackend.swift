@@ -9,39 +9,21 @@ package final class HarnessBackend: Backend {
     /// Nil for calls of the harness itself, to which no rules apply.
     private let harness: Harness?
 
+    package let properties: EngineProperties
+
     package init(_ engine: any Backend, _ ledger: SpaceLedger, _ harness: Harness?) {
         (self.engine, self.ledger, self.harness) = (engine, ledger, harness)
+        var properties = engine.properties
+        if harness != nil {
+            // Uploads in chunks begin at 64 KiB, since rules can affect only the bytes of chunks.
+            properties.oneRequestLimit = min(properties.oneRequestLimit, 64 << 10)
+            // A file may change while a rule holds an attempt, so each attempt reads it.
+            properties.earlyReadLimit = nil
+        }
+        self.properties = properties
     }
 
     package var withoutRules: HarnessBackend { HarnessBackend(engine, ledger, nil) }
-
-    package var kind: EngineKind { engine.kind }
-    package var tokenKind: Token.Kind { engine.tokenKind }
-    package var uploadsAtOnce: Int { engine.uploadsAtOnce }
-    package var smallUploadsAtOnce: Int { engine.smallUploadsAtOnce }
-    package var downloadsAtOnce: Int { engine.downloadsAtOnce }
-    /// With rules uploads in chunks begin at 64 KiB, since rules can affect only the bytes of chunks.
-    package var oneRequestLimit: Int64 {
-        harness == nil ? engine.oneRequestLimit : min(engine.oneRequestLimit, 64 << 10)
-    }
-    package var chunkSizes: ChunkSizes { engine.chunkSizes }
-    package var copiesAtOnce: Bool { engine.copiesAtOnce }
-    package var takesAnyPiece: Bool { engine.takesAnyPiece }
-    package var changes: ChangeFeed? { engine.changes }
-
-    package func inspect(file path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
-        try await engine.inspect(file: path, below: tree)
-    }
-
-    /// With rules each attempt reads the file, since it may change while a rule holds an attempt.
-    package func read(file path: String) async throws(StorageError) -> (FileIdentity, [UInt8]?) {
-        guard harness == nil else { return (try await engine.inspect(file: path, below: nil), nil) }
-        return try await engine.read(file: path)
-    }
-
-    package func localTree(_ directory: String, isWritten: Bool) -> any LocalTree {
-        engine.localTree(directory, isWritten: isWritten)
-    }
 
     package func beginUpload(_ upload: Upload) -> any UploadSession {
         let session = SpaceUpload(engine.beginUpload(upload), upload.reference, upload.source, ledger)
@@ -79,34 +61,23 @@ package final class HarnessBackend: Backend {
     }
 
     package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
-        try await pass(.getMetadata, reference, caller) { [engine, ledger] () async throws(StorageError) in
-            try ledger.check(reference)
-            return try await engine.metadata(of: reference, for: caller)
+        try await pass(.getMetadata, reference, caller) { engine async throws(StorageError) in
+            try await engine.metadata(of: reference, for: caller)
         }
-    }
-
-    /// No client has requested this read, so rules about `getMetadata` do not apply.
-    package func metadataForBytes(
-        of reference: Reference, for caller: Caller
-    ) async throws(StorageError) -> ObjectMetadata {
-        try ledger.check(reference)
-        return try await engine.metadataForBytes(of: reference, for: caller)
     }
 
     package func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
-        try await pass(.updateMetadata, reference, caller) { [engine, ledger] () async throws(StorageError) in
-            try ledger.check(reference)
-            return try await engine.updateMetadata(of: reference, change, if: conditions, for: caller)
+        try await pass(.updateMetadata, reference, caller) { engine async throws(StorageError) in
+            try await engine.updateMetadata(of: reference, change, if: conditions, for: caller)
         }
     }
 
     package func delete(
         _ reference: Reference, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) {
-        try await pass(.delete, reference, caller) { [engine, ledger] () async throws(StorageError) in
-            try ledger.check(reference)
+        try await pass(.delete, reference, caller) { [ledger] engine async throws(StorageError) in
             try await engine.delete(reference, if: conditions, for: caller)
             ledger.remove(reference)
         }
@@ -121,8 +92,7 @@ package final class HarnessBackend: Backend {
     }
 
     package func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
-        try await pass(.list, query.reference, caller) { [engine, ledger] () async throws(StorageError) in
-            try ledger.check(query.reference)
+        try await pass(.list, query.reference, caller) { [ledger] engine async throws(StorageError) in
             var listing = try await engine.list(query, for: caller)
             // Buckets that the space names exist from its beginning.
             if ledger.buckets != nil { listing.isBucketMissing = false }
@@ -140,25 +110,22 @@ package final class HarnessBackend: Backend {
     package func data(
         of reference: Reference, part: BytePart?, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
-        try await pass(.getData, reference, caller) { [engine, ledger] () async throws(StorageError) in
-            try ledger.check(reference)
-            return try await engine.data(of: reference, part: part, known: known, maxSize: maxSize, for: caller)
+        try await pass(.getData, reference, caller) { engine async throws(StorageError) in
+            try await engine.data(of: reference, part: part, known: known, maxSize: maxSize, for: caller)
         }
     }
 
     package func downloadURL(
         of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
     ) async throws(StorageError) -> String {
-        try await pass(.downloadURL, reference, caller) { [engine, ledger] () async throws(StorageError) in
-            try ledger.check(reference)
-            return try await engine.downloadURL(of: reference, expiresIn: seconds, for: caller)
+        try await pass(.downloadURL, reference, caller) { engine async throws(StorageError) in
+            try await engine.downloadURL(of: reference, expiresIn: seconds, for: caller)
         }
     }
 
     package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
-        try await pass(.revokeDownloadURL, reference, caller) { [engine, ledger] () async throws(StorageError) in
-            try ledger.check(reference)
-            return try await engine.revokeDownloadURL(of: reference, for: caller)
+        try await pass(.revokeDownloadURL, reference, caller) { engine async throws(StorageError) in
+            try await engine.revokeDownloadURL(of: reference, for: caller)
         }
     }
 
@@ -167,24 +134,29 @@ package final class HarnessBackend: Backend {
     package func admit(
         _ operation: Operation, _ reference: Reference, for caller: Caller
     ) async throws(StorageError) {
-        try await pass(operation, reference, caller) { [ledger] () throws(StorageError) in try ledger.check(reference) }
+        try await pass(operation, reference, caller) { _ in }
     }
 
     package func settle() async { await engine.settle() }
 
-    /// Retries an operation that fails by a rule, as a remote engine retries one that fails at its server.
+    /// Performs an operation on an object of the space. Retries one that fails by a rule, as a remote engine retries one
+    /// that fails at its server.
     @Loop private func pass<Value: Sendable>(
         _ operation: Operation, _ reference: Reference, _ caller: Caller,
-        _ perform: @escaping @Sendable () async throws(StorageError) -> Value
+        _ perform: @escaping @Sendable (any Backend) async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        guard let harness else { return try await perform() }
+        let inSpace = { @Sendable [engine, ledger] () async throws(StorageError) -> Value in
+            try ledger.check(reference)
+            return try await perform(engine)
+        }
+        guard let harness, !caller.isPreparing else { return try await inSpace() }
         let call = Call(operation: operation, reference: reference)
         let harnessed = HarnessCall<Result<Value, StorageError>>(harness, call, caller)
         var budget = RetryBudget(limit: caller.retryTime, seed: harness.random.next())
         while true {
             let answer = await harnessed.answer { _ in
                 await HarnessClock.$isOperation.withValue(true) {
-                    do throws(StorageError) { return .success(try await perform()) } catch { return .failure(error) }
+                    do throws(StorageError) { return .success(try await inSpace()) } catch { return .failure(error) }
                 }
             }
             guard case .failure(let error) = answer, harnessed.wasStruck, error.retryable, !caller.isTriedOnce else {

@@ -93,7 +93,7 @@ package struct Seed: Sendable {
         case .bytes(let bytes): source = .data(bytes)
         case .file(let path):
             names.insert(path, at: 0)
-            source = .file(path: path, try await backend.inspect(file: path, below: nil))
+            source = .file(path: path, try await backend.properties.files.inspect(path, below: nil))
         case .generated(let number, let size):
             source = .data(Self.bytes(number, size))
         }
@@ -125,9 +125,9 @@ extension Backend {
         let session = beginUpload(upload)
         let size = upload.size
         func next(after offset: Int64) -> UploadStrategy.Step {
-            .send(offset..<min(size, offset.addingSaturated(chunkSizes.largest)))
+            .send(offset..<min(size, offset.addingSaturated(properties.chunkSizes.largest)))
         }
-        var step = size <= oneRequestLimit ? UploadStrategy.Step.sendWhole : .open
+        var step = size <= properties.oneRequestLimit ? UploadStrategy.Step.sendWhole : .open
         while true {
             switch await session.perform(step, StepContext()) {
             case .completed: return

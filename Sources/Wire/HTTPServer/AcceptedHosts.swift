@@ -1,4 +1,5 @@
 import HTTPText
+import Platform
 
 /// The host names that requests may address the server by.
 ///
@@ -18,8 +19,7 @@ package struct AcceptedHosts: Sendable {
 
     /// Ignores the port, which differs with port forwarding.
     func accepts(_ host: Substring) -> Bool {
-        isSameName(host, "localhost") || isSameName(host, "[::1]") || Self.isLoopback(host)
-            || names.contains { isSameName($0, host) }
+        SocketAddress("\(host.lowercased()):0")?.isLoopback == true || names.contains { isSameName($0, host) }
     }
 
     /// Returns the host of a Host header, or nil where it is malformed.
@@ -38,15 +38,6 @@ package struct AcceptedHosts: Sendable {
         let inner = isLiteral ? host.dropFirst().dropLast() : host
         guard isPort, inner.allSatisfy({ isHostCharacter($0) || isLiteral && $0 == 0x3A }) else { return nil }
         return Substring(host)
-    }
-
-    /// Whether the host is an address of 127.0.0.0/8 in dotted form.
-    private static func isLoopback(_ host: Substring) -> Bool {
-        let numbers = host.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
-        return numbers.count == 4 && numbers[0].elementsEqual("127".utf8)
-            && numbers.allSatisfy { number in
-                number.allSatisfy { 0x30...0x39 ~= $0 } && UInt8(Substring(number)) != nil
-            }
     }
 
     private static func isHostCharacter(_ byte: UInt8) -> Bool {

@@ -5,11 +5,9 @@ extension StringProtocol {
     /// loopback address in any notation that HTTP clients accept.
     package var isLoopbackAuthority: Bool {
         guard let host = percentDecoded(self.hostOfAuthority)?.lowercased() else { return false }
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            return SocketAddress.isLoopback(v6: String(host.dropFirst().dropLast().prefix { $0 != "%" }))
-        }
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-        return name == "localhost" || name.hasSuffix(".localhost") || SocketAddress.isLoopback(v4: name)
+        return name == "localhost" || name.hasSuffix(".localhost")
+            || SocketAddress(numericHost: name)?.isLoopback == true
     }
 
     /// The host with its brackets and without the port.

@@ -78,6 +78,22 @@ extension JSON: JSONConvertible {
     public var payload: ResultPayload { .value(self) }
 }
 
+/// A result on its way into a reply.
+public enum ResultPayload: JSONWritable, Sendable {
+    case value(JSON)
+    case written([UInt8])
+    /// A large result, whose segments are not copied.
+    case encoded(SegmentedBytes)
+
+    public func write(to json: inout JSONWriter) {
+        switch self {
+        case .value(let value): value.write(to: &json)
+        case .written(let bytes): json.verbatim(bytes)
+        case .encoded(let result): result.write(to: &json)
+        }
+    }
+}
+
 /// A method without params.
 public protocol ParameterlessMethod: RPCMethod {
     init()

@@ -72,7 +72,8 @@ import Transfers
     /// Starts a gateway at any port of the host that `--gateway` names, or of the loopback interface.
     func addGateway() throws(StorageError) {
         guard let servers = space.servers else {
-            throw .invalidArgument("gateway", "The gateway is for the embedded engine, not for \(engine.backend.kind).")
+            throw .invalidArgument(
+                "gateway", "The gateway is for the embedded engine, not for \(engine.backend.properties.kind).")
         }
         let host = spaces.options.gateway.map { $0.prefix(upTo: $0.lastIndex(of: ":") ?? $0.endIndex) }
         try servers.startGateway(
@@ -125,7 +126,7 @@ extension TestSpace: HarnessSpace {
     }
 
     func save(_ snapshot: String) async throws(StorageError) -> (objects: Int64, bytes: Int64) {
-        guard let embedded = engine.local?.embedded else { throw .notLocal(engine.backend.kind) }
+        guard let embedded = engine.local?.embedded else { throw .notLocal(engine.backend.properties.kind) }
         return try await changing { () async throws(StorageError) in
             let directory = spaces.newDirectory()
             let saved = try await embedded.save(into: directory)

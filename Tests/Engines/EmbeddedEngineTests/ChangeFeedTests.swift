@@ -15,7 +15,7 @@ import Testing
 
     private func place() async throws -> (EmbeddedFixture, Heard) {
         let (place, heard) = (try await EmbeddedFixture(), Heard())
-        place.backend.changes?.listen { more in heard.changes.withLock { $0 += more } }
+        place.backend.properties.changes?.listen { more in heard.changes.withLock { $0 += more } }
         return (place, heard)
     }
 
@@ -49,7 +49,7 @@ import Testing
         _ = try await failure { try await place.backend.delete("a") }
         _ = try await failure { _ = try await place.backend.run(.copy(of: ref("a"), to: ref("b"))) }
         #expect(heard.all.isEmpty)
-        place.backend.changes?.listen(nil)
+        place.backend.properties.changes?.listen(nil)
         try await place.backend.put([1], at: "a")
         #expect(heard.all.isEmpty)
     }

@@ -13,7 +13,7 @@ import Testing
         let session = backend.stoppable(upload)
         let size = upload.source.size ?? 0
         var machine = UploadMachine(
-            size: size, oneRequest: size <= backend.oneRequestLimit,
+            size: size, oneRequest: size <= backend.properties.oneRequestLimit,
             chunks: ChunkSizes(first: 100_000, largest: 400_000))
         var events: [UploadMachine.Event] = [.requested(.start), .admitted]
         var number = 0

@@ -75,8 +75,8 @@ import Testing
         let place = try await EmbeddedFixture()
         let bytes = noise(Int(EmbeddedBackend.largestRow))
         let path = try place.scratch.file("source", bytes)
-        let (identity, read) = try await place.backend.read(file: path)
-        #expect(try await identity == place.backend.inspect(file: path, below: nil) && read == bytes)
+        let (identity, read) = try await place.backend.properties.files.read(path, upTo: 96 << 10)
+        #expect(try await identity == place.backend.properties.files.inspect(path, below: nil) && read == bytes)
         try meddling.meddle(path, place.scratch)
         var upload = Upload(reference: try ref("a"), source: .file(path: path, identity), metadata: .init())
         upload.bytesOfFile = read
@@ -94,7 +94,7 @@ import Testing
     @Test func `A paused upload of a small file reads it again`() async throws {
         let place = try await EmbeddedFixture()
         let path = try place.scratch.file("source", noise(2000))
-        let (identity, read) = try await place.backend.read(file: path)
+        let (identity, read) = try await place.backend.properties.files.read(path, upTo: 96 << 10)
         var upload = Upload(reference: try ref("a"), source: .file(path: path, identity), metadata: .init())
         upload.bytesOfFile = read
         let session = place.backend.beginUpload(upload)
@@ -109,8 +109,8 @@ import Testing
     @Test func `A larger file is inspected only`() async throws {
         let place = try await EmbeddedFixture()
         let path = try place.scratch.file("source", noise(Int(EmbeddedBackend.largestRow) + 1))
-        let (identity, bytes) = try await place.backend.read(file: path)
-        #expect(try await identity == place.backend.inspect(file: path, below: nil) && bytes == nil)
+        let (identity, bytes) = try await place.backend.properties.files.read(path, upTo: 96 << 10)
+        #expect(try await identity == place.backend.properties.files.inspect(path, below: nil) && bytes == nil)
     }
 
     @Test func `A file that changed during a pause is not stored`() async throws {
@@ -157,7 +157,7 @@ import Testing
             ("/" + String(repeating: "x", count: 300), "cannot be opened: File name too long"),
         ]
         for (path, why) in table {
-            let error = try await failure { _ = try await place.backend.inspect(file: path, below: nil) }
+            let error = try await failure { _ = try await place.backend.properties.files.inspect(path, below: nil) }
             #expect(error == .file(path, why))
         }
     }
@@ -166,7 +166,7 @@ import Testing
         let place = try await EmbeddedFixture()
         let path = place.scratch.path + "/socket"
         #expect(mknod(path, S_IFSOCK | 0o600, 0) == 0)
-        let error = try await failure { _ = try await place.backend.inspect(file: path, below: nil) }
+        let error = try await failure { _ = try await place.backend.properties.files.inspect(path, below: nil) }
         #expect(error.message.contains(path) && error.code == .unknown)
     }
 
@@ -175,7 +175,7 @@ import Testing
         let place = try await EmbeddedFixture()
         let path = try place.scratch.file("secret", [1])
         chmod(path, 0)
-        let error = try await failure { _ = try await place.backend.inspect(file: path, below: nil) }
+        let error = try await failure { _ = try await place.backend.properties.files.inspect(path, below: nil) }
         #expect(error == .file(path, "cannot be opened: Permission denied"))
     }
 

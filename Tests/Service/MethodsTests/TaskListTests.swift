@@ -14,7 +14,7 @@ import Testing
         try await wire.startUploads(100, ["reference": "gs://b/a", "text": "x"])
         let (isHeld, isFree) = (Signal(), Signal())  // the thread that encodes answers
         defer { isFree.fire() }
-        async let other = EncodedJSON.encode { text in
+        async let other = SegmentedBytes.encode { text in
             isHeld.fire()
             isFree.block()
             text.add(verbatim: "{}")

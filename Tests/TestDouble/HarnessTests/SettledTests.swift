@@ -16,7 +16,7 @@ import Transfers
     /// Lets the loop and the engine run pending work.
     private func letAnythingHappen(_ stage: HarnessFixture) async throws {
         for _ in 0..<3 { await Loop.nextIteration() }
-        _ = try? await stage.transfers.backend.inspect(file: "\(stage.scratch.path)/none", below: nil)
+        _ = try? await stage.transfers.engine.files.inspect("\(stage.scratch.path)/none", below: nil)
         await Loop.nextIteration()
     }
 

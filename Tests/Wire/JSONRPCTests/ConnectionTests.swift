@@ -52,7 +52,7 @@ import Testing
         #expect(await wire.line() == "[\(reply(escaped, escaped))]")
         desk.peer?.notify("told", ["name": "\u{2028}"] as JSON, .always)
         #expect(await wire.line() == #"{"jsonrpc":"2.0","method":"told","params":{"name":"\u2028"}}"#)
-        let large = EncodedJSON(writing: { (text: inout JSONTextWriter) in text.add("\u{2028}") })
+        let large = SegmentedBytes(writing: { text in text.add("\u{2028}") })
         #expect(large.segments.joined().elementsEqual(#""\u2028""#.utf8))
         connection.close()
     }

@@ -1,3 +1,16 @@
+/// The files of this machine that uploads read and downloads write, as far as the service may access them.
+public protocol LocalFileAccess: Sendable {
+    /// Inspects a file before its upload. Throws `unknown` that names path and reason.
+    ///
+    /// - Parameter tree: an absolute path of a directory: between it and the file no link is followed.
+    func inspect(_ path: String, below tree: String?) async throws(StorageError) -> FileIdentity
+    /// Inspects a file before its upload and reads it if it has at most `most` bytes, so that the upload need not open
+    /// it again. The bytes are nil for a larger file.
+    func read(_ path: String, upTo most: Int64) async throws(StorageError) -> (FileIdentity, [UInt8]?)
+    /// The directory (an absolute path) that a task over a folder reads or writes.
+    func tree(_ directory: String, isWritten: Bool) -> any LocalTree
+}
+
 /// A local directory and everything below it, as tasks over folders read and change it. No link below the directory is
 /// followed. Paths are relative to the directory and have slashes between their segments. Errors name the file.
 public protocol LocalTree: Sendable {

@@ -35,7 +35,7 @@ struct Arm: HarnessMethod, PromptMethod {
     func run(in request: Request<ConnectionContext>) throws -> JSON {
         let harness = try request.harness
         let service = request.context.service
-        let operations = try operations(service.transfers.backend.kind == .embedded)
+        let operations = try operations(service.transfers.engine.kind == .embedded)
         if let task = filter.task { try service.transfers.checkTask(task) }
         var rule = Rule(rule ?? harness.newRuleName(), effect.naming(service.tokenKind))
         rule.filter = filter

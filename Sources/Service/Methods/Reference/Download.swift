@@ -20,7 +20,7 @@ struct GetData: ReferenceMethod {
         length = try params.optionalInteger("length")
     }
 
-    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+    func run(in request: Request<ConnectionContext>) async throws -> SegmentedBytes {
         let part = offset == nil && length == nil ? nil : try BytePart(offset: offset ?? 0, length: length)
         return try await request.transfers.data(
             of: reference, part: part, maxSize: maxSize, usable: request.context.service.configuration.maxDataBytes,
@@ -32,8 +32,8 @@ struct GetData: ReferenceMethod {
     /// The size of bytes as base64.
     static func answerBytes(for count: Int) -> Int { (count / 3 + 1) * 4 }
 
-    private static func encoded(_ bytes: [UInt8]) async -> EncodedJSON {
-        await EncodedJSON.encode { text in
+    private static func encoded(_ bytes: [UInt8]) async -> SegmentedBytes {
+        await SegmentedBytes.encode { text in
             text.add(verbatim: "{\"data\":\"")
             text.add(base64: bytes)
             text.add(verbatim: "\"}")
@@ -41,7 +41,7 @@ struct GetData: ReferenceMethod {
     }
 }
 
-extension JSONTextWriter {
+extension SegmentedBytes {
     /// A multiple of three, so that pieces need no padding, and small, so that their memory is reused.
     private static let pieceBytes = 3 << 13
 

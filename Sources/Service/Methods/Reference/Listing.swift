@@ -24,12 +24,12 @@ struct List: ReferenceMethod, RecallingMethod {
     /// The estimated size of a page with long names, and of one with much metadata.
     private var pageBytes: Int { query.wantsMetadata ? 16 << 20 : 4 << 20 }
 
-    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+    func run(in request: Request<ConnectionContext>) async throws -> SegmentedBytes {
         try await request.roomToAnswer(expecting: pageBytes)
         return await shown(try await request.transfers.list(query, for: request.client), in: request).encoded()
     }
 
-    func knownResult(in request: Request<ConnectionContext>) -> EncodedJSON? {
+    func knownResult(in request: Request<ConnectionContext>) -> SegmentedBytes? {
         request.transfers.knownList(query).flatMap { shown($0, in: request).encodedIfShort() }
     }
 
@@ -61,7 +61,7 @@ struct ListAll: ReferenceMethod, RecallingMethod {
     /// The estimated size of an answer with the maximum number of results.
     private static let answerBytes = 16 << 20
 
-    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+    func run(in request: Request<ConnectionContext>) async throws -> SegmentedBytes {
         try await request.roomToAnswer(expecting: Self.answerBytes)
         let listing = try await request.transfers.listAll(
             reference, isExact: isExact, isRecursive: isRecursive, for: request.client)
@@ -73,7 +73,7 @@ struct ListAll: ReferenceMethod, RecallingMethod {
         return await listing.encoded()
     }
 
-    func knownResult(in request: Request<ConnectionContext>) -> EncodedJSON? {
+    func knownResult(in request: Request<ConnectionContext>) -> SegmentedBytes? {
         request.transfers.knownListAll(reference, isExact: isExact, isRecursive: isRecursive)?.encodedIfShort()
     }
 }

@@ -56,13 +56,13 @@ struct StopService: ParameterlessMethod {
 struct Discover: ParameterlessMethod, PromptMethod {
     static let name = "rpc.discover"
 
-    func run(in request: Request<ConnectionContext>) throws -> EncodedJSON {
+    func run(in request: Request<ConnectionContext>) throws -> SegmentedBytes {
         try (request.context.service.harness == nil ? Self.document : Self.documentAndHarness).get()
     }
 
-    private static let document = Swift.Result { EncodedJSON(try JSON(resource_contract())) }
+    private static let document = Swift.Result { SegmentedBytes(try JSON(resource_contract())) }
     private static let documentAndHarness = Swift.Result {
-        EncodedJSON(try JSON(resource_contract()).appending(JSON(resource_harness())))
+        SegmentedBytes(try JSON(resource_contract()).appending(JSON(resource_harness())))
     }
 }
 

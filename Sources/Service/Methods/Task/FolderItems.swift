@@ -22,12 +22,12 @@ struct ListFolderItems: RPCMethod {
         pageToken = try params.optionalString("pageToken")
     }
 
-    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+    func run(in request: Request<ConnectionContext>) async throws -> SegmentedBytes {
         let task: FolderTask = try await request.task(task)
         try await request.roomToAnswer(expecting: Self.pageBytes)
         let page = try await task.items(states, maxResults, after: pageToken)
         let folder = task.snapshot().request
-        return await EncodedJSON.encode { text in
+        return await SegmentedBytes.encode { text in
             text.add(verbatim: "{\"items\":")
             text.add(page.items) { text, item in text.add { item.write(to: &$0, of: folder) } }
             text.finishPage(page.pageToken)

@@ -41,7 +41,7 @@ struct ListTasks<Controlled: MethodTask>: RPCMethod {
         pageToken = try params.optionalString("pageToken")
     }
 
-    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+    func run(in request: Request<ConnectionContext>) async throws -> SegmentedBytes {
         let transfers = request.context.transfers
         try await transfers.allTasks()
         try await request.roomToAnswer(expecting: Self.longestPage)

@@ -108,7 +108,7 @@ struct ReadPiece: RPCMethod {
         length = try params.optionalInteger("length") ?? Self.defaultLength
     }
 
-    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+    func run(in request: Request<ConnectionContext>) async throws -> SegmentedBytes {
         guard length > 0 else {
             throw StorageError.invalidArgument("length", "length must be at least 1, not \(length).")
         }
@@ -141,8 +141,8 @@ extension ReadPiece {
 }
 
 extension StreamDownload.Piece {
-    fileprivate func encoded() async -> EncodedJSON {
-        await EncodedJSON.encode { text in
+    fileprivate func encoded() async -> SegmentedBytes {
+        await SegmentedBytes.encode { text in
             text.add(verbatim: "{\"data\":\"")
             text.add(base64: bytes)
             text.add(verbatim: "\",\"offset\":")
