@@ -16,8 +16,8 @@ public protocol FolderPlan: AnyObject, Sendable {
     func nextDirectory() async throws(StorageError) -> String?
     /// Marks a directory as read.
     func didRead(_ directory: String) async throws(StorageError)
-    /// Stores which objects exist at the targets, or in the folder that is deleted. Returns the paths among them that have no item and lie below no
-    /// refused or failed item: below such an item the source's files are unknown.
+    /// Stores which objects exist at the targets, or in the folder that is deleted. Returns the paths among them that have
+    /// no item and lie below no refused or failed item: below such an item the source's files are unknown.
     func note(_ objects: [(path: String, object: FolderObject)]) async throws(StorageError) -> Set<String>
     /// Stores the generations at the targets of pending copies. With `settlesSame` a copy whose target has the size and a
     /// checksum of its source counts as unchanged.
