@@ -266,7 +266,7 @@ import Testing
     func `A tree goes on after the service was killed, by the same command`(verb: String) async {
         let ran = await sh(
             #"""
-            serve() { $S serve --root r --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; }
+            serve() { rm -f log; $S serve --root r --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; }
             mkdir d; for n in {1..400}; do echo $n > d/$n; done
             serve; $S put -q -r d d --socket s
             $S \#(verb) -q -r d e -p 1 --socket s 2> /dev/null & C=$!

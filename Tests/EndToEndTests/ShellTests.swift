@@ -92,6 +92,23 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: directory).filter { !["tree", "root"].contains($0) }
     }
 
+    @Test func `A removal that was killed asks again before it goes on`() async throws {
+        let killed = await sh(
+            #"""
+            mkdir d; for n in {1..2000}; do echo $n > d/$n; done; $S put -q -r d d
+            $S rm -q -r d -p 1 & C=$!; await '[ $($S ls d | wc -l) -lt 1990 ]'; kill -9 $C; wait $C 2> /dev/null
+            await '$S tasks -q | grep -q paused'; echo paused
+            """#)
+        #expect(killed.text.hasSuffix("paused\n"), "\(killed.text)")
+        let again = ["rm", "-r", "d", "-p", "1"]
+        let refused = try await terminal(again, [("[y/N]", "n\r")])
+        #expect(refused.status == 1 && refused.shown.contains("nothing was removed"), "\(refused.shown)")
+        #expect(await sh("$S tasks -q | grep -c paused; $S ls d | grep -c .").text.hasPrefix("1\n1"))
+        let confirmed = try await terminal(again, [("[y/N]", "y\r")])
+        #expect(confirmed.status == 0 && confirmed.shown.contains("goes on"), "\(confirmed.shown)")
+        #expect(await sh("$S tasks -q; $S ls").text == "")
+    }
+
     @Test func `The commands upload, list, match, copy, move, download and remove a tree`() async throws {
         #expect(await sh("$S put -r tree gs://default-bucket/ -q") == (0, ""))
         #expect(await sh("$S ls -r tree").text == "a.txt\nb.jpg\nsub/[x].txt\nsub/c d.txt\n")

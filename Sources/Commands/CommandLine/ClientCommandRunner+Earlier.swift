@@ -2,7 +2,7 @@ import JSONText
 import Storage
 
 // What an earlier command of the same words has begun. `cp -r`, `mv -r` and `rm -r` look for its tasks before they resolve
-// a name: what was moved or removed already is found by none.
+// a name: no name leads to what was moved or removed already.
 
 extension ClientCommandRunner {
     /// What the keys of all tasks of a command begin with.
@@ -15,21 +15,28 @@ extension ClientCommandRunner {
                 + flags.map { .init(key: $0.0, value: true) } + limitParams + writeParams)
     }
 
-    /// Follows the unfinished tasks of an earlier command to their ends. Returns their last snapshots; what failed is left
-    /// to this command, which finds it again.
-    func endEarlierTasks(_ command: String) throws -> [JSON] {
+    /// The unfinished tasks of earlier commands, whose keys begin with `command`.
+    func earlierTasks(_ command: String) throws -> [ListedTask] {
+        try tasks(of: .folderTask).filter { task in
+            !task.hasEnded && task.snapshot["endpoint"] == nil
+                && task.snapshot["key"]?.string?.hasPrefix(command) == true
+        }
+    }
+
+    /// Follows tasks to their ends. Returns their last snapshots; what failed is left to this command, which finds it
+    /// again.
+    func end(_ tasks: [ListedTask]) throws -> [JSON] {
         var ends: [JSON] = []
-        for task in try tasks(of: .folderTask) where !task.hasEnded && task.snapshot["endpoint"] == nil {
-            guard task.snapshot["key"]?.string?.hasPrefix(command) == true else { continue }
-            let tree = try TreeTransfer(of: task.snapshot)
+        for task in tasks {
+            let tree = try tree(of: task)
             var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
                 ends.append(snapshot)
-                try self.tellItems(tree, snapshot)
+                if tree.keepsItems { try self.tellItems(tree, snapshot) }
             }
             transfer.failed = { error, snapshot in
                 if error.isCancellation || snapshot["status"] == "pause" { return false }
                 ends.append(snapshot)
-                try self.tellItems(tree, snapshot)
+                if tree.keepsItems { try self.tellItems(tree, snapshot) }
                 return true
             }
             do { try goOn(with: task, transfer) } catch let failure as Client.Failure where failure.isUnknownTask {
@@ -40,19 +47,16 @@ extension ClientCommandRunner {
         return ends
     }
 
+    private func tree(of task: ListedTask) throws -> TreeTransfer {
+        let folder = try Reference(task.snapshot["reference"] ?? .null)
+        if task.snapshot["kind"] == "delete" { return removal(of: folder) }
+        return TreeTransfer(method: "reference/copyAll", members: [], folder: folder, keepsItems: true)
+    }
+
     /// Resumes a task, and follows it.
     private func goOn(with task: ListedTask, _ transfer: RunningTransfers.Transfer) throws {
         let answer = try client.call("folderTask/resume", ["task": .string(task.id)])
         tellContinued(transfer, task.snapshot)
         try follow(task, transfer, answer["snapshot"] ?? .null)
-    }
-}
-
-extension TreeTransfer {
-    /// That of a task of an earlier command.
-    fileprivate init(of snapshot: JSON) throws {
-        self.init(
-            method: snapshot["kind"] == "delete" ? "reference/deleteAll" : "reference/copyAll", members: [],
-            folder: try Reference(snapshot["reference"] ?? .null), keepsItems: true)
     }
 }

@@ -113,8 +113,7 @@ extension ClientCommandRunner {
     func remove(_ texts: [String]) throws {
         let command = commandKey("rm", texts)
         transfers.areMany = options.isRecursive
-        let earlier = takesWholeTrees ? try endEarlierTasks(command) : []
-        var removed = earlier.reduce(0) { $0.addingSaturated(Self.count("deleted", $1)) }
+        let earlier = takesWholeTrees ? try earlierTasks(command) : []
         let sources = try earlier.isEmpty ? allSources(texts, walks: false) : restOfSources(texts)
         let isTree = options.isRecursive || sources.contains { $0.isMatch }
         transfers.areMany = isTree
@@ -137,11 +136,16 @@ extension ClientCommandRunner {
                 try trees.reduce(found.count) { $0.addingSaturated(try self.count(in: $1)) }
             }
         }
+        var removed = 0
         for start in stride(from: 0, to: found.count, by: 1024) {
             try remove(found[start..<min(start + 1024, found.count)], &removed, isOnly: isOnly)
         }
+        // The keys go on with earlier tasks. Those of folders in which nothing is left have none of these keys.
         for tree in trees { try removeTree(tree, command) { removed = removed.addingSaturated($0) } }
         try endTransfers()
+        for end in try end(earlier.filter { try !trees.contains(Reference($0.snapshot["reference"] ?? .null)) }) {
+            removed = removed.addingSaturated(Self.count("deleted", end))
+        }
         if isTree, !options.isQuiet, !options.json { Console.writeError("\(removed) removed\n") }
         if failures > 0, !isTree {
             let left = failures

@@ -181,7 +181,7 @@ extension ClientCommandRunner {
 
     func copy(_ texts: [String], to target: String, moves: Bool) throws {
         let command = commandKey(moves ? "mv" : "cp", texts + [target])
-        guard takesWholeTrees, try !endEarlierTasks(command).isEmpty else {
+        guard takesWholeTrees, try !end(earlierTasks(command)).isEmpty else {
             return try copy(try allSources(texts, walks: false), of: texts, to: target, command, moves: moves)
         }
         try copyRest(of: texts, to: target, command, moves: moves)

@@ -147,7 +147,7 @@ extension ClientCommandRunner {
         try transfer(tree, isRest: false) { removed(Self.count("deleted", $0)) }
     }
 
-    private func removal(of folder: Reference) -> TreeTransfer {
+    func removal(of folder: Reference) -> TreeTransfer {
         TreeTransfer(
             method: "reference/deleteAll",
             members: [.init(key: "reference", value: folder.json)] + limitParams
