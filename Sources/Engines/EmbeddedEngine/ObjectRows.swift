@@ -85,7 +85,10 @@ extension Database {
             reference: reference, generation: try row.integer("generation"),
             metageneration: try row.integer("metageneration"), size: try row.integer("size"),
             timeCreated: Timestamp(microseconds: try row.integer("timeCreated")),
-            updated: Timestamp(microseconds: try row.integer("updated")), checksums: try row.checksums,
+            updated: Timestamp(microseconds: try row.integer("updated")),
+            // A stored object has both.
+            checksums: Checksums(
+                md5: try row.blob("md5"), crc32c: UInt32(truncatingIfNeeded: try row.integer("crc32c"))),
             settable: try row.content,
             downloadTokens: [String](downloadTokens: try row.text("downloadTokens")))
         guard try row.integer("hasCustom") == 1 else { return metadata }

@@ -323,6 +323,7 @@ extension FolderCounts {
         case .failed: failed += count
         case .done where action == .delete: deleted += count
         case .done: (completed, completedBytes) = (completed + count, completedBytes.addingSaturated(bytes))
+        case .unchanged where action == .delete: unchanged += count
         case .unchanged: (unchanged, completedBytes) = (unchanged + count, completedBytes.addingSaturated(bytes))
         case .pending: break
         }

@@ -52,8 +52,18 @@ public struct TaskPersistence: Sendable {
     func begin() async throws(StorageError) {
         if isKept { return }
         guard !hasEnded else { throw StorageError(.cancelled, "The task has ended.") }
-        try await spool()
-        try await keep(isUrgent: record.kind == .download)
+        do throws(StorageError) {
+            try await spool()
+            try await keep(isUrgent: record.kind == .download)
+        } catch {
+            // Its client hears that there is no task.
+            if mayBeKept {
+                let end = record.ended(.failed(error), at: record.began)
+                Loop.task { [ends] in await ends.end(end, isKept: true) }
+            }
+            if isSpooled { persistence.store.unspool(record.id) }
+            throw error
+        }
     }
 
     /// The file that an upload is read from.

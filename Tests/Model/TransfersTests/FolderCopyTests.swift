@@ -227,6 +227,23 @@ import Testing
         #expect(task.state == .success && objects.names == ["d/c"], "\(task.snapshot())")
     }
 
+    @Test func `An object whose file has come to the directory since the plan is not removed by a retry`() async throws
+    {
+        objects["d/a"] = "1"
+        var request = FolderRequest(.put, try Reference(bucket: "b", object: "d"))
+        (request.directory, request.deletesOthers) = ("/local", true)
+        let task = try await stage.transfers.folder(request)
+        stage.folders?.afterNotes = { [objects] in objects["d/a"] = "newer" }
+        task.start()
+        _ = try? await task.result()
+        #expect(task.state == .failed && objects.names == ["d/a"])
+        stage.folders?.afterNotes = nil
+        stage.backend.tree["a"] = [1]
+        #expect(try await stage.transfers.retry(task) === task)
+        let end = try await task.result()
+        #expect(end.counts.unchanged == 1 && end.counts.deleted == 0 && objects.names == ["d/a"])
+    }
+
     @Test func `With keepsExisting what is there is unchanged, and is not moved`() async throws {
         (objects["d/a"], objects["d/b"], objects["e/a"]) = ("1", "2", "old")
         var request = try Self.request(.move)

@@ -193,6 +193,18 @@ import Testing
         #expect(try await retry(task, stage).state == .success && tree.files.isEmpty)
     }
 
+    @Test func `A file whose object has come to the folder since the plan is not removed by a retry`()
+        async throws
+    {
+        tree.files = ["old": [1], "written": [1]]
+        tree.afterRemoval { [tree] path in if path == "old" { tree["written"] = [2] } }
+        let task = try await begin(.write) { $0.deletesOthers = true }
+        #expect(await ended(task).state == .failed)
+        objects["m/written"] = 3
+        let end = try await retry(task, stage)
+        #expect(end.state == .success && end.counts.unchanged == 1 && tree.files == ["written": [2]])
+    }
+
     // MARK: - What is newer than the task
 
     /// A task that was killed before its plan was made, and continues by itself.

@@ -61,7 +61,7 @@ extension FolderWork {
         }
     }
 
-    private func described(_ objects: [Reference]) async -> [Result<ObjectMetadata, StorageError>] {
+    func described(_ objects: [Reference]) async -> [Result<ObjectMetadata, StorageError>] {
         let requests = objects.map { object in
             begunRequest { [transfers] caller async throws(StorageError) in
                 try await transfers.backend.metadata(of: object, for: caller)

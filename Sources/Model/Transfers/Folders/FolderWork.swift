@@ -27,6 +27,8 @@ import Storage
     let transfers: Transfers
     private let tokens: (any TokenSource)?
     let replacesNewer: Bool
+    /// A client has retried the task in this process: the plan notes what is there by now.
+    private var isRetry = false
     /// Of the request, from the beginning of the plan.
     private var filter = FolderFilter()
     private let tree: (any LocalTree)?
@@ -249,6 +251,7 @@ import Storage
 
     /// Reads the directories that could not be read before, and notes what is to be replaced or removed by now.
     private func completePlan() async throws(StorageError) {
+        isRetry = true
         switch request.kind {
         case .put: try await planUploads()
         case .write:
@@ -281,7 +284,7 @@ import Storage
             guard request.deletesOthers else { return }
             var items: [FolderItem] = []
             for (path, object) in objects where others.contains(path) {
-                if task.stage == .completing, try await isSource(path) { continue }
+                if task.stage == .completing, (try? await isSource(path)) != false { continue }
                 items.append(FolderItem(path, .delete, size: object.size, object: object))
             }
             try await add(items)
@@ -332,7 +335,8 @@ import Storage
             guard let number = items.last?.number else { return }
             var changed: [FolderItem] = []
             for var item in items {
-                guard let version = try await tree.entry(item.path)?.version, version != item.version else { continue }
+                // The deletion of one that cannot be inspected fails by itself.
+                guard let version = try? await tree.entry(item.path)?.version, version != item.version else { continue }
                 item.version = version
                 changed.append(item)
             }
@@ -744,11 +748,31 @@ import Storage
 
     private func deleted(_ item: FolderItem) async -> FolderItem? {
         do throws(StorageError) {
+            if try await isInSource(item) {
+                task.count { $0.unchanged += 1 }
+                return item.with(.unchanged)
+            }
             try await delete(item)
             task.count { $0.deleted += 1 }
             return item.with(.done)
         } catch {
             return failed(item, error)
+        }
+    }
+
+    /// Whether what a mirror would remove has come to its source since the plan. Objects are looked for in a retry, which
+    /// removes also what has changed.
+    private func isInSource(_ item: FolderItem) async throws(StorageError) -> Bool {
+        switch request.kind {
+        case .put: return try await isSource(item.path)
+        case .write where isRetry:
+            guard let object = try? request.object(item.path) else { return false }
+            switch await described([object])[0] {
+            case .success: return true
+            case .failure(let error) where error.isAboutNothing: return false
+            case .failure(let error): throw error
+            }
+        case .write, .copy, .move, .delete: return false
         }
     }
 
