@@ -29,10 +29,15 @@ extension Database {
         case .ended(.cancelled, let time): (outcome, ended) = ("cancelled", time)
         case .ended(.failed(let error), let time): (outcome, failure, ended) = ("failed", try error.text, time)
         }
+        // A task that fails while it plans may keep items that the disk had no room to remove: they count as none.
         try run(
-            "UPDATE folder SET stage = :stage, outcome = :outcome, error = :error, ended = :ended, counts = NULL",
+            """
+            UPDATE folder SET stage = :stage, outcome = :outcome, error = :error, ended = :ended,
+            counts = CASE WHEN :outcome = 'failed' AND stage = 'planning' THEN :none END
+            """,
             [
                 "stage": .text(name), "outcome": .text(outcome), "error": .text(failure),
+                "none": .text(FolderCounts().text),
                 "ended": .integer(ended?.microseconds),
             ])
     }
@@ -263,8 +268,11 @@ extension Database {
     }
 
     func renewItems() throws {
+        // Items of a plan whose end is not stored are not all of its items.
         try execute(
             """
+            DELETE FROM items WHERE (SELECT stage FROM folder) = 'planning';
+            DELETE FROM directories WHERE (SELECT stage FROM folder) = 'planning';
             INSERT OR IGNORE INTO directories (path) SELECT path FROM items WHERE state = 'failed' AND action = 'read';
             DELETE FROM items WHERE state = 'failed' AND action = 'read';
             UPDATE items SET state = 'pending', error = NULL WHERE state = 'failed';

@@ -168,6 +168,7 @@ import Testing
 
     @Test func `Copies keep their sources, and what their targets had`() async throws {
         let plan = try await begin(FolderFiles(try root(), place: "p"))
+        try await plan.keep(.working)
         let items = [try copy("d/\u{E9}", to: "e/\u{E9}"), try copy("d//", to: "e//", "other")]
         #expect(try await plan.add(items, directories: []).isEmpty)
         #expect(try await plan.add([copy("x", to: "e//"), copy("y", to: "z")], directories: []).map(\.path) == ["e//"])
@@ -224,6 +225,7 @@ import Testing
 
     @Test func `States are stored, and failed items can become pending again`() async throws {
         let plan = try await begin(FolderFiles(try root(), place: "p"))
+        try await plan.keep(.working)
         try await plan.add([FolderItem("a", size: 1), FolderItem("b"), FolderItem("c", .delete)], directories: [])
         var items = try await all(plan)
         (items[0].state, items[0].size) = (.done, 10)
@@ -238,6 +240,7 @@ import Testing
 
     @Test func `Failed reads become directories that are still to be read`() async throws {
         let plan = try await begin(FolderFiles(try root(), place: "p"))
+        try await plan.keep(.working)
         let error = StorageError(.unknown, "A sentence.")
         try await plan.add([FolderItem("a"), FolderItem("d", .read, .failed, error: error)], directories: [])
         let counts = try await plan.counts()
@@ -332,6 +335,18 @@ import Testing
         // Now there is room: the plan has it.
         try FileManager.default.removeItem(atPath: root.path + "/tombstones")
         #expect(try await stored(FolderFiles(root, place: "p")).map(\.stage) == [end])
+    }
+
+    @Test(arguments: [true, false])
+    func `Items of a task that failed while it planned are not taken for its plan`(hasRoom: Bool) async throws {
+        let root = try root()
+        let first = try await begin(FolderFiles(root, place: "p"))
+        try await first.add([FolderItem("a")], directories: ["d"])
+        if !hasRoom { try await first.refuseChanges() }
+        try await first.keep(.ended(.failed(StorageError(.quotaExceeded, "A sentence.")), at: began))
+        let plan = try #require(try await stored(FolderFiles(root, place: "p")).first?.plan)
+        _ = try await plan.renew()
+        #expect(try await plan.counts() == FolderCounts())
     }
 
     @Test func `A task that goes on after such an end is not ended in the next process`() async throws {

@@ -22,8 +22,6 @@ import Storage
     private(set) var counts = FolderCounts()
     private(set) var failures: [FolderItem] = []
     private var tellsProgress = false
-    /// The task has failed before all items were known.
-    private var hasNoPlan = false
 
     /// A new task, or one of an earlier process, which is paused or has ended.
     init(_ stored: StoredFolder, isNew: Bool, tokens: (any TokenSource)? = nil, of transfers: Transfers) {
@@ -147,7 +145,6 @@ import Storage
                 try? await plan.keep(end)
             }
             await plan.close()
-            hasNoPlan = stage == .planning
             stored.stage = end
             tellEnd()
             tokens = nil
@@ -202,8 +199,7 @@ extension FolderTask {
         let counts = try await plan.counts(), isEmpty = counts == FolderCounts()
         // What is by now at the targets of copies may be replaced, and what is in the way of deletions removed.
         let notes = request.kind.isCopy || counts.toDelete > counts.deleted
-        stored.stage =
-            hasNoPlan || isEmpty && !hasDirectories ? .planning : hasDirectories || notes ? .completing : .working
+        stored.stage = isEmpty ? .planning : hasDirectories || notes ? .completing : .working
         try await plan.keep(stage)
         try await recall()
         (self.tokens, control.end, control.replacesNewer) = (tokens, .none, true)
