@@ -105,8 +105,8 @@ import Testing
 
     @Test func `The checksums and codings of a part are those of its content`() async throws {
         let gateway = try GatewayClient.shared("digests-part")
-        func multipart(_ header: String, _ outer: HTTPHeaders = [:]) async throws -> Int {
-            let body = "--X\r\n\r\n{\"name\":\"x\"}\r\n--X\r\n\(header)\r\n\r\nhello\r\n--X--"
+        func multipart(_ header: String, _ outer: HTTPHeaders = [:], _ member: String = "") async throws -> Int {
+            let body = "--X\r\n\r\n{\"name\":\"x\"\(member)}\r\n--X\r\n\(header)\r\n\r\nhello\r\n--X--"
             let type: HTTPHeaders = ["Content-Type": "multipart/related; boundary=X"]
             return try await gateway.send(
                 "POST", "/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=multipart", body,
@@ -116,6 +116,8 @@ import Testing
         #expect(try await multipart("Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==") == 400)
         #expect(try await multipart("Content-MD5: \(Self.md5)", ["x-goog-hash": "crc32c=AAAAAA=="]) == 400)
         #expect(try await multipart("A: b", ["Content-MD5": Self.md5]) == 400)
+        #expect(try await multipart("A: b", [:], #","crc32c":"AAAAAA==""#) == 400)
+        #expect(try await multipart("x-goog-hash: crc32c=mnG7TA==", [:], #","crc32c":"AAAAAA==""#) == 400)
         #expect(try await multipart("Content-Transfer-Encoding: base64") == 501)
         #expect(try await multipart("Content-Encoding: gzip") == 501)
         #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)
