@@ -116,8 +116,9 @@ extension ClientCommandRunner {
         var copies: [FolderCopy] = []
         for (item, place, isTree) in sources.flatMap({ $0.placed(at: destination.targets) }) {
             do throws(Client.Failure) {
-                // The name of a folder may end with a slash.
-                let target = try destination.target(of: item, isTree ? place.map { $0 + "/" } : place)
+                // The name of a folder may end with a slash. What is in a folder without a name has its place there.
+                let folder = place.flatMap { $0.isEmpty ? nil : $0 + "/" }
+                let target = try destination.target(of: item, isTree ? folder : place)
                 copies.append(FolderCopy(item, to: target, isObject: !isTree))
             } catch {
                 fail(error.message)
