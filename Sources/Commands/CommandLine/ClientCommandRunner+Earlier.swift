@@ -1,8 +1,8 @@
 import JSONText
 import Storage
 
-// What an earlier command of the same words has begun. `cp -r`, `mv -r` and `rm -r` look for its tasks before they resolve
-// a name: no name leads to what was moved or removed already.
+// The tasks that an earlier command of the same words has begun. `cp -r`, `mv -r` and `rm -r` look for them before they
+// resolve names, because no name leads to what was moved or removed already.
 
 extension ClientCommandRunner {
     /// What the keys of all tasks of a command begin with.
@@ -29,14 +29,14 @@ extension ClientCommandRunner {
         var ends: [JSON] = []
         for task in tasks {
             let tree = try tree(of: task)
-            var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
+            func tell(_ snapshot: JSON) throws {
                 ends.append(snapshot)
-                if tree.keepsItems { try self.tellItems(tree, snapshot) }
+                if tree.keepsItems { try tellItems(tree, snapshot) }
             }
+            var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask, completion: tell)
             transfer.failed = { error, snapshot in
                 if error.isCancellation || snapshot["status"] == "pause" { return false }
-                ends.append(snapshot)
-                if tree.keepsItems { try self.tellItems(tree, snapshot) }
+                try tell(snapshot)
                 return true
             }
             do { try goOn(with: task, transfer) } catch let failure as Client.Failure where failure.isUnknownTask {

@@ -140,7 +140,7 @@ extension ClientCommandRunner {
         for start in stride(from: 0, to: found.count, by: 1024) {
             try remove(found[start..<min(start + 1024, found.count)], &removed, isOnly: isOnly)
         }
-        // The keys go on with earlier tasks. Those of folders in which nothing is left have none of these keys.
+        // The key of a tree continues its earlier task. An earlier task whose folder is empty by now is continued by its id.
         for tree in trees { try removeTree(tree, command) { removed = removed.addingSaturated($0) } }
         try endTransfers()
         for end in try end(earlier.filter { try !trees.contains(Reference($0.snapshot["reference"] ?? .null)) }) {

@@ -206,11 +206,8 @@ import Testing
         #expect(task.state == .success && objects["e/a"] == "1", "\(task.snapshot())")
     }
 
-    @Test(arguments: [FolderRequest.Kind.delete, .put])
-    func `What has changed since a deletion was planned stays, and a retry removes it`(
-        kind: FolderRequest.Kind
-    ) async throws {
-        (objects["d/a"], objects["d/b"]) = ("1", "2")
+    /// A task that has failed to remove `d/a`, which was replaced after the plan.
+    private func failedRemoval(_ kind: FolderRequest.Kind) async throws -> FolderTask {
         var request = FolderRequest(kind, try Reference(bucket: "b", object: "d"))
         if kind == .put { (request.directory, request.deletesOthers) = ("/local", true) }
         let task = try await stage.transfers.folder(request)
@@ -219,6 +216,15 @@ import Testing
         _ = try? await task.result()
         #expect(task.state == .failed && objects.names == ["d/a"])
         stage.folders?.afterNotes = nil
+        return task
+    }
+
+    @Test(arguments: [FolderRequest.Kind.delete, .put])
+    func `What has changed since a deletion was planned stays, and a retry removes it`(
+        kind: FolderRequest.Kind
+    ) async throws {
+        (objects["d/a"], objects["d/b"]) = ("1", "2")
+        let task = try await failedRemoval(kind)
         // It came to both sides after the plan.
         objects["d/c"] = "3"
         stage.backend.tree["c"] = [1]
@@ -230,14 +236,7 @@ import Testing
     @Test func `An object whose file has come to the directory since the plan is not removed by a retry`() async throws
     {
         objects["d/a"] = "1"
-        var request = FolderRequest(.put, try Reference(bucket: "b", object: "d"))
-        (request.directory, request.deletesOthers) = ("/local", true)
-        let task = try await stage.transfers.folder(request)
-        stage.folders?.afterNotes = { [objects] in objects["d/a"] = "newer" }
-        task.start()
-        _ = try? await task.result()
-        #expect(task.state == .failed && objects.names == ["d/a"])
-        stage.folders?.afterNotes = nil
+        let task = try await failedRemoval(.put)
         stage.backend.tree["a"] = [1]
         #expect(try await stage.transfers.retry(task) === task)
         let end = try await task.result()

@@ -39,7 +39,8 @@ public protocol FolderPlan: AnyObject, Sendable {
     /// Stores the state, size, error and local version of items.
     func update(_ items: [FolderItem]) async throws(StorageError)
     /// Prepares a task that has ended for a retry: failed items become pending, and directories that could not be read
-    /// are read again. Forgets the generations at the targets of copies. Returns whether there are such directories.
+    /// are read again. Forgets the generations at the targets of copies, and all items of a task that failed before all of
+    /// them were known. Returns whether there are directories to read.
     func renew() async throws(StorageError) -> Bool
     /// The items in the given states with numbers above the given one, in the order of their numbers.
     func items(_ states: [FolderItem.State], after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]

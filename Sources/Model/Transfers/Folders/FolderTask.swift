@@ -195,7 +195,7 @@ extension FolderTask {
     public func runAgain(_ tokens: (any TokenSource)?, in transfers: Transfers) async throws -> FolderTask? {
         try await transfers.context.ends?.checkEnd(of: id, titled: title)
         let hasDirectories = try await plan.renew()
-        // One that failed while it planned has left nothing.
+        // The items of a task that failed while it planned count as none.
         let counts = try await plan.counts(), isEmpty = counts == FolderCounts()
         // What is by now at the targets of copies may be replaced, and what is in the way of deletions removed.
         let notes = request.kind.isCopy || counts.toDelete > counts.deleted

@@ -27,7 +27,7 @@ import Storage
     let transfers: Transfers
     private let tokens: (any TokenSource)?
     let replacesNewer: Bool
-    /// A client has retried the task in this process: the plan notes what is there by now.
+    /// The work has completed the plan of a retry, which names what was there at that moment.
     private var isRetry = false
     /// Of the request, from the beginning of the plan.
     private var filter = FolderFilter()

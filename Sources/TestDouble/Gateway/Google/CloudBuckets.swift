@@ -153,7 +153,6 @@ extension StoredBucket {
 }
 
 extension GatewayError {
-
     /// Google's answer where access is that of the bucket alone.
     static func legacyACL(_ what: String, _ request: GatewayRequest) -> GatewayError {
         let verb =
