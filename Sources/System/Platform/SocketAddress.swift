@@ -11,11 +11,15 @@ package struct SocketAddress: Sendable {
             case let port = text[text.utf8.index(after: colon)...], !port.isEmpty,
             port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let port = UInt16(port)
         else { return nil }
-        let host = text[..<colon]
+        self.init(host: String(text[..<colon]), port: port)
+    }
+
+    /// Parses the host of such a text.
+    package init?(host: String, port: UInt16 = 0) {
         if host.hasPrefix("["), host.hasSuffix("]") {
             self.init(v6: String(host.dropFirst().dropLast()), port)
         } else {
-            self.init(v4: host == "localhost" ? "127.0.0.1" : String(host), port)
+            self.init(v4: host == "localhost" ? "127.0.0.1" : host, port)
         }
     }
 

@@ -19,7 +19,7 @@ package struct AcceptedHosts: Sendable {
 
     /// Ignores the port, which differs with port forwarding.
     func accepts(_ host: Substring) -> Bool {
-        SocketAddress("\(host.lowercased()):0")?.isLoopback == true || names.contains { isSameName($0, host) }
+        SocketAddress(host: host.lowercased())?.isLoopback == true || names.contains { isSameName($0, host) }
     }
 
     /// Returns the host of a Host header, or nil where it is malformed.
