@@ -29,6 +29,19 @@ import Testing
         #expect(await sh("$S tasks").text.contains("have ended"), "a plan that was shown leaves no task")
     }
 
+    @Test func `With --delete objects go whose names no file can have`() async {
+        await made()
+        let put = """
+            for name in f/../x f/sub/.. f/$(printf %300s | tr ' ' n) f/$(printf %300s | tr ' ' n)/x; do
+            $S call reference/putData '{"reference":{"bucket":"b","object":"'$name'"},"text":"1"}' > task || exit
+            done
+            """
+        #expect(await sh("\(put)\n$S sync -q d gs://b/f && $S ls -r gs://b/f | wc -l").text == "7\n")
+        let end = await sh("$S sync --delete d gs://b/f")
+        #expect(end.status == 0 && end.text.contains("0 files, 3 unchanged, 4 deleted"), "\(end)")
+        #expect(await sh("$S ls -r gs://b/f").text == "a.txt\nb.jpg\nsub/c.txt\n")
+    }
+
     @Test func `sync downloads in the same way`() async {
         await made()
         #expect(await sh("$S put -q -r d gs://b && mkdir out && echo x > out/old && $S sync gs://b out").status == 0)

@@ -164,7 +164,7 @@ private struct TreeFile {
     /// Nil if nothing exists at the path.
     func status() throws(StorageError) -> FileStatus? {
         do throws(SystemError) { return try directory.status(of: name) } catch {
-            if error == .notFound { return nil }
+            if error == .notFound || error == .nameTooLong { return nil }
             throw .file(path, "cannot be inspected: \(error.reason)")
         }
     }

@@ -254,8 +254,8 @@ extension OpenFile {
 }
 
 extension SystemError {
-    /// The error of a missing path, or of a path with a part that is no directory.
-    fileprivate var isNothing: Bool { self == .notFound || self == .notDirectory || self == .link }
+    /// The error of a path that is missing, that has a part that is no directory, or a name that no file can have.
+    fileprivate var isNothing: Bool { [.notFound, .notDirectory, .link, .nameTooLong].contains(self) }
     /// The error for a reserved directory of the service.
     fileprivate static let reserved = SystemError(code: 0)
 }

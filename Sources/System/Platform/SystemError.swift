@@ -25,6 +25,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     package static let notFound = SystemError(code: ENOENT)
     package static let exists = SystemError(code: EEXIST)
     package static let notDirectory = SystemError(code: ENOTDIR)
+    package static let nameTooLong = SystemError(code: ENAMETOOLONG)
     package static let denied = SystemError(code: EACCES)
     package static let readOnlyFileSystem = SystemError(code: EROFS)
     package static let notPermitted = SystemError(code: EPERM)

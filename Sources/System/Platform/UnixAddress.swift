@@ -19,7 +19,7 @@ package final class UnixAddress {
         address.sun_family = sa_family_t(AF_UNIX)
         let name = path.fileName
         let text = Self.fits(path) ? path : "\(directory.pathInProc)/\(name)"
-        guard !name.isEmpty, Self.fits(text) else { throw SystemError(code: ENAMETOOLONG) }
+        guard !name.isEmpty, Self.fits(text) else { throw .nameTooLong }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: text.utf8) }
     }
 

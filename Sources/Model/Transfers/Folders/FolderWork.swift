@@ -293,7 +293,7 @@ import Storage
 
     /// Whether a file has come to the directory, since it was read, that an object belongs to.
     private func isSource(_ path: String) async throws(StorageError) -> Bool {
-        guard let kind = try await tree?.entry(path)?.kind else { return false }
+        guard path.isFilePath, let kind = try await tree?.entry(path)?.kind else { return false }
         return kind != .directory
     }
 
