@@ -243,9 +243,8 @@ for (wing, rooms) in wings {
     }
 }
 
-// Built by Tests/Fuzz/run alone, for it needs sanitizers.
-let isFuzzing = Context.environment["STORAGE_RPC_FUZZ"] != nil
-if isFuzzing {
+// Built by Tests/Sanitizers/run alone, for it needs a sanitizer. The variable is the path of libFuzzer.
+if let fuzzer = Context.environment["STORAGE_RPC_FUZZ"] {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
@@ -254,13 +253,13 @@ if isFuzzing {
                 "Credentials", "Storage", "HTTPClient", "HTTPServer", "Gateway", "Harness", "JSONRPC", "JSONText",
                 "Secrets", "Database", "Checksums", "ClientMemory", "HTTPText", "Platform", "CCrypto",
             ],
-            path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
+            path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"],
+            linkerSettings: [.unsafeFlags(["-Xlinker", fuzzer, "-Xlinker", "-l:libstdc++.so.6"])]))
 }
 
-// The program, and some of the tests with what they need: Tests/Sanitizers/run builds no more.
-let chosenTests = Context.environment["STORAGE_RPC_TESTS"]
-if let names = chosenTests {
-    var (needed, waiting) = (Set<String>(), names.split(separator: " ").map { "\($0)Tests" } + ["storage-rpc"])
+// Some of the targets with what they need: Tests/Sanitizers/run builds no more.
+if let names = Context.environment["STORAGE_RPC_TARGETS"] {
+    var (needed, waiting) = (Set<String>(), names.split(separator: " ").map(String.init))
     while let name = waiting.popLast() {
         guard needed.insert(name).inserted else { continue }
         for case .byNameItem(let dependency, _) in package.targets.first(where: { $0.name == name })?.dependencies ?? []
@@ -283,8 +282,8 @@ let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC"
 // The rooms that wait for people or for the network, whose code is made small.
 let small: Set = ["CommandLine", "Tracing", "Harness", "GoogleEngines", "Credentials", "storage-rpc"]
 for target in package.targets where !cTargets.contains(target.name) {
-    // Exclusive access is checked at run time by debug builds and the fuzzers alone, and so by all tests. The program is
-    // linked without debug information.
+    // Exclusive access is checked at run time by debug builds alone, and so by all tests. The program is linked without
+    // debug information.
     let released =
         ["-enforce-exclusivity=unchecked", "-gnone"]
         + (specialized.contains(target.name) ? ["-cross-module-optimization"] : [])
@@ -300,7 +299,7 @@ for target in package.targets where !cTargets.contains(target.name) {
     ]
     guard !clients.contains(target.name) else { continue }
     target.swiftSettings? += [
-        .unsafeFlags(always + (isFuzzing ? [] : released), .when(configuration: .release)),
+        .unsafeFlags(always + released, .when(configuration: .release)),
         .unsafeFlags(always, .when(configuration: .debug)),
     ]
 }
