@@ -61,10 +61,14 @@ extension Database {
             file = .integer(id)
             try share(file: id, with: generation)
         }
-        let old = try pieces(of: object.reference)
-        try old?.kept?.checkHolds(of: object.reference)
-        let garbage = try old.flatMap { try remove($0) }
-        try insert(stored, bucket, file)
+        var (old, garbage): (StoredParts?, Int64?) = (nil, nil)
+        // Most names are new, which one statement finds out and settles.
+        if try !insert(Self.insertNew, stored, bucket, file) {
+            old = try pieces(of: object.reference)
+            try old?.kept?.checkHolds(of: object.reference)
+            garbage = try old.flatMap { try remove($0) }
+            try insert(Self.insert, stored, bucket, file)
+        }
         if var record = object.record {
             record.metadata = settable
             try keep(record.ended(.succeeded(stored), at: now), place: EmbeddedBackend.place)
@@ -228,9 +232,9 @@ extension Database {
 
     private static let version: Columns = ["generation", "metageneration", "size", "timeCreated", "updated"]
     private static let columns = ["bucket", "name"] + version + ["md5", "crc32c", "downloadTokens", "file"] + .content
-    private static let insert = """
-        INSERT OR REPLACE INTO objects (\(columns.list)) VALUES (\(columns.parameters))
-        """
+    private static let insert = "INSERT OR REPLACE \(into)"
+    private static let insertNew = "INSERT \(into) ON CONFLICT (bucket, name) DO NOTHING"
+    private static let into = "INTO objects (\(columns.list)) VALUES (\(columns.parameters))"
     static let metadataColumns = """
         objects.*, EXISTS (SELECT 1 FROM customMetadata WHERE generation = objects.generation) AS hasCustom
         """
@@ -244,15 +248,21 @@ extension Database {
         UPDATE objects SET \((["metageneration", "updated", "downloadTokens"] + Columns.content).assignments) WHERE \(isObject)
         """
 
-    private func insert(_ object: ObjectMetadata, _ bucket: Int64, _ file: Value) throws {
+    /// Returns false if the statement has inserted nothing.
+    @discardableResult private func insert(
+        _ sql: String, _ object: ObjectMetadata, _ bucket: Int64, _ file: Value
+    ) throws -> Bool {
         let values: Values = [
             "bucket": .integer(bucket), "name": .name(object.reference), "generation": .integer(object.generation),
             "metageneration": .integer(object.metageneration), "size": .integer(object.size),
             "timeCreated": .integer(object.timeCreated.microseconds), "updated": .integer(object.updated.microseconds),
             "downloadTokens": object.tokensValue, "file": file,
         ]
-        try run(Self.insert, try values + .checksums(object.checksums) + .content(object.settable))
+        guard try run(sql, try values + .checksums(object.checksums) + .content(object.settable)) == 1 else {
+            return false
+        }
         try insertCustom(object)
+        return true
     }
 
     private func insertCustom(_ object: ObjectMetadata) throws {

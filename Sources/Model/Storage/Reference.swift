@@ -23,7 +23,7 @@ public struct Reference: Sendable {
         guard !object.isEmpty else { throw .invalidArgument("object", "An object's name has at least one byte.") }
         self.bucket = try Self.checked(bucket: bucket)
         self.object = try Self.checked("name", object, param: "object")
-        self.fullPath = Self.segments(of: object).joined(separator: "/")
+        self.fullPath = Self.withoutEmptySegments(object)
     }
 
     private init(bucket: String, normalised path: String) {
@@ -111,7 +111,18 @@ extension Reference {
     }
 
     private static func normalised(_ path: String) throws(StorageError) -> String {
-        try checked("path", segments(of: path).joined(separator: "/"), param: "path")
+        try checked("path", withoutEmptySegments(path), param: "path")
+    }
+
+    /// Returns the path itself, without a copy, if it has no empty segment.
+    private static func withoutEmptySegments(_ path: String) -> String {
+        let slash = UInt8(ascii: "/")
+        var (last, isNormalised) = (slash, true)
+        for byte in path.utf8 {
+            isNormalised = isNormalised && (byte != slash || last != slash)
+            last = byte
+        }
+        return isNormalised && last != slash ? path : segments(of: path).joined(separator: "/")
     }
 
     private static func checked(_ kind: String, _ text: String, param: String) throws(StorageError) -> String {

@@ -112,7 +112,7 @@ enum ResponseHead {
             if let count = response.body.count { head += "Content-Length: \(count)\r\n".utf8 }
             if response.body.isChunked { head += "Transfer-Encoding: chunked\r\n".utf8 }
         }
-        head += HTTPHeaders(response.headers.fields.filter { !isReserved($0.name) }).lines
+        head += response.headers.lines { !isReserved($0) }
         switch persistence {
         case .close: head += "Connection: close\r\n".utf8
         case .keepAlive: head += "Connection: keep-alive\r\n".utf8
@@ -142,14 +142,22 @@ enum ResponseHead {
 
 extension HTTPHeaders {
     /// One line for each field, without control characters in values and without fields whose names are no tokens.
-    package var lines: [UInt8] {
+    package var lines: [UInt8] { lines { _ in true } }
+
+    fileprivate func lines(of isWanted: (String) -> Bool) -> [UInt8] {
         var lines: [UInt8] = []
-        for field in fields where isToken(field.name.utf8) {
+        for field in fields where isToken(field.name.utf8) && isWanted(field.name) {
             lines += field.name.utf8
             lines += ": ".utf8
-            lines += field.value.utf8.lazy.filter { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+            if field.value.utf8.allSatisfy(Self.isText) {
+                lines += field.value.utf8
+            } else {
+                lines += field.value.utf8.filter(Self.isText)
+            }
             lines += "\r\n".utf8
         }
         return lines
     }
+
+    private static func isText(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
 }

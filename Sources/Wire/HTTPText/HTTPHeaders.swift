@@ -49,7 +49,7 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral,
 
 /// Compares names, ignoring the case of ASCII letters.
 @inlinable package func isSameName(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
-    one.utf8.elementsEqual(other.utf8) { lowercased($0) == lowercased($1) }
+    one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8) { lowercased($0) == lowercased($1) }
 }
 
 @usableFromInline package func lowercased(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }

@@ -45,17 +45,18 @@ struct GatewayRequest {
 
     /// Throws 400 for a header with two values that may have one only.
     private func checkRepetitions() throws(GatewayError) {
-        var values: [String: String] = [:]
-        for field in http.headers.fields {
-            let name = field.name.lowercased()
-            let isOfAPI = name.hasPrefix("x-goog-") || name.hasPrefix("x-upload-") || name.hasPrefix("x-amz-")
-            guard Self.single.contains(name) || isOfAPI, name != "x-goog-hash", name != "x-goog-api-client" else {
-                continue
-            }
-            if let other = values.updateValue(field.value, forKey: name), other != field.value {
+        let fields = http.headers.fields
+        for (index, field) in fields.enumerated() {
+            let isRepeated = fields[..<index].contains { isSameName($0.name, field.name) && $0.value != field.value }
+            if isRepeated, Self.hasOneValue(field.name.lowercased()) {
                 throw .badRequest("The header \(field.name) has two values.")
             }
         }
+    }
+
+    private static func hasOneValue(_ name: String) -> Bool {
+        if name == "x-goog-hash" || name == "x-goog-api-client" { return false }
+        return single.contains(name) || ["x-goog-", "x-upload-", "x-amz-"].contains { name.hasPrefix($0) }
     }
 
     /// The value of a param; nil where it is absent or empty.
