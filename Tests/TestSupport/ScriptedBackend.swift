@@ -152,7 +152,6 @@ package final class ScriptedSession: TransferSession {
 
     private struct State {
         var waiter: CheckedContinuation<UploadMachine.Answer, Never>?
-        var mostAtOnce = 0
         var aborts = 0
         var discards = 0
     }
@@ -160,12 +159,14 @@ package final class ScriptedSession: TransferSession {
     package let upload: Upload
     private let steps = Mail<UploadMachine.Step>()
     private let state = Mutex(State())
-    private let mayReplaceNewer = Mutex(true)
+    private let context = Mutex(StepContext())
 
     init(_ upload: Upload) { self.upload = upload }
 
     /// What was said with the last step.
-    package var replacesNewer: Bool { mayReplaceNewer.withLock { $0 } }
+    package var replacesNewer: Bool { context.withLock { $0.replacesNewer } }
+    /// What the client of the upload has sent with the last step.
+    package var bytes: IncomingBytes? { context.withLock { $0.bytes } }
 
     /// The next step that was asked for; it is in flight until it is answered.
     package func nextStep(
@@ -191,7 +192,7 @@ package final class ScriptedSession: TransferSession {
     package var discards: Int { state.withLock { $0.discards } }
 
     package func perform(_ step: UploadMachine.Step, _ context: StepContext) async -> UploadMachine.Answer {
-        mayReplaceNewer.withLock { $0 = context.replacesNewer }
+        self.context.withLock { $0 = context }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 state.withLock { state in

@@ -142,8 +142,10 @@ public struct StepContext: Sendable {
     public var replacesNewer: Bool
     /// Takes the progress of a download, on any thread.
     public var report: @Sendable (Progress) -> Void
+    /// What the client of an upload sends with the step; nil where it does not send the bytes itself.
+    public var bytes: IncomingBytes?
     /// Whether the step is stopped by a pause, which lets it end by itself if it is about to and that saves work.
-    public let isPaused: @Sendable () -> Bool
+    public var isPaused: @Sendable () -> Bool
 
     public init(
         replacesNewer: Bool = true, report: @escaping @Sendable (Progress) -> Void = { _ in },
@@ -186,6 +188,13 @@ public struct Upload: Sendable {
             id: "", kind: .upload, number: 0, began: Timestamp(microseconds: 0), reference: reference,
             progress: .unknown, metadata: metadata, md5Hash: expectedMD5, stage: .unfinished(request, nil))
         self.init(record, from: source, for: caller)
+    }
+
+    /// The upload with what its client sends with a step.
+    package func with(_ bytes: IncomingBytes?) -> Upload {
+        var upload = self
+        if let bytes { upload.source = .incoming(bytes) }
+        return upload
     }
 
     /// Nil for a task that the store does not get.

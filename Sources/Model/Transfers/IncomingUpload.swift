@@ -13,17 +13,19 @@ import Storage
 @Loop public final class IncomingUpload: TransferSession {
     public typealias Strategy = UploadStrategy
     public typealias Answer = IncomingUploadMachine.Answer
+    private typealias Sent = (piece: IncomingBytes.Piece, expected: Checksums)
 
     /// Its task; nil until that is made.
     public internal(set) weak var task: UploadTask?
     public nonisolated let reference: Reference
-    private let bytes: IncomingBytes
+    /// Without a piece.
+    private let announced: IncomingBytes
     private let engine: any UploadSession
     private var machine: IncomingUploadMachine
     /// The client that waits for an answer; where that is nil it gets the end of the task.
     private var client: CheckedContinuation<Answer?, Never>?
-    /// Offers the bytes of its request to the engine.
-    private var offer: () -> Void = {}
+    /// The bytes of its request, and the checksums of the object that end with them.
+    private var sent: Sent?
     /// Called when the task waits for bytes.
     var didBeginToWait: (@Loop () -> Void)?
     /// The requests that wait for their turn.
@@ -43,12 +45,12 @@ import Storage
 
     /// - Parameter isStream: the client repeats nothing, and sees to it that what it sends is recorded.
     init(
-        _ engine: any UploadSession, _ bytes: IncomingBytes, to reference: Reference, _ waits: ClientWaits,
+        _ engine: any UploadSession, _ announced: IncomingBytes, to reference: Reference, _ waits: ClientWaits,
         isStream: Bool
     ) {
-        (self.engine, self.bytes, self.reference, self.waits) = (engine, bytes, reference, waits)
+        (self.engine, self.announced, self.reference, self.waits) = (engine, announced, reference, waits)
         self.isStream = isStream
-        size = bytes.announced
+        size = announced.size
         machine = IncomingUploadMachine(size: size, isStream: isStream)
         noteUse()
     }
@@ -96,18 +98,18 @@ import Storage
     public func send(
         _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: Checksums = .init()
     ) async throws -> Answer {
-        try await ask(.send(piece.range, isLast: isLast)) { [bytes] in bytes.offer(piece, isLast: isLast, expected) }
+        try await ask(.send(piece.range, isLast: isLast), (piece, expected))
     }
 
-    public func query() async throws -> Answer { try await ask(.query) {} }
+    public func query() async throws -> Answer { try await ask(.query) }
 
     /// One request at a time.
-    private func ask(_ request: IncomingUploadMachine.Request, offer: @escaping () -> Void) async throws -> Answer {
+    private func ask(_ request: IncomingUploadMachine.Request, _ sent: Sent? = nil) async throws -> Answer {
         waits.count += 1
         defer { waits.count -= 1 }
         while machine.request != nil { try await turn.wait() }
         let answer = await withCheckedContinuation {
-            (client, self.offer) = ($0, offer)
+            (client, self.sent) = ($0, sent)
             post(.requested(request))
         }
         if let answer { return answer }
@@ -156,7 +158,7 @@ import Storage
     /// The client that leaves with an answer: the next request may come.
     private func leave() -> CheckedContinuation<Answer?, Never>? {
         defer { turn.wakeAll() }
-        offer = {}
+        sent = nil
         return exchange(&client, with: nil)
     }
 }
@@ -181,10 +183,21 @@ extension IncomingUpload {
             try? await asked.wait()
             return nil
         }
-        if case .send = step { offer() }
-        // Nothing else keeps the bytes, or their file.
-        defer { bytes.withdraw() }
+        var context = context
+        context.bytes = bytes(with: step)
         return await engine.perform(step, context)
+    }
+
+    /// What the engine learns with a step. A session is opened with the announced size. Afterwards only the last request
+    /// tells the size: some servers complete an object as soon as they have its size and all bytes, even if they are
+    /// only asked what they have.
+    private func bytes(with step: UploadStrategy.Step) -> IncomingBytes {
+        if step == .open { return announced }
+        var bytes = IncomingBytes(size: nil)
+        guard case .send(let range, let isLast)? = machine.request, let sent else { return bytes }
+        if isLast { (bytes.size, bytes.expected) = (range.upperBound, sent.expected) }
+        if case .send = step { bytes.piece = sent.piece }
+        return bytes
     }
 
     public nonisolated func discard() {

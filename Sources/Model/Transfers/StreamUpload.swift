@@ -45,7 +45,8 @@ import Storage
 
     private let memory: StreamMemory
     private weak var task: UploadTask?
-    private let source: IncomingBytes
+    /// The size of the object; nil where the client does not announce it.
+    private let announced: Int64?
     /// Pieces but the last end at multiples of it.
     private let granularity: Int64
     private let pieceSize: Int64
@@ -55,21 +56,19 @@ import Storage
     /// Where the held bytes are: the engine has all before.
     private var start: Int64
     private(set) var end: Int64
-    /// Where the last append ended. An engine may have more than that: what an earlier process got and did not record.
-    private var next: Int64
+    /// Where the last append ended; nil where the next one has to say where its bytes are. An engine may have more than
+    /// that: what an earlier process got and did not record.
+    private var next: Int64?
     /// The engine has everything before it, and that is recorded, or could not be recorded.
     private var acknowledged: Int64
     /// Everything before it is recorded.
     private var durable: Int64
     /// How often the engine has had less than it was known to have.
     private var losses = 0
-    /// The end of the piece that the engine is getting; nil while it gets none.
-    private var sending: Int64?
-    private var isSendingLast = false
+    /// The piece that the engine is getting; nil while it gets none.
+    private var sending: (end: Int64, isLast: Bool)?
     /// In the order of their arrival, in which they succeed. A failure waits for nobody.
     private var waiting: [Waiting] = []
-    /// An append has to say where its bytes are.
-    private var isPositionLost: Bool
     /// An append has failed since the last one that has not.
     private var hasGap = false
     public private(set) var isFinishing = false
@@ -80,19 +79,19 @@ import Storage
 
     /// `offset` is what an earlier process has recorded; nil for a new task.
     init(
-        _ source: IncomingBytes, of task: UploadTask, granularity: Int64, chunkSize: Int64?, from offset: Int64? = nil,
-        _ memory: StreamMemory
+        of task: UploadTask, announcing announced: Int64?, granularity: Int64, chunkSize: Int64?,
+        from offset: Int64? = nil, _ memory: StreamMemory
     ) {
-        (self.source, self.task, self.granularity, self.memory) = (source, task, granularity, memory)
+        (self.announced, self.task, self.granularity, self.memory) = (announced, task, granularity, memory)
         pieceSize = min(chunkSize ?? Self.longestPiece, Self.longestPiece)
-        isPositionLost = offset != nil
+        next = offset == nil ? 0 : nil
         let offset = offset ?? 0
-        (start, end, acknowledged, durable, next) = (offset, offset, offset, offset, offset)
+        (start, end, acknowledged, durable) = (offset, offset, offset, offset)
         attach(to: task.incoming)
     }
 
     /// All bytes before it are taken: no append without an answer takes them back.
-    public var offset: Int64 { max(sending ?? start, firstUnanswered()) }
+    public var offset: Int64 { max(sending?.end ?? start, firstUnanswered()) }
 
     /// Where the bytes of appends that have no outcome begin.
     private func firstUnanswered(besides mine: Waiting? = nil) -> Int64 {
@@ -119,7 +118,7 @@ import Storage
         pump()
         do { return try await outcome(of: mine) } catch let error as CancellationError {
             switch mine.outcome {
-            case nil: cut(at: max(mine.added?.lowerBound ?? end, sending ?? start))
+            case nil: cut(at: max(mine.added?.lowerBound ?? end, sending?.end ?? start))
             case .success: breakSequence()
             case .failure: break
             }
@@ -128,19 +127,18 @@ import Storage
     }
 
     /// An append was answered with an error.
-    func breakSequence() { (isPositionLost, hasGap) = (true, true) }
+    func breakSequence() { (next, hasGap) = (nil, true) }
 
     /// The object ends with the bytes that are here. Returns its snapshot when it is stored.
     public func finish(_ expected: Checksums) async throws -> TaskSnapshot {
         // An append that was refused after the end does not change it.
         if hasGap, !isFinishing { throw StorageError.unknownEnd(end) }
-        if let size = source.announced, end != size { throw StorageError.otherSize(end, than: size) }
+        if let size = announced, end != size { throw StorageError.otherSize(end, than: size) }
         guard let task else { throw StorageError(.cancelled, "The upload has ended.") }
         let mine = Waiting(adding: nil, until: .max)
         waiting.append(mine)
         if !isFinishing {
             (isFinishing, self.expected) = (true, expected)
-            source.end(at: end, expected)
             pump()
         }
         _ = try await outcome(of: mine)
@@ -187,11 +185,11 @@ import Storage
         if isFinishing { throw .invalidArgument("task", "The upload is being finished: it takes no more bytes.") }
         do throws(StorageError) {
             if let offset, offset < 0 { throw .invalidArgument("offset", "offset must be at least 0, not \(offset).") }
-            guard let place = offset ?? (isPositionLost ? nil : next) else { throw .unknownPosition(end) }
+            guard let place = offset ?? next else { throw .unknownPosition(end) }
             let last = place.addingSaturated(Int64(bytes.count))
             if place > end { throw .gap(end, place) }
-            if let size = source.announced, last > size { throw .otherSize(last, than: size) }
-            (isPositionLost, hasGap, next) = (false, false, last)
+            if let size = announced, last > size { throw .otherSize(last, than: size) }
+            (hasGap, next) = (false, last)
             let before = end
             hold(place == end ? bytes : Array(bytes.dropFirst(Int(clamping: end - place))))
             return Waiting(adding: before..<end, until: last)
@@ -203,7 +201,7 @@ import Storage
 
     private func hold(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
-        if let last = held.last, last.bytes.count + bytes.count <= Self.joined, end > sending ?? start {
+        if let last = held.last, last.bytes.count + bytes.count <= Self.joined, end > sending?.end ?? start {
             held[held.count - 1].bytes += bytes
         } else {
             held.append(Held(bytes: bytes, start: end))
@@ -233,11 +231,11 @@ import Storage
     /// Passes a piece on where the task waits for one: what is not passed on yet can be taken back.
     private func pump() {
         guard sending == nil, let upload, upload.waitsForItsClient, let (range, isLast) = nextPiece else { return }
-        (sending, isSendingLast) = (range.upperBound, isLast)
+        sending = (range.upperBound, isLast)
         let piece = IncomingBytes.Piece(range, read: reader(of: range))
         Loop.immediateTask { [self] in
             let answer = try? await upload.send(piece, isLast: isLast, expected)
-            (sending, isSendingLast) = (nil, false)
+            sending = nil
             guard let answer else { return }
             note(answer, after: range, isLast: isLast, of: upload)
             pump()
@@ -303,8 +301,8 @@ import Storage
     private func cut(at position: Int64) {
         settle()
         breakSequence()
-        if isFinishing, !isSendingLast {
-            stopFinishing()
+        if isFinishing, sending?.isLast != true {
+            isFinishing = false
             fail(if: { $0.added == nil }, with: { _ in .unknownEnd(position) })
         }
         while let last = held.last, last.start >= position { held.removeLast() }
@@ -318,16 +316,11 @@ import Storage
             with: { .gap(position, $0.added?.lowerBound ?? position) })
     }
 
-    private func stopFinishing() {
-        isFinishing = false
-        source.end(at: nil)
-    }
-
     /// The engine is elsewhere: nothing that is here follows.
     private func lose(all error: StorageError, from offset: Int64) {
         settle()
         breakSequence()
-        stopFinishing()
+        isFinishing = false
         drop()
         if offset < start || offset < durable { losses += 1 }
         (start, end, acknowledged, durable) = (offset, offset, min(acknowledged, offset), min(durable, offset))

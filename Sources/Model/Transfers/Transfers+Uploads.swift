@@ -156,7 +156,7 @@ extension Transfers {
     private func addStream(to task: UploadTask, of upload: Upload) {
         guard task.origin == .stream, case .incoming(let bytes) = upload.source else { return }
         task.stream = StreamUpload(
-            bytes, of: task, granularity: engine.takesAnyPiece ? 1 : ChunkSizes.granularity,
+            of: task, announcing: bytes.size, granularity: engine.takesAnyPiece ? 1 : ChunkSizes.granularity,
             chunkSize: upload.record.request?.chunkSize,
             from: upload.isRestored ? upload.record.progress.completedUnitCount : nil, memory.streams)
     }
@@ -259,7 +259,7 @@ extension UploadRequest {
         switch source {
         case .data, .object: break
         case .file(let path, let identity): (task.file, task.identity) = (path, identity)
-        case .incoming(let bytes): (task.size, task.crc32c) = (bytes.announced, change.crc32c)
+        case .incoming(let bytes): (task.size, task.crc32c) = (bytes.size, change.crc32c)
         }
         return task
     }
