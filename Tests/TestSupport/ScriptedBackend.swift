@@ -152,6 +152,7 @@ package final class ScriptedSession: TransferSession {
 
     private struct State {
         var waiter: CheckedContinuation<UploadMachine.Answer, Never>?
+        var parks = 0
         var aborts = 0
         var discards = 0
     }
@@ -188,6 +189,7 @@ package final class ScriptedSession: TransferSession {
     }
 
     package var isInFlight: Bool { state.withLock { $0.waiter != nil } }
+    package var parks: Int { state.withLock { $0.parks } }
     package var aborts: Int { state.withLock { $0.aborts } }
     package var discards: Int { state.withLock { $0.discards } }
 
@@ -206,6 +208,7 @@ package final class ScriptedSession: TransferSession {
         }
     }
 
+    package func park() { state.withLock { $0.parks += 1 } }
     package func discard() { state.withLock { $0.discards += 1 } }
 
     /// What the next process is told.

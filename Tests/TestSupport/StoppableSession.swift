@@ -31,6 +31,8 @@ package final class StoppableSession<Strategy: TransferStrategy>: TransferSessio
         session.discard()
     }
 
+    package func park() { session.park() }
+
     package func bookmark() async -> Bookmark? { await session.bookmark() }
 }
 

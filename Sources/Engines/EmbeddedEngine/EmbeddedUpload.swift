@@ -53,11 +53,12 @@ final class EmbeddedUpload: TransferSession {
             } else {
                 beginUnlessInVain(step, context.bytes, attempt)
             }
-        } onCancel: { [self] attempt in
-            attempt.abort()
-            bytesOfFile.withLock { $0 = nil }
-            queue.submit { $0.staging?.park() }
         }
+    }
+
+    func park() {
+        bytesOfFile.withLock { $0 = nil }
+        queue.submit { $0.staging?.park() }
     }
 
     private func begin(_ step: UploadMachine.Step, _ bytes: IncomingBytes?, _ attempt: PendingAnswer) {

@@ -123,6 +123,8 @@ public protocol TransferSession<Strategy>: Sendable {
     /// the object is unchanged, else from the first. The cancellation of the Swift task stops the step: it answers
     /// `aborted` at once, unless its effect can no longer be stopped.
     func perform(_ step: Strategy.Step, _ context: StepContext) async -> Strategy.Answer
+    /// Closes files and gives back memory, while the task is paused. A step that was stopped may still be ending.
+    func park()
     /// Removes what has been transferred so far.
     func discard()
     /// The step in flight cannot continue before the client sends more.
@@ -133,6 +135,7 @@ public protocol TransferSession<Strategy>: Sendable {
 
 extension TransferSession {
     @Loop public var waitsForItsClient: Bool { false }
+    public func park() {}
 }
 
 /// What a session is told about a step.

@@ -200,6 +200,8 @@ extension IncomingUpload {
         return bytes
     }
 
+    public nonisolated func park() { engine.park() }
+
     public nonisolated func discard() {
         engine.discard()
         Loop.task { self.post(.discarded) }

@@ -37,7 +37,9 @@ extension TransferTask {
     private func carryOut(_ effect: Machine.Effect) {
         switch effect {
         case .acquire: limiter.acquire(self)
-        case .release: limiter.release(self)
+        case .release:
+            limiter.release(self)
+            if case .paused = machine.state { session?.park() }
         case .perform(let step): perform(step)
         case .abort: stopStep()
         case .wake(let attempt, let pause): wake(attempt, after: pause)

@@ -122,6 +122,7 @@ final class SpaceUpload: TransferSession {
         return answer
     }
 
+    func park() { session.park() }
     func discard() { session.discard() }
     func bookmark() async -> Bookmark? { await session.bookmark() }
 }
@@ -143,6 +144,7 @@ final class SpaceDownload: TransferSession {
         return await session.perform(step, context)
     }
 
+    func park() { session.park() }
     func discard() { session.discard() }
     func bookmark() async -> Bookmark? { await session.bookmark() }
 }

@@ -31,6 +31,21 @@ import Testing
         #expect(try await session.nextStep() == .open)
     }
 
+    @Test func `A pause parks the session, whether or not a step is in flight`() async throws {
+        let (task, session) = try await stage.sending()
+        let pause = Task { try await task.pause() }
+        try await until { session.aborts == 1 }
+        #expect(session.parks == 0)
+        session.answer(.aborted)
+        #expect(try await pause.value && session.parks == 1)
+        #expect(task.resume())
+        #expect(try await session.nextStep() == .query)
+        session.answer(.failed(StorageError(.unknown, "A failure.").with(\.retryable, true)))
+        _ = try await stage.clock.nextSleep()
+        #expect(try await task.pause() && session.parks == 2)
+        #expect(try await task.cancel() && session.parks == 2)
+    }
+
     @Test func `The step that the end of an immediate one begins can be stopped`() async throws {
         let steps = StepRunner()
         let session = try #require(
