@@ -121,6 +121,8 @@ final class Staging {
 
     /// Copies up to the end of the range, or until `mayGoOn` returns false; then `offset` is a multiple of the
     /// granularity, where a client that sends the bytes can continue.
+    ///
+    /// - Parameter source: the source of the upload with the bytes of the present step.
     func copy(_ range: Range<Int64>, of source: UploadSource, while mayGoOn: () -> Bool) throws(StorageError) {
         let target = try openTarget()
         try openInput()

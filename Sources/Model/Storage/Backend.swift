@@ -26,7 +26,7 @@ public struct EngineProperties: Sendable {
     public var earlyReadLimit: Int64?
     /// The local files that the engine's sessions read and write.
     public var files: any LocalFileAccess
-    /// Publishes every change of an object; nil if the engine does not hear of changes.
+    /// Publishes every change of an object; nil if the engine publishes no changes.
     public var changes: ChangeFeed?
 
     public init(
@@ -41,7 +41,7 @@ public struct EngineProperties: Sendable {
 
 /// An engine that stores objects. Sizes, offsets and limits are in bytes, here and in all rooms above.
 public protocol Backend: Sendable {
-    /// Never changes.
+    /// The properties of the engine, which never change.
     var properties: EngineProperties { get }
 
     func beginUpload(_ upload: Upload) -> any UploadSession
@@ -138,14 +138,14 @@ extension TransferSession {
     public func park() {}
 }
 
-/// What a session is told about a step.
+/// The circumstances of a step.
 public struct StepContext: Sendable {
-    /// False if only an earlier process was asked for the transfer: an object, or a local file, that was written since
+    /// False if no client of this process has asked for the transfer. An object or a local file that was written since
     /// the task began then stays, and the answer is `superseded`.
     public var replacesNewer: Bool
     /// Takes the progress of a download, on any thread.
     public var report: @Sendable (Progress) -> Void
-    /// What the client of an upload sends with the step; nil where it does not send the bytes itself.
+    /// The bytes that the client of an upload has sent for the step; nil unless the client sends the bytes itself.
     public var bytes: IncomingBytes?
     /// Whether the step is stopped by a pause, which lets it end by itself if it is about to and that saves work.
     public var isPaused: @Sendable () -> Bool
@@ -163,7 +163,7 @@ public typealias DownloadSession = TransferSession<DownloadStrategy>
 
 /// An upload of bytes or a file, or a copy of an object: the record of its task, its source, and its caller.
 public struct Upload: Sendable {
-    /// An upload without a task has one without an id.
+    /// The record of the task. The id is empty for an upload without a task.
     public var record: TaskRecord
     /// The task store has the record, or gets it when the task has to wait. An engine with its own task store writes the
     /// task's success in the transaction that stores the object.
@@ -193,17 +193,17 @@ public struct Upload: Sendable {
         self.init(record, from: source, for: caller)
     }
 
-    /// The upload with what its client sends with a step.
+    /// The upload with the bytes that its client has sent for a step; with nil the upload itself.
     package func with(_ bytes: IncomingBytes?) -> Upload {
         var upload = self
         if let bytes { upload.source = .incoming(bytes) }
         return upload
     }
 
-    /// Nil for a task that the store does not get.
+    /// The record; nil for a task that is not recorded.
     public var recorded: TaskRecord? { isRecorded ? record : nil }
 
-    /// The id of its task.
+    /// The id of the task; nil for an upload without a task.
     public var task: String? { record.id.isEmpty ? nil : record.id }
     /// The id of the task over a folder that it belongs to.
     public var folder: String? { record.folder }

@@ -1,7 +1,7 @@
 import Platform
 
-/// What the client of an upload has said about the object whose bytes it sends in several requests, and the bytes of one
-/// request, which go to the engine together with a step.
+/// The input for one step of an upload whose client sends the bytes in several requests: the bytes of one request, and
+/// the size and the checksums of the object as far as the client has sent them.
 public struct IncomingBytes: Sendable {
     /// The bytes of one request, in memory or in a file.
     public struct Piece: Sendable {
@@ -47,7 +47,7 @@ public struct IncomingBytes: Sendable {
     /// The bytes of the request that a step serves.
     package var piece: Piece?
 
-    /// `size` is nil if the client sends it with the last bytes.
+    /// - Parameter size: nil if the client sends it with the last bytes.
     public init(size: Int64?) { self.size = size }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {

@@ -2,8 +2,8 @@ import Platform
 import Storage
 import Synchronization
 
-/// Performs the steps of a transfer, one at a time. A stop cancels the Swift task of the step in flight; a step that has
-/// not begun answers `aborted`.
+/// Performs the steps of a transfer, one at a time. A stop cancels the Swift task of the step in flight. A step that is
+/// stopped before it begins answers `aborted`.
 @Loop final class StepRunner {
     /// Nil while no step is in flight.
     private var step: Task<Void, Never>?
