@@ -152,7 +152,7 @@ package final class ScriptedSession: TransferSession {
 
     private struct State {
         var waiter: CheckedContinuation<UploadMachine.Answer, Never>?
-        var mostAtOnce = 0
+        var parks = 0
         var aborts = 0
         var discards = 0
     }
@@ -160,12 +160,14 @@ package final class ScriptedSession: TransferSession {
     package let upload: Upload
     private let steps = Mail<UploadMachine.Step>()
     private let state = Mutex(State())
-    private let mayReplaceNewer = Mutex(true)
+    private let context = Mutex(StepContext())
 
     init(_ upload: Upload) { self.upload = upload }
 
     /// What was said with the last step.
-    package var replacesNewer: Bool { mayReplaceNewer.withLock { $0 } }
+    package var replacesNewer: Bool { context.withLock { $0.replacesNewer } }
+    /// What the client of the upload has sent with the last step.
+    package var bytes: IncomingBytes? { context.withLock { $0.bytes } }
 
     /// The next step that was asked for; it is in flight until it is answered.
     package func nextStep(
@@ -187,11 +189,12 @@ package final class ScriptedSession: TransferSession {
     }
 
     package var isInFlight: Bool { state.withLock { $0.waiter != nil } }
+    package var parks: Int { state.withLock { $0.parks } }
     package var aborts: Int { state.withLock { $0.aborts } }
     package var discards: Int { state.withLock { $0.discards } }
 
     package func perform(_ step: UploadMachine.Step, _ context: StepContext) async -> UploadMachine.Answer {
-        mayReplaceNewer.withLock { $0 = context.replacesNewer }
+        self.context.withLock { $0 = context }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 state.withLock { state in
@@ -205,6 +208,7 @@ package final class ScriptedSession: TransferSession {
         }
     }
 
+    package func park() { state.withLock { $0.parks += 1 } }
     package func discard() { state.withLock { $0.discards += 1 } }
 
     /// What the next process is told.

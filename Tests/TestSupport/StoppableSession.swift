@@ -12,10 +12,9 @@ package final class StoppableSession<Strategy: TransferStrategy>: TransferSessio
 
     package func perform(_ step: Strategy.Step, _ context: StepContext) async -> Strategy.Answer {
         isPaused.store(false, ordering: .relaxed)
-        let context = StepContext(replacesNewer: context.replacesNewer, report: context.report) { [self] in
-            isPaused.load(ordering: .relaxed)
-        }
-        let task = Loop.task { [session] in await session.perform(step, context) }
+        var context = context
+        context.isPaused = { [self] in isPaused.load(ordering: .relaxed) }
+        let task = Loop.task { [session, context] in await session.perform(step, context) }
         self.step.withLock { $0 = task }
         return await task.value
     }
@@ -31,6 +30,8 @@ package final class StoppableSession<Strategy: TransferStrategy>: TransferSessio
         abort()
         session.discard()
     }
+
+    package func park() { session.park() }
 
     package func bookmark() async -> Bookmark? { await session.bookmark() }
 }

@@ -65,12 +65,14 @@ final class MD5Threads: Sendable {
 
     fileprivate func submit(_ work: Work, to stream: BackgroundMD5) {
         let needsThread = state.withLock { state in
-            if !stream.isOpen {
+            stream.waiting.append(work)
+            switch work {
+            case .tell: stream.isWanted = true
+            case .hash where !stream.isOpen:
                 stream.isOpen = true
                 state.open += 1
+            case .hash: break
             }
-            stream.waiting.append(work)
-            if case .tell = work { stream.isWanted = true }
             if !stream.isScheduled {
                 stream.isScheduled = true
                 state.ready.append(stream)

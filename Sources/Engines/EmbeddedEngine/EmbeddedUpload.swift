@@ -49,30 +49,31 @@ final class EmbeddedUpload: TransferSession {
         await PendingAnswer.answer(aborted: .aborted) { attempt in
             replacesNewer.withLock { $0 = context.replacesNewer }
             if context.replacesNewer, upload.preconditions.isEmpty, backend.buckets.named == nil {
-                begin(step, attempt)
+                begin(step, context.bytes, attempt)
             } else {
-                beginUnlessInVain(step, attempt)
+                beginUnlessInVain(step, context.bytes, attempt)
             }
-        } onCancel: { [self] attempt in
-            attempt.abort()
-            bytesOfFile.withLock { $0 = nil }
-            queue.submit { $0.staging?.park() }
         }
     }
 
-    private func begin(_ step: UploadMachine.Step, _ attempt: PendingAnswer) {
+    func park() {
+        bytesOfFile.withLock { $0 = nil }
+        queue.submit { $0.staging?.park() }
+    }
+
+    private func begin(_ step: UploadMachine.Step, _ bytes: IncomingBytes?, _ attempt: PendingAnswer) {
         switch step {
         case .sendWhole: sendWhole(attempt)
         case .open: open(attempt)
         case .query: query(attempt)
-        case .send(let range): send(range, attempt)
+        case .send(let range): send(range, of: upload.with(bytes), attempt)
         // Every answer of this engine says what is stored, so nothing is in doubt.
         case .settle: attempt.answer(.aborted)
         }
     }
 
     /// Fails early if the commit would refuse the upload. The commit checks again.
-    private func beginUnlessInVain(_ step: UploadMachine.Step, _ attempt: PendingAnswer) {
+    private func beginUnlessInVain(_ step: UploadMachine.Step, _ bytes: IncomingBytes?, _ attempt: PendingAnswer) {
         Loop.task { [self] in
             do throws(StorageError) {
                 let isInVain = try await backend.store.read { [self] database in
@@ -80,7 +81,7 @@ final class EmbeddedUpload: TransferSession {
                     try database.check(upload.preconditions, at: upload.reference)
                     return try isSuperseded(database)
                 }
-                if isInVain { attempt.answer(superseded) } else if !attempt.isAborted { begin(step, attempt) }
+                if isInVain { attempt.answer(superseded) } else if !attempt.isAborted { begin(step, bytes, attempt) }
             } catch {
                 attempt.answer(.failed(error))
             }
@@ -126,34 +127,32 @@ final class EmbeddedUpload: TransferSession {
     private func sendWhole(_ attempt: PendingAnswer) {
         switch upload.source {
         case .object(let source): copy(source.request, attempt)
+        case .data(let bytes) where bytes.count <= EmbeddedBackend.largestRow: commit(whole: bytes, attempt)
+        case .file(let path, let identity) where identity.size <= EmbeddedBackend.largestRow:
+            sendRow(of: path, identity, attempt)
         case .data, .file:
-            guard let size = upload.source.size, size > EmbeddedBackend.largestRow else { return sendRow(attempt) }
             stage(attempt) { [self] state, staging throws(StorageError) in
                 state.isWhole = true
-                try finish(staging, 0..<size, attempt)
+                try finish(staging, 0..<(upload.source.size ?? 0), of: upload, attempt)
             }
         case .incoming: attempt.answer(.failed(StorageError(.internalError, "The bytes come in chunks.")))
         }
     }
 
-    /// The bytes become a row of the database.
-    private func sendRow(_ attempt: PendingAnswer) {
-        switch upload.source {
-        case .data(let bytes): commit(whole: bytes, attempt)
-        case .file(let path, let identity):
-            if let bytes = bytesOfFile.withLock({ exchange(&$0, with: nil) }) { return commit(whole: bytes, attempt) }
-            queue.submit { [self] _ in
-                do throws(StorageError) {
-                    let bytes = try SourceFile(path, identity, in: allowed).readWhole()
-                    commit(whole: bytes, here: true, attempt)
-                } catch {
-                    attempt.answer(.failed(error))
-                }
+    /// The bytes of a file become a row of the database.
+    private func sendRow(of path: String, _ identity: FileIdentity, _ attempt: PendingAnswer) {
+        if let bytes = bytesOfFile.withLock({ exchange(&$0, with: nil) }) { return commit(whole: bytes, attempt) }
+        queue.submit { [self] _ in
+            do throws(StorageError) {
+                let bytes = try SourceFile(path, identity, in: allowed).readWhole()
+                commit(whole: bytes, here: true, attempt)
+            } catch {
+                attempt.answer(.failed(error))
             }
-        case .incoming, .object: break
         }
     }
 
+    /// The bytes become a row of the database.
     private func commit(whole bytes: [UInt8], _ attempt: PendingAnswer) {
         if bytes.count <= Self.quicklyHashed { return commit(whole: bytes, here: false, attempt) }
         queue.submit { [self] _ in commit(whole: bytes, here: true, attempt) }
@@ -161,6 +160,9 @@ final class EmbeddedUpload: TransferSession {
 
     private func commit(whole bytes: [UInt8], here: Bool, _ attempt: PendingAnswer) {
         let checksum = Checksum(of: bytes)
+        do throws(StorageError) { try upload.check(md5: checksum.md5, checksum.crc32c) } catch {
+            return attempt.answer(.failed(error))
+        }
         commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, here: here, attempt)
     }
 
@@ -283,14 +285,16 @@ final class EmbeddedUpload: TransferSession {
         }
     }
 
-    private func send(_ range: Range<Int64>, _ attempt: PendingAnswer) {
+    private func send(_ range: Range<Int64>, of upload: Upload, _ attempt: PendingAnswer) {
         queue.submit { [self] state in
             guard let staging = state.staging else {
                 return attempt.answer(.failed(StorageError(.internalError, "The upload was never opened.")))
             }
             do throws(StorageError) {
-                guard range.upperBound != upload.source.size else { return try finish(staging, range, attempt) }
-                try staging.copy(range, while: { !attempt.isAborted })
+                guard range.upperBound != upload.source.size else {
+                    return try finish(staging, range, of: upload, attempt)
+                }
+                try staging.copy(range, of: upload.source, while: { !attempt.isAborted })
                 claim(&state)
                 staging.saveCheckpoint()
                 rest(staging)
@@ -305,10 +309,13 @@ final class EmbeddedUpload: TransferSession {
     }
 
     /// Copies the remaining bytes, and commits the object.
-    private func finish(_ staging: Staging, _ rest: Range<Int64>, _ attempt: PendingAnswer) throws(StorageError) {
-        try staging.copy(rest, while: { !attempt.isAborted })
+    private func finish(
+        _ staging: Staging, _ rest: Range<Int64>, of upload: Upload, _ attempt: PendingAnswer
+    ) throws(StorageError) {
+        try staging.copy(rest, of: upload.source, while: { !attempt.isAborted })
         if attempt.isAborted { return removeWhole(staging.file) }
         let md5 = try staging.finish()
+        try upload.check(md5: md5, staging.crc32c)
         commit(
             .file(staging.file), size: rest.upperBound, md5: md5, crc32c: staging.crc32c, here: true, attempt)
     }
@@ -316,9 +323,6 @@ final class EmbeddedUpload: TransferSession {
     private func commit(
         _ body: NewObject.Body, size: Int64, md5: [UInt8], crc32c: UInt32, here: Bool, _ attempt: PendingAnswer
     ) {
-        do throws(StorageError) { try upload.check(md5: md5, crc32c) } catch {
-            return attempt.answer(.failed(error))
-        }
         let object = NewObject(
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,
             record: upload.recorded)

@@ -121,7 +121,9 @@ final class Staging {
 
     /// Copies up to the end of the range, or until `mayGoOn` returns false; then `offset` is a multiple of the
     /// granularity, where a client that sends the bytes can continue.
-    func copy(_ range: Range<Int64>, while mayGoOn: () -> Bool) throws(StorageError) {
+    ///
+    /// - Parameter source: the source of the upload with the bytes of the present step.
+    func copy(_ range: Range<Int64>, of source: UploadSource, while mayGoOn: () -> Bool) throws(StorageError) {
         let target = try openTarget()
         try openInput()
         let granularity = ChunkSizes.granularity
@@ -130,7 +132,7 @@ final class Staging {
             let count = min(range.upperBound - offset, granularity - offset % granularity)
             let bytes = block.prefix(min(block.bytes.count, Int(count)))
             do throws(StorageError) {
-                try read(into: bytes)
+                try read(into: bytes, of: source)
                 try storing(path) { () throws(SystemError) in
                     try target.write(UnsafeRawBufferPointer(bytes), at: offset)
                 }
@@ -179,7 +181,7 @@ final class Staging {
         input = try SourceFile(path, identity, in: allowed)
     }
 
-    private func read(into buffer: UnsafeMutableRawBufferPointer) throws(StorageError) {
+    private func read(into buffer: UnsafeMutableRawBufferPointer, of source: UploadSource) throws(StorageError) {
         switch source {
         case .data(let bytes):
             bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[Int(offset)...].prefix(buffer.count))) }

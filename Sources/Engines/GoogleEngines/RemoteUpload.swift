@@ -30,7 +30,7 @@ final class RemoteUpload: TransferSession {
     typealias Strategy = UploadStrategy
     typealias Answer = UploadMachine.Answer
 
-    private let upload: Upload
+    private var upload: Upload { source.upload }
     private let backend: RemoteBackend
     private let source: UploadReader
     private let destination: UploadDestination
@@ -40,7 +40,7 @@ final class RemoteUpload: TransferSession {
     @Loop private var session: RemoteSession?
     /// - Parameter fetch: fetches bytes of the source of a copy.
     init(_ upload: Upload, _ backend: RemoteBackend, fetch: UploadReader.Fetch? = nil) {
-        (self.upload, self.backend) = (upload, backend)
+        self.backend = backend
         source = UploadReader(upload, at: backend, fetch: fetch)
         let mark =
             upload.isRestored
@@ -65,6 +65,9 @@ final class RemoteUpload: TransferSession {
 
     func perform(_ step: UploadMachine.Step, _ context: StepContext) async -> Answer {
         sending.withLock { $0 = nil }
+        source.take(context.bytes)
+        // The piece holds memory or a file, which the client's request gives back.
+        defer { source.take(context.bytes.map { IncomingBytes(size: $0.size) }) }
         return await backend.answer(to: step) { [self] in
             destination.replacesNewer = context.replacesNewer
             return await answer(to: step)

@@ -26,7 +26,7 @@ import Storage
 /// Compares the object before the upload with the present one, to find out whether a request without an answer has
 /// stored it.
 @Loop final class UploadDestination {
-    let upload: Upload
+    var upload: Upload { source.upload }
     let backend: RemoteBackend
     let source: UploadReader
     var fate = UploadFate()
@@ -36,7 +36,7 @@ import Storage
     private(set) var binding: Preconditions
 
     nonisolated init(_ upload: Upload, _ source: UploadReader, _ backend: RemoteBackend, before: Int64? = nil) {
-        (self.upload, self.source, self.backend) = (upload, source, backend)
+        (self.source, self.backend) = (source, backend)
         binding = upload.preconditions
         predecessor = .recorded(before)
         if upload.isRestored { fate.handle(.restored) }

@@ -27,7 +27,10 @@ final class UploadReader: Sendable {
     /// Fetches a range of the source of a copy.
     typealias Fetch = @Sendable (Range<Int64>) async throws(StorageError) -> [UInt8]
 
-    private let source: UploadSource
+    private let present: Mutex<Upload>
+    /// The upload with the bytes of the present step.
+    var upload: Upload { present.withLock { $0 } }
+    private var source: UploadSource { upload.source }
     private let allowed: AllowedDirectories?
     private let threads: WorkerThreads
     /// Nil unless the upload is a copy.
@@ -38,7 +41,8 @@ final class UploadReader: Sendable {
     private let fault = Mutex<StorageError?>(nil)
 
     init(_ upload: Upload, at backend: RemoteBackend, fetch: Fetch? = nil) {
-        (source, threads, self.fetch) = (upload.source, backend.files, fetch)
+        present = Mutex(upload)
+        (threads, self.fetch) = (backend.files, fetch)
         allowed = upload.isSpooled ? nil : backend.allowed.reading
     }
 
@@ -71,6 +75,9 @@ final class UploadReader: Sendable {
 
     /// The upload's client sends the bytes, which can be read only once.
     private var isIncoming: Bool { if case .incoming = source { true } else { false } }
+
+    /// Reads the bytes that come with the next step.
+    func take(_ bytes: IncomingBytes?) { present.withLock { $0 = $0.with(bytes) } }
 
     /// Records that the server has all bytes before an offset.
     func note(receivedUpTo offset: Int64) {
@@ -125,7 +132,7 @@ final class UploadReader: Sendable {
     private func piece(_ range: Range<Int64>, of incoming: IncomingBytes) async throws(StorageError) -> [UInt8] {
         try await onThread { [self] () throws(StorageError) in
             let start = passed.withLock { $0.end }
-            if start < range.lowerBound, let piece = incoming.range, piece.contains(start) {
+            if start < range.lowerBound, let piece = incoming.piece?.range, piece.contains(start) {
                 let missed = try incoming.bytes(start..<range.lowerBound)
                 passed.withLock { passed in missed.withUnsafeBytes { passed.take($0, at: start, withMD5: true) } }
             }

@@ -13,8 +13,8 @@ struct DestinationFile {
     var keepsNewer: Beginning? { didSet { isNewer = false } }
     /// No file is replaced, but the one of this download.
     private let keepsExisting: Bool
-    /// The inode that the download has put at the path, or may have before its process ended; it does not count as
-    /// newer than the download. 0 for none.
+    /// The inode that the download has put at the path, or that an earlier process may have put there for it: the file
+    /// does not count as newer than the download. 0 for none.
     var ownInode: UInt64 = 0
     /// The last check has found a newer file, which is kept.
     private(set) var isNewer = false
@@ -146,28 +146,46 @@ struct DestinationFile {
 
     /// Renames the file to the destination. It gets the permissions of the file that it replaces, or those that the
     /// client's umask leaves.
-    func take(_ temporary: String, _ file: OpenFile) throws(StorageError) {
+    ///
+    /// - Parameter inode: that of the file.
+    mutating func take(_ temporary: String, _ file: OpenFile, inode: UInt64) throws(StorageError) {
         let isTaken = try writing { () throws(SystemError) in
             try file.setPermissions(permissions)
-            if keepsExisting { return try takeNew(temporary, file) }
+            if keepsExisting { return try takeNew(temporary, file, inode) }
             try opened().rename(temporary, to: name)
             return true
         }
         guard isTaken else { throw existing }
+        ownInode = inode
     }
 
-    /// Returns false if a file exists at the destination. A link to the file fails then, where a rename would replace.
-    private func takeNew(_ temporary: String, _ file: OpenFile) throws(SystemError) -> Bool {
-        do throws(SystemError) {
-            guard try link(file, as: name) else { return false }
-        } catch {
-            // The file system has no links of this kind.
-            if (try? opened().status(of: name)) != nil { return false }
+    /// Returns false if a file exists at the destination that is not from this download. A link to the file fails where
+    /// a rename would replace. A process that ends before it removes the temporary name leaves two names of one file.
+    private func takeNew(_ temporary: String, _ file: OpenFile, _ inode: UInt64) throws(SystemError) -> Bool {
+        // Some file systems have no links of this kind.
+        if (try? link(file, as: name)) != true {
+            if let found = try self.inode(of: name), found != inode, found != ownInode { return false }
+            // Between two names of one file this changes nothing.
             try opened().rename(temporary, to: name)
-            return true
         }
         _ = try? opened().remove(temporary)
         return true
+    }
+
+    /// Recognizes a file of an earlier process at the destination: its temporary name is left, too.
+    mutating func recognize(_ temporary: String) throws(StorageError) {
+        ownInode = try writing { () throws(SystemError) in
+            let inode = try inode(of: temporary)
+            return try inode == self.inode(of: name) ? inode ?? 0 : ownInode
+        }
+    }
+
+    /// Nil if the directory has no such name.
+    private func inode(of name: String) throws(SystemError) -> UInt64? {
+        do throws(SystemError) { return try opened().status(of: name).inode } catch {
+            guard error == .notFound else { throw error }
+            return nil
+        }
     }
 
     private var permissions: UInt32 {

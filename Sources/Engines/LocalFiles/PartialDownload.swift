@@ -85,7 +85,13 @@ package final class PartialDownload {
     package func open(
         for generation: Int64, isShort: Bool = false, while mayGoOn: () -> Bool
     ) throws(StorageError) {
-        if generation != self.generation { discard() }
+        if generation != self.generation {
+            if let temporary {
+                try target.open()
+                try target.recognize(temporary.name)
+            }
+            discard()
+        }
         self.generation = generation
         guard file == nil else { return }
         try target.open()
@@ -134,10 +140,7 @@ package final class PartialDownload {
             try giveName(to: file)
             // Another program may have written the destination meanwhile.
             if keepsNewer != nil { try target.check() }
-            if let temporary {
-                target.ownInode = temporary.inode
-                try target.take(temporary.name, file)
-            }
+            if let temporary { try target.take(temporary.name, file, inode: temporary.inode) }
         }
         temporary = nil
         defer { discard() }

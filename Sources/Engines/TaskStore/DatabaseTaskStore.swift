@@ -112,24 +112,28 @@ package struct DatabaseTaskStore: TaskRecordStore {
     }
 
     package func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
-        try await database.write(isUrgent: isUrgent, mayUseReserve: record.hasEnded, changesObjects: false) {
-            [files, place, willRecord] in
-            if !record.hasEnded {
-                try files.reserveTombstone(for: record.id)
-                try willRecord($0)
+        try await files.givingBackSlot(of: record.id) { () async throws(StorageError) in
+            try await database.write(isUrgent: isUrgent, mayUseReserve: record.hasEnded, changesObjects: false) {
+                [files, place, willRecord] in
+                if !record.hasEnded {
+                    try files.reserveTombstone(for: record.id)
+                    try willRecord($0)
+                }
+                try $0.keep(record, place: place)
             }
-            try $0.keep(record, place: place)
         }
         if record.hasEnded { ended(record.id) }
     }
 
     package func reopen(_ record: TaskRecord) async throws(StorageError) -> Bool {
-        try await database.write(isUrgent: true, changesObjects: false) { [files, place, willRecord] in
-            guard try $0.forgetFailedTask(record.id, place: place) else { return false }
-            try files.renewTombstone(for: record.id)
-            try willRecord($0)
-            try $0.keep(record, place: place)
-            return true
+        try await files.givingBackSlot(of: record.id) { () async throws(StorageError) in
+            try await database.write(isUrgent: true, changesObjects: false) { [files, place, willRecord] in
+                guard try $0.forgetFailedTask(record.id, place: place) else { return false }
+                try files.renewTombstone(for: record.id)
+                try willRecord($0)
+                try $0.keep(record, place: place)
+                return true
+            }
         }
     }
 

@@ -220,11 +220,15 @@ extension FolderPlanFile {
     func update(_ items: [FolderItem]) async throws(StorageError) { try await write { try $0.update(items) } }
 
     func renew() async throws(StorageError) -> Bool {
-        try await write { [id, files] database in
-            try files.ends?.renewTombstone(for: id)
-            try database.renewItems()
-            return try database.nextDirectory() != nil
+        let renew = { () async throws(StorageError) in
+            try await self.write { [id = self.id, files = self.files] database in
+                try files.ends?.renewTombstone(for: id)
+                try database.renewItems()
+                return try database.nextDirectory() != nil
+            }
         }
+        guard let ends = files.ends else { return try await renew() }
+        return try await ends.givingBackSlot(of: id, unlessStored: renew)
     }
 
     func items(_ states: [FolderItem.State], after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]

@@ -21,7 +21,7 @@ extension Schema {
                     """),
             // The newest generation of the engine when the task began.
             Migration(version: 2, sql: "ALTER TABLE folder ADD COLUMN lastGeneration INTEGER;"),
-            // Of copies: the object that is copied, and the generation at the target.
+            // The source of a copy, and the generation at its target.
             Migration(
                 version: 3,
                 sql: """

@@ -47,6 +47,17 @@ package struct TaskFiles: Sendable {
         }
     }
 
+    /// Runs a write that may reserve a slot. A write that finds no room stores nothing, so its slot is released.
+    func givingBackSlot<Value>(
+        of task: String, unlessStored write: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        let hadSlot = tombstones.hasSlot(task)
+        do throws(StorageError) { return try await write() } catch {
+            if !hadSlot, error.code == .quotaExceeded { tombstones.release(task) }
+            throw error
+        }
+    }
+
     func writeTombstone(of record: TaskRecord) throws(StorageError) {
         guard case .ended(let outcome, let time) = record.stage else { return }
         try writeTombstone(RecordedEnd(outcome, time), of: record.id)

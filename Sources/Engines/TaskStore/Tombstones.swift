@@ -58,6 +58,8 @@ final class Tombstones: Sendable {
         }
     }
 
+    func hasSlot(_ task: String) -> Bool { state.withLock { $0.slotOf[task] != nil } }
+
     func release(_ task: String) {
         state.withLock { state in
             state.found[task] = nil

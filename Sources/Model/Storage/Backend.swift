@@ -26,7 +26,7 @@ public struct EngineProperties: Sendable {
     public var earlyReadLimit: Int64?
     /// The local files that the engine's sessions read and write.
     public var files: any LocalFileAccess
-    /// Publishes every change of an object; nil if the engine does not hear of changes.
+    /// Publishes every change of an object; nil if the engine publishes no changes.
     public var changes: ChangeFeed?
 
     public init(
@@ -41,7 +41,7 @@ public struct EngineProperties: Sendable {
 
 /// An engine that stores objects. Sizes, offsets and limits are in bytes, here and in all rooms above.
 public protocol Backend: Sendable {
-    /// Never changes.
+    /// The properties of the engine, which never change.
     var properties: EngineProperties { get }
 
     func beginUpload(_ upload: Upload) -> any UploadSession
@@ -123,6 +123,8 @@ public protocol TransferSession<Strategy>: Sendable {
     /// the object is unchanged, else from the first. The cancellation of the Swift task stops the step: it answers
     /// `aborted` at once, unless its effect can no longer be stopped.
     func perform(_ step: Strategy.Step, _ context: StepContext) async -> Strategy.Answer
+    /// Closes files and gives back memory, while the task is paused. A step that was stopped may still be ending.
+    func park()
     /// Removes what has been transferred so far.
     func discard()
     /// The step in flight cannot continue before the client sends more.
@@ -133,17 +135,20 @@ public protocol TransferSession<Strategy>: Sendable {
 
 extension TransferSession {
     @Loop public var waitsForItsClient: Bool { false }
+    public func park() {}
 }
 
-/// What a session is told about a step.
+/// The circumstances of a step.
 public struct StepContext: Sendable {
-    /// False if only an earlier process was asked for the transfer: an object, or a local file, that was written since
+    /// False if no client of this process has asked for the transfer. An object or a local file that was written since
     /// the task began then stays, and the answer is `superseded`.
     public var replacesNewer: Bool
     /// Takes the progress of a download, on any thread.
     public var report: @Sendable (Progress) -> Void
+    /// The bytes that the client of an upload has sent for the step; nil unless the client sends the bytes itself.
+    public var bytes: IncomingBytes?
     /// Whether the step is stopped by a pause, which lets it end by itself if it is about to and that saves work.
-    public let isPaused: @Sendable () -> Bool
+    public var isPaused: @Sendable () -> Bool
 
     public init(
         replacesNewer: Bool = true, report: @escaping @Sendable (Progress) -> Void = { _ in },
@@ -158,7 +163,7 @@ public typealias DownloadSession = TransferSession<DownloadStrategy>
 
 /// An upload of bytes or a file, or a copy of an object: the record of its task, its source, and its caller.
 public struct Upload: Sendable {
-    /// An upload without a task has one without an id.
+    /// The record of the task. The id is empty for an upload without a task.
     public var record: TaskRecord
     /// The task store has the record, or gets it when the task has to wait. An engine with its own task store writes the
     /// task's success in the transaction that stores the object.
@@ -188,10 +193,17 @@ public struct Upload: Sendable {
         self.init(record, from: source, for: caller)
     }
 
-    /// Nil for a task that the store does not get.
+    /// The upload with the bytes that its client has sent for a step; with nil the upload itself.
+    package func with(_ bytes: IncomingBytes?) -> Upload {
+        var upload = self
+        if let bytes { upload.source = .incoming(bytes) }
+        return upload
+    }
+
+    /// The record; nil for a task that is not recorded.
     public var recorded: TaskRecord? { isRecorded ? record : nil }
 
-    /// The id of its task.
+    /// The id of the task; nil for an upload without a task.
     public var task: String? { record.id.isEmpty ? nil : record.id }
     /// The id of the task over a folder that it belongs to.
     public var folder: String? { record.folder }

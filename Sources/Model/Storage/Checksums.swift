@@ -24,7 +24,7 @@ public struct Checksums: Equatable, Sendable {
     /// The CRC32C if it is known, else the MD5: finds damage.
     package var fastest: Checksums { crc32c == nil ? self : Checksums(crc32c: crc32c) }
 
-    /// These, and the kinds of `other` that are unknown here.
+    /// The checksums, with unknown kinds taken from `other`.
     package func filled(from other: Checksums) -> Checksums {
         Checksums(md5: md5 ?? other.md5, crc32c: crc32c ?? other.crc32c)
     }

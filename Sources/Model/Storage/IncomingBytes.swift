@@ -1,8 +1,8 @@
 import Platform
-import Synchronization
 
-/// The bytes of an upload whose client sends them in several requests. It holds the bytes of one request at a time.
-public final class IncomingBytes: Sendable {
+/// The input for one step of an upload whose client sends the bytes in several requests: the bytes of one request, and
+/// the size and the checksums of the object as far as the client has sent them.
+public struct IncomingBytes: Sendable {
     /// The bytes of one request, in memory or in a file.
     public struct Piece: Sendable {
         /// The range in the object.
@@ -40,64 +40,21 @@ public final class IncomingBytes: Sendable {
         }
     }
 
-    private struct State {
-        var piece: Piece?
-        var size: Int64?
-        var expected = Checksums()
-        /// The size and the checksums of the object that hold while there is no piece.
-        var whole: Whole
-
-        struct Whole {
-            var size: Int64?
-            var expected = Checksums()
-        }
-
-        init(_ whole: Whole) { (self.whole, size, expected) = (whole, whole.size, whole.expected) }
-    }
-
-    private let state: Mutex<State>
-    /// In bytes; nil if the client sends the size with the last bytes.
-    public let announced: Int64?
-
-    /// `size` is nil if the client sends it later.
-    public init(size: Int64?) {
-        announced = size
-        state = Mutex(State(State.Whole(size: size)))
-    }
-
-    /// The size of the object; nil while it is unknown.
-    public var size: Int64? { state.withLock { $0.size } }
-
+    /// The size of the object in bytes; nil while it is unknown.
+    public var size: Int64?
     /// The checksums of the whole object that the client has sent.
-    public var expected: Checksums { state.withLock { $0.expected } }
+    public var expected = Checksums()
+    /// The bytes of the request that a step serves.
+    package var piece: Piece?
 
-    /// `isLast`: the object ends with this piece. Otherwise its size stays unknown, even after all announced bytes,
-    /// until the client ends it.
-    package func offer(_ piece: Piece, isLast: Bool, _ expected: Checksums) {
-        state.withLock { state in
-            (state.piece, state.size) = (piece, isLast ? piece.range.upperBound : nil)
-            state.expected = expected
-        }
-    }
-
-    /// Removes the piece. The client may send the same bytes again, or others.
-    package func withdraw() { state.withLock { $0 = State($0.whole) } }
-
-    /// Sets the size and the checksums of the object, with or without its last piece. Nil: the client has not ended it.
-    package func end(at size: Int64?, _ expected: Checksums = .init()) {
-        state.withLock { state in
-            state.whole = State.Whole(size: size ?? announced, expected: expected)
-            if state.piece == nil { state = State(state.whole) }
-        }
-    }
-
-    /// The range of the present piece.
-    package var range: Range<Int64>? { state.withLock { $0.piece?.range } }
+    /// - Parameter size: nil if the client sends it with the last bytes.
+    public init(size: Int64?) { self.size = size }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
         let end = offset.addingSaturated(Int64(buffer.count))
-        guard let piece = state.withLock({ $0.piece }), piece.range.lowerBound <= offset, end <= piece.range.upperBound
-        else { throw StorageError(.internalError, "The bytes \(offset) to \(end) have not arrived.") }
+        guard let piece, piece.range.lowerBound <= offset, end <= piece.range.upperBound else {
+            throw StorageError(.internalError, "The bytes \(offset) to \(end) have not arrived.")
+        }
         try piece.read(buffer, offset)
     }
 }

@@ -162,7 +162,7 @@ public struct ObjectMetadata: Equatable, Sendable {
     public var size: Int64
     public var timeCreated: Timestamp
     public var updated: Timestamp
-    /// Of its bytes. A remote engine may know none.
+    /// The checksums of the object's bytes. A remote engine may know none.
     public var checksums: Checksums
     public var settable: SettableMetadata
     /// The tokens that give access to the object without other credentials. Nil if they were not read with the rest:

@@ -1,23 +1,23 @@
 import Platform
 import Storage
 
-/// The tasks of all kinds, which together have a bound.
+/// The lists of all tasks, and the bound of their total number.
 @Loop final class AllTasks {
     let uploads: TaskList<UploadTask>
     let downloads: TaskList<DownloadTask>
     let folders: TaskList<FolderTask>
-    /// The transfers of tasks over folders.
+    /// The uploads that tasks over folders begin. Clients do not see them.
     let folderUploads: TaskList<UploadTask>
     let folderDownloads: TaskList<DownloadTask>
     let sessions: UploadSessions
     let limits: TaskLimits
     private let context: TransferContext
     private let keys = KeysInUse()
-    /// Tasks that are being created; they count against `--max-tasks`.
+    /// The number of tasks that are being created; these count against `--max-tasks`.
     private var begun = 0
     private let rest = Waiters()
 
-    /// The most finished tasks over folders that are kept, whatever the limit is: their plans are on the disk.
+    /// The maximum number of finished tasks over folders: their plans use the disk.
     private static let mostFinishedFolders = 100
 
     init(_ context: TransferContext) {
@@ -39,15 +39,15 @@ import Storage
         ) { _ in released() }
     }
 
-    /// The list for the uploads of a folder; those of clients belong to none.
+    /// The list for the uploads of a task over a folder; with nil the list for the uploads of clients.
     func uploads(of folder: String?) -> TaskList<UploadTask> { folder == nil ? uploads : folderUploads }
     func downloads(of folder: String?) -> TaskList<DownloadTask> { folder == nil ? downloads : folderDownloads }
 
     // MARK: - The bound, and the names
 
-    /// Counts a task against `--max-tasks` while it is being created. Throws `quotaExceeded` beyond that.
+    /// Counts a task against `--max-tasks` while it is being created. Throws `quotaExceeded` beyond `--max-tasks`.
     func reservePlace() throws(StorageError) {
-        // The sessions have a bound of their own.
+        // Upload sessions have a bound of their own.
         let unfinished = uploads.unfinished - sessions.count + downloads.unfinished + folders.unfinished
         let most = context.limits.tasks
         guard unfinished + (context.ends?.count ?? 0) + begun < most else {
@@ -58,7 +58,7 @@ import Storage
 
     func giveBackPlace() { begun -= 1 }
 
-    /// Runs `body` while no other request begins, or continues, a task of this kind that has the key.
+    /// Runs `body` while no other request begins or continues a task of this kind with this key.
     func exclusively<Value>(
         for key: String?, of kind: String, _ body: @Loop () async throws -> Value
     ) async throws -> Value {
@@ -69,15 +69,15 @@ import Storage
         return try await body()
     }
 
-    /// An id that no task has. A harness draws the same ids in each process, so it needs `allTasks` before: a root may have
-    /// tasks of an earlier one.
+    /// An id that no listed task has. A harness draws the same ids in each process: it awaits `allTasks` first, since a
+    /// root may have tasks of an earlier process.
     func newID() -> String {
         var id = context.random.uuid()
         while has(id) { id = context.random.uuid() }
         return id
     }
 
-    /// The tasks that are still only in the store do not count.
+    /// Whether a list has the task. A task that is only in the store does not count.
     func has(_ id: String) -> Bool { uploads.has(id) || downloads.has(id) || folders.has(id) }
 
     // MARK: - Their states
@@ -114,21 +114,21 @@ import Storage
 }
 
 extension TaskList.Retention {
-    /// Forgets the records of transfers, some together: each time the store writes.
+    /// Forgets the records of transfers in groups, with one write of the store for each group.
     fileprivate static func of<Strategy>(_ kept: Int, _ context: TransferContext) -> Self
     where Listed == TransferTask<Strategy> {
         Self(kept: kept, atOnce: 64) { await context.ends?.forget($0.map(\.id)) }
     }
 
-    /// The transfers of a folder: its task forgets their records.
+    /// Keeps no ended transfer of a folder. The task over the folder forgets the records.
     fileprivate static var none: Self { Self(kept: 0) { _ in } }
 }
 
-/// Requests with one key follow one another: together they begin one task.
+/// The keys whose requests are being answered. Requests with the same key run one after the other.
 @Loop private final class KeysInUse {
     private var keys = ByteKeyedDictionary<Waiters>()
 
-    /// Returns when no other request uses the key; then `free` must follow.
+    /// Returns when no other request uses the key. The caller must call `free` afterwards.
     func use(_ key: String) async throws {
         while let waiters = keys[key] { try await waiters.wait() }
         keys[key] = Waiters()

@@ -1,7 +1,7 @@
 import Platform
 import Storage
 
-/// Bounds how many tasks run at the same time; the others wait in the order in which they came.
+/// Bounds how many tasks run at the same time. The others wait in a queue.
 @Loop final class ConcurrencyLimiter {
     var limit: Int { didSet { admit() } }
     private var running: Set<String> = []
@@ -15,21 +15,21 @@ import Storage
         admit()
     }
 
-    /// Takes a place, if one is free.
+    /// Admits work that is no task, unless the limit is reached. The caller must call `leave` afterwards.
     func enter(_ id: String) -> Bool {
         guard running.count < limit, queue.isEmpty else { return false }
         running.insert(id)
         return true
     }
 
-    /// Gives that place back.
+    /// Ends work that `enter` has admitted.
     func leave(_ id: String) {
         running.remove(id)
         admit()
         released()
     }
 
-    /// Gives the place back, or leaves the queue.
+    /// Ends the turn of a running task, or removes a waiting task from the queue.
     func release(_ task: any LimiterWaiter) {
         defer { released() }
         if running.remove(task.id) == nil {

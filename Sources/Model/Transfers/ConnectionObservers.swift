@@ -1,20 +1,20 @@
 import Platform
 import Storage
 
-/// The observers of one connection. Their events go to its closure, in order.
+/// The observers of one connection. Its closures receive the events, in order.
 @Loop public final class ConnectionObservers {
     public typealias Notify = @Loop (_ handle: String, _ event: Told<TaskSnapshot>) -> Void
 
     public typealias NotifyFolder = @Loop (_ handle: String, _ event: Told<FolderSnapshot>) -> Void
 
-    /// `observed` is what the observer was added for.
+    /// - Parameter observed: the reference that the observer was added for.
     public typealias Tell = @Loop (_ handle: String, _ observed: Reference, _ change: Told<ObjectChange>) -> Void
 
     let notify: Notify
     let notifyFolder: NotifyFolder
     let tell: Tell
     let registry: ObserverRegistry
-    /// The observed tasks by handle; nil where the handle is reserved.
+    /// The observed tasks by handle; nil for a reserved handle.
     var observing: [String: (any StorageTask)?] = [:]
     private(set) var isThere = true
 
@@ -27,13 +27,13 @@ import Storage
 
     public var isEmpty: Bool { observing.isEmpty }
 
-    /// False where this connection has no such observer of such a task, or has it no more.
+    /// Removes an observer of a task of this kind. False if the connection has none with this handle.
     public func removeObserver<Task: StorageTask>(_ handle: String, of kind: Task.Type) -> Bool {
         guard let task = observing[handle] as? Task else { return false }
         return task.forget { $0.handle == handle } > 0
     }
 
-    /// Removes this connection's observers of a task. Returns how many there were.
+    /// Removes this connection's observers of a task. Returns their number.
     public func removeAllObservers(of task: some StorageTask, for status: Status? = nil) -> Int {
         task.forget { $0.connection === self && (status == nil || $0.status == status) }
     }
@@ -52,18 +52,18 @@ public struct Observer {
     var connection: ConnectionObservers
 }
 
-/// The snapshot of an event, or a change, which all its observers are told.
+/// The snapshot of an event, or a change, that several observers receive.
 @Loop public final class Told<Snapshot> {
     public let snapshot: Snapshot
-    /// What the first of them was sent, for the others.
+    /// The text for the first observer, which the others receive, too.
     public var encoded: [UInt8]?
 
     init(_ snapshot: Snapshot) { self.snapshot = snapshot }
 }
 
 extension StorageTask {
-    /// Adds an observer, which gets an event at once where the status fits the present state. A task that has ended keeps
-    /// no observer.
+    /// Adds an observer. If the status fits the present state, the observer receives an event at once. A task that has
+    /// ended keeps no observer.
     public func observe(_ status: Status, handle: String, _ connection: ConnectionObservers) {
         guard connection.isThere else { return }
         let observer = Observer(handle: handle, status: status, connection: connection)
@@ -82,7 +82,7 @@ extension StorageTask {
         for observer in control.observers where observer.status == status { notify(observer, event) }
     }
 
-    /// Removes observers. Returns how many there were.
+    /// Removes the observers that match. Returns their number.
     @discardableResult func forget(where matches: (Observer) -> Bool) -> Int {
         let gone = control.observers.filter(matches)
         control.observers.removeAll(where: matches)
@@ -106,7 +106,8 @@ extension StorageTask {
 }
 
 extension ConnectionObservers {
-    /// Reserves so many observers. Throws `quotaExceeded` beyond `--max-observers` and `--max-connection-observers`.
+    /// Reserves handles for observers. Throws `quotaExceeded` beyond `--max-observers` and
+    /// `--max-connection-observers`.
     public func newHandles(_ number: Int) throws(StorageError) -> [String] {
         let limits = registry.limits
         guard observing.count + number <= limits.connectionObservers else {
@@ -123,7 +124,7 @@ extension ConnectionObservers {
         }
     }
 
-    /// A handle without a task is reserved.
+    /// Assigns a handle to a task; with nil reserves the handle.
     func add(_ handle: String, _ task: (any StorageTask)?) {
         guard isThere else { return }
         if observing.updateValue(task, forKey: handle) == nil { registry.count += 1 }

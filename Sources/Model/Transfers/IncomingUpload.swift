@@ -3,7 +3,7 @@ import Storage
 
 /// An upload whose client sends the bytes in requests of its own, such as an SDK through the gateway.
 ///
-/// It is the session of its task: it tells the machine what happens, and carries out what the machine decides.
+/// The upload is the session of its task. `IncomingUploadMachine` makes the decisions, which this class carries out.
 ///
 ///     client ── send ──▶ ┌───────────────────────┐ ◀── perform ── task
 ///     client ◀─ answer ─ │ IncomingUploadMachine │ ─── endStep ─▶ task
@@ -13,66 +13,68 @@ import Storage
 @Loop public final class IncomingUpload: TransferSession {
     public typealias Strategy = UploadStrategy
     public typealias Answer = IncomingUploadMachine.Answer
+    private typealias Sent = (piece: IncomingBytes.Piece, expected: Checksums)
 
-    /// Its task; nil until that is made.
+    /// The task of the upload; nil until the task is made.
     public internal(set) weak var task: UploadTask?
     public nonisolated let reference: Reference
-    private let bytes: IncomingBytes
+    /// The announced size, without a piece.
+    private let announced: IncomingBytes
     private let engine: any UploadSession
     private var machine: IncomingUploadMachine
-    /// The client that waits for an answer; where that is nil it gets the end of the task.
+    /// The continuation of the request in progress. Nil as the answer stands for the outcome of the task.
     private var client: CheckedContinuation<Answer?, Never>?
-    /// Offers the bytes of its request to the engine.
-    private var offer: () -> Void = {}
+    /// The bytes of the request in progress, and the checksums of the whole object if these bytes are the last.
+    private var sent: Sent?
     /// Called when the task waits for bytes.
     var didBeginToWait: (@Loop () -> Void)?
-    /// The requests that wait for their turn.
+    /// Woken when the next request may begin.
     private let turn = Waiters()
     /// The step that the engine performs next.
     private var next: UploadStrategy.Step?
     /// The answer to the step of the task.
     private var ended: UploadStrategy.Answer?
-    /// The step of the task waits for a request, or for its end.
+    /// Woken when the engine has a step to perform, or the step of the task ends.
     private let asked = Waiters()
     private let waits: ClientWaits
     private let isStream: Bool
-    /// The requests of its client that are being answered.
+    /// The number of requests of the client that are being answered.
     private var uses = 0
-    /// The number of its last use, among those of all uploads. Its beginning is one.
+    /// The number of the last use, counted over all uploads. The beginning of an upload is a use.
     private(set) var lastUse = 0
 
-    /// - Parameter isStream: the client repeats nothing, and sees to it that what it sends is recorded.
+    /// - Parameter isStream: the client repeats no request, and waits itself until the progress is recorded.
     init(
-        _ engine: any UploadSession, _ bytes: IncomingBytes, to reference: Reference, _ waits: ClientWaits,
+        _ engine: any UploadSession, _ announced: IncomingBytes, to reference: Reference, _ waits: ClientWaits,
         isStream: Bool
     ) {
-        (self.engine, self.bytes, self.reference, self.waits) = (engine, bytes, reference, waits)
+        (self.engine, self.announced, self.reference, self.waits) = (engine, announced, reference, waits)
         self.isStream = isStream
-        size = bytes.announced
+        size = announced.size
         machine = IncomingUploadMachine(size: size, isStream: isStream)
         noteUse()
     }
 
-    /// The size of all bytes, as the first request of the client that has it says; nil where none had it in this process.
+    /// The size of the object as the first request says that contains it. Nil if no request of this process has.
     public private(set) var size: Int64?
 
-    /// A request of the client says so.
+    /// Records the size that a request of the client contains.
     public func note(size told: Int64?) { size = size ?? told }
 
-    /// What the engine has; nil where that is not known.
+    /// The number of bytes that the engine has; nil if unknown.
     var offset: Int64? { machine.offset }
 
-    /// Why the upload takes nothing more; nil while it does.
+    /// Why the upload accepts no more bytes; nil while it accepts them.
     var refusal: StorageError? { machine.refusal }
 
-    /// The next step of the task fails with this error.
+    /// Makes the next step of the task fail.
     func refuse(with error: StorageError) { post(.refused(error)) }
 
     // MARK: - Idleness
 
     public var waitsForItsClient: Bool { if case .waiting = machine.state { true } else { false } }
 
-    /// No request of its client is being answered.
+    /// Whether no request of the client is being answered.
     var isIdle: Bool { uses == 0 }
 
     private func noteUse() {
@@ -80,7 +82,7 @@ import Storage
         lastUse = waits.lastUse
     }
 
-    /// The upload is not idle while `body` answers a request of its client.
+    /// Runs `body`, which answers a request of the client. The upload is not idle meanwhile.
     public func used<Answer>(_ body: @Loop () async throws -> Answer) async rethrows -> Answer {
         uses += 1
         defer {
@@ -92,29 +94,31 @@ import Storage
 
     // MARK: - The client
 
-    /// Passes bytes to the engine. Those that it has already are left out. `isLast`: the object ends with them.
+    /// Passes bytes to the engine, except bytes that the engine has already.
+    ///
+    /// - Parameter isLast: the object ends with these bytes.
     public func send(
         _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: Checksums = .init()
     ) async throws -> Answer {
-        try await ask(.send(piece.range, isLast: isLast)) { [bytes] in bytes.offer(piece, isLast: isLast, expected) }
+        try await ask(.send(piece.range, isLast: isLast), (piece, expected))
     }
 
-    public func query() async throws -> Answer { try await ask(.query) {} }
+    public func query() async throws -> Answer { try await ask(.query) }
 
-    /// One request at a time.
-    private func ask(_ request: IncomingUploadMachine.Request, offer: @escaping () -> Void) async throws -> Answer {
+    /// Waits until earlier requests have their answers, then returns the answer to this one.
+    private func ask(_ request: IncomingUploadMachine.Request, _ sent: Sent? = nil) async throws -> Answer {
         waits.count += 1
         defer { waits.count -= 1 }
         while machine.request != nil { try await turn.wait() }
         let answer = await withCheckedContinuation {
-            (client, self.offer) = ($0, offer)
+            (client, self.sent) = ($0, sent)
             post(.requested(request))
         }
         if let answer { return answer }
         return try await end()
     }
 
-    /// How the task ends.
+    /// Returns the outcome of the task.
     private func end() async throws -> Answer {
         do {
             if case .stored(let metadata)? = try await task?.result().metadata { return .ended(metadata) }
@@ -153,10 +157,10 @@ import Storage
         }
     }
 
-    /// The client that leaves with an answer: the next request may come.
+    /// Ends the request in progress, so that the next one may begin. Returns the continuation that takes the answer.
     private func leave() -> CheckedContinuation<Answer?, Never>? {
         defer { turn.wakeAll() }
-        offer = {}
+        sent = nil
         return exchange(&client, with: nil)
     }
 }
@@ -175,17 +179,30 @@ extension IncomingUpload {
         }
     }
 
-    /// Nil where the engine has nothing to do yet.
+    /// Performs the next step at the engine. Without one, waits and returns nil.
     private func nextAnswer(_ context: StepContext) async -> UploadStrategy.Answer? {
         guard let step = exchange(&next, with: nil) else {
             try? await asked.wait()
             return nil
         }
-        if case .send = step { offer() }
-        // Nothing else keeps the bytes, or their file.
-        defer { bytes.withdraw() }
+        var context = context
+        context.bytes = bytes(with: step)
         return await engine.perform(step, context)
     }
+
+    /// What the engine learns with a step. A session is opened with the announced size. Afterwards only the last
+    /// request tells the size: some servers complete an object as soon as they have its size and all bytes, even if
+    /// they are only asked what they have.
+    private func bytes(with step: UploadStrategy.Step) -> IncomingBytes {
+        if step == .open { return announced }
+        var bytes = IncomingBytes(size: nil)
+        guard case .send(let range, let isLast)? = machine.request, let sent else { return bytes }
+        if isLast { (bytes.size, bytes.expected) = (range.upperBound, sent.expected) }
+        if case .send = step { bytes.piece = sent.piece }
+        return bytes
+    }
+
+    public nonisolated func park() { engine.park() }
 
     public nonisolated func discard() {
         engine.discard()
@@ -195,9 +212,9 @@ extension IncomingUpload {
     public nonisolated func bookmark() async -> Bookmark? { await engine.bookmark() }
 }
 
-/// The requests of other clients that wait for a task.
+/// The requests that wait for an answer of an upload whose client sends the bytes.
 @Loop public final class ClientWaits {
     public var count = 0
-    /// The number of the last use of any upload whose client sends the bytes.
+    /// The number of the last use of any upload.
     fileprivate var lastUse = 0
 }

@@ -2,7 +2,7 @@ import Platform
 import Storage
 import Synchronization
 
-/// The observers of objects, of all connections of a space.
+/// The observers of objects of all connections of a space.
 @Loop final class ObjectObservers {
     private struct Observer {
         var reference: Reference
@@ -15,9 +15,9 @@ import Synchronization
         var isDelivering = false
     }
 
-    /// The observers that are told before others get their turn on the loop.
+    /// The number of observers that are notified before other work of the loop runs.
     private static let toldAtOnce = 256
-    /// While more changes wait, no others get their turn: those who make them do not make more.
+    /// While more changes wait, no other work of the loop runs, so that clients cannot make more changes.
     private static let mostWaiting = 1000
 
     private let feed: ChangeFeed?
@@ -28,7 +28,7 @@ import Synchronization
 
     init(of engine: EngineProperties) { (feed, self.engine) = (engine.changes, engine.kind) }
 
-    /// Throws `invalidArgument` for an engine that does not hear of changes.
+    /// Throws `invalidArgument` for an engine that publishes no changes.
     func add(_ reference: Reference, _ handle: String, _ connection: ConnectionObservers) throws(StorageError) {
         guard let feed else {
             throw StorageError(
@@ -39,7 +39,7 @@ import Synchronization
         observers.add(Observer(reference: reference, connection: connection), handle, at: reference)
     }
 
-    /// False where this connection has no such observer.
+    /// False if this connection has no observer with this handle.
     func remove(_ handle: String, of connection: ConnectionObservers) -> Bool {
         guard observers[handle]?.connection === connection else { return false }
         observers.remove(handle)
@@ -67,7 +67,7 @@ import Synchronization
         }
     }
 
-    /// Empty where there are none: then the next change begins a delivery.
+    /// Takes the pending changes. If there are none, the delivery ends, and the next change begins another one.
     private func nextChanges() -> [ObjectChange] {
         pending.withLock { pending in
             pending.isDelivering = !pending.changes.isEmpty
@@ -77,7 +77,7 @@ import Synchronization
 
     private func deliver(_ change: Told<ObjectChange>) async {
         for group in observers.groups(at: change.snapshot.reference) {
-            // An observer may have been removed while others had their turn.
+            // An observer may have been removed while other work of the loop ran.
             for (handle, observer) in group where observers.has(handle) {
                 observer.connection.tell(handle, observer.reference, change)
                 told += 1
@@ -88,7 +88,7 @@ import Synchronization
     }
 }
 
-/// Values by what they observe: a change finds its observers however many others there are.
+/// Values by the place that they observe. The cost of a lookup does not depend on the number of values.
 struct ObservedPlaces<Value> {
     typealias Group = [String: Value]
 
@@ -96,7 +96,7 @@ struct ObservedPlaces<Value> {
     private typealias Place = [UInt8]
 
     private var groups: [Place: Group] = [:]
-    /// How many places there are whose prefix has this length.
+    /// The number of places for each length of their prefixes.
     private var lengths: [Int: Int] = [:]
     private var references: [String: Reference] = [:]
 
@@ -135,14 +135,14 @@ struct ObservedPlaces<Value> {
         for handle in references.keys where self[handle].map(matches) == true { remove(handle) }
     }
 
-    /// The observers of an object itself, of a folder that it is below, or of its whole bucket.
+    /// The observers of an object: of the object itself, of the folders above it, and of its bucket.
     func groups(at reference: Reference) -> [Group] {
         let name = Array(reference.object.utf8)
         let ends = [0] + name.indices.filter { name[$0] == UInt8(ascii: "/") }.map { $0 + 1 }
         var found = ends.filter { lengths[$0] != nil }
             .compactMap { groups[Self.place(in: reference.bucket, name[..<$0])] }
         if name.last != UInt8(ascii: "/"), !name.isEmpty, let named = groups[Self.place(of: reference)] {
-            // The object with a slash at its end is another one.
+            // The place of `a` also has the observers of the object `a/`.
             found.append(named.filter { references[$0.key]?.object.hasSameBytes(as: reference.object) == true })
         }
         return found

@@ -8,7 +8,7 @@ import Storage
 @Loop final class OutcomeRecorder {
     private enum Pending {
         case ended(TaskRecord)
-        /// Of a task over a folder.
+        /// The end of a task over a folder.
         case planEnded(any FolderPlan, FolderStage)
         case forgotten
     }
@@ -32,7 +32,8 @@ import Storage
 
     /// Returns when the outcome is recorded, if only in its reserved space, or cannot be recorded now.
     ///
-    /// - Parameter isKept: the store may have a record of the unfinished task, which a loss of power must not bring back.
+    /// - Parameter isKept: the store may have a record of the unfinished task, which a loss of power must not bring
+    ///   back.
     func end(_ record: TaskRecord, isKept: Bool) async {
         do throws(StorageError) {
             try await persistence.store.keep(record, isUrgent: isKept)
@@ -50,7 +51,7 @@ import Storage
         }
     }
 
-    /// The same for a task over a folder.
+    /// Records the end of a task over a folder. Returns when the end is recorded, or cannot be recorded now.
     func end(_ plan: any FolderPlan, _ stage: FolderStage, titled title: String) async {
         do throws(StorageError) {
             try await plan.keep(stage)
@@ -62,20 +63,20 @@ import Storage
         }
     }
 
-    /// Throws while it is not recorded how a task ended that is about to run again.
+    /// Throws while the end of a task that is about to run again is not recorded.
     func checkEnd(of task: String, titled title: String) async throws(StorageError) {
         if pending[task] != nil { await settle() }
-        // That write would end it again.
+        // The pending write would end the task again.
         guard pending[task] == nil else {
             throw StorageError(.quotaExceeded, "It is not recorded yet how \(title) ended; try again later.")
                 .with(\.retryable, true)
         }
     }
 
-    /// The plan of the task is removed.
+    /// Drops the pending outcome of a task whose plan is removed.
     func drop(_ task: String) { pending[task] = nil }
 
-    /// Records that a failed task runs again. False where the store has no record of its failure.
+    /// Records that a failed task runs again. False if the store has no record of the failure.
     func reopen(_ record: TaskRecord) async throws(StorageError) -> Bool {
         try await checkEnd(of: record.id, titled: record.title)
         let isOpen = try await persistence.store.reopen(record)
@@ -104,7 +105,7 @@ import Storage
         await retry()
     }
 
-    /// Stops at the first failure, except that of a plan, which has a file of its own.
+    /// Retries all pending outcomes, unless a retry is in progress.
     private func retry() async {
         guard !isRetrying else { return }
         isRetrying = true
@@ -113,6 +114,7 @@ import Storage
         idle.wakeAll()
     }
 
+    /// Stops at the first failure of the store. A plan is a file of its own, so its failure stops nothing.
     private func tryAll() async {
         for (task, end) in pending {
             do throws(StorageError) {

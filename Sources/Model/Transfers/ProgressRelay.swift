@@ -2,7 +2,7 @@ import Platform
 import Storage
 import Synchronization
 
-/// Passes the reports of one step to the loop. They come from any thread, at any rate; only the newest counts.
+/// Passes the reports of one step to the loop: the newest report replaces one that waits. Any thread may report.
 final class ProgressRelay: Sendable {
     private enum State {
         case idle
@@ -31,7 +31,7 @@ final class ProgressRelay: Sendable {
         if isFirst { Task { @Loop in hand(over: .idle) } }
     }
 
-    /// Delivers a report that is on its way, and ignores later ones.
+    /// Delivers the report that waits, and ignores later reports.
     @Loop func close() { hand(over: .closed) }
 
     @Loop private func hand(over next: State) {

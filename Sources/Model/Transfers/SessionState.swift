@@ -15,7 +15,7 @@ struct FailingSession<Strategy: TransferStrategy>: TransferSession {
 struct HeldBytes<Strategy: TransferStrategy> {
     let count: Int
     let memory: TransferMemory
-    /// Begins a session that reads the same bytes from a file.
+    /// Begins a session that reads these bytes from a file.
     let reopen: (_ path: String, FileIdentity) -> any TransferSession<Strategy>
 
     @Loop func giveBack() { memory.giveBack(count) }
@@ -23,10 +23,10 @@ struct HeldBytes<Strategy: TransferStrategy> {
 
 /// The session of a task with its engine.
 enum SessionState<Strategy: TransferStrategy> {
-    /// `HeldBytes` are those that it reads, unless they are on disk.
+    /// A session that the engine has begun, and the bytes in memory that it reads. Nil for bytes on disk.
     case open(any TransferSession<Strategy>, HeldBytes<Strategy>?)
-    /// It is made when the task continues, with the tokens of the client that resumes it.
+    /// A session that begins when the task continues, with the tokens of the client that resumes the task.
     case deferred((_ tokens: (any TokenSource)?) -> any TransferSession<Strategy>)
-    /// The task has ended, and holds no resources any more.
+    /// The task has ended, and has no session.
     case closed
 }

@@ -3,13 +3,13 @@ import Storage
 
 /// The settings of a client. They apply to tasks and calls that begin later.
 public struct Settings: Equatable, Sendable {
-    /// In seconds, like the two below: how long failures may be retried.
+    /// How long failures of uploads are retried, in seconds. The other retry times are in seconds, too.
     public private(set) var maxUploadRetryTime = 600.0
     public private(set) var maxDownloadRetryTime = 600.0
     public private(set) var maxOperationRetryTime = 120.0
-    /// In bytes, a multiple of 256 KiB; nil lets the chunks grow with the upload.
+    /// In bytes, a multiple of 256 KiB; with nil the sizes of chunks follow the speed of the network.
     public private(set) var uploadChunkSizeBytes: Int64?
-    /// The project of Google Cloud that pays; nil leaves that to the credentials.
+    /// The project of Google Cloud that pays; with nil the credentials decide.
     public private(set) var userProject: String?
 
     public enum RetryTime: String, CaseIterable, Sendable {
@@ -18,14 +18,14 @@ public struct Settings: Equatable, Sendable {
 
     public init() {}
 
-    /// Those of a task over a folder.
+    /// The settings of a task over a folder.
     init(_ client: FolderClient, _ kind: FolderRequest.Kind) {
         (maxUploadRetryTime, maxDownloadRetryTime) = (client.retryTime, client.retryTime)
         maxOperationRetryTime = client.operationRetryTime
         (uploadChunkSizeBytes, userProject) = (client.chunkSize, client.userProject)
     }
 
-    /// A failure is final at once.
+    /// Settings that retry no failure.
     static var withoutRetries: Settings {
         var settings = Settings()
         (settings.maxUploadRetryTime, settings.maxDownloadRetryTime, settings.maxOperationRetryTime) = (0, 0, 0)
@@ -45,7 +45,7 @@ public struct Settings: Equatable, Sendable {
         }
     }
 
-    /// Rounded up to 256 KiB. Throws `invalidArgument` unless it is positive.
+    /// Sets the size of chunks, rounded up to 256 KiB. Throws `invalidArgument` unless the size is positive.
     public mutating func setUploadChunkSize(_ bytes: Int64) throws(StorageError) {
         guard bytes > 0 else {
             throw .invalidArgument("uploadChunkSizeBytes", "uploadChunkSizeBytes must be positive, not \(bytes).")
@@ -53,7 +53,7 @@ public struct Settings: Equatable, Sendable {
         uploadChunkSizeBytes = ChunkSizes.fixed(bytes).first
     }
 
-    /// An empty text removes it. Throws `invalidArgument` for a text that cannot be an HTTP header.
+    /// Sets the project; an empty text removes it. Throws `invalidArgument` for a text that cannot be an HTTP header.
     public mutating func setUserProject(_ project: String) throws(StorageError) {
         guard project.utf8.count <= 255, project.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .invalidArgument(
@@ -63,9 +63,9 @@ public struct Settings: Equatable, Sendable {
     }
 }
 
-/// How many tasks of all clients run at the same time. Nil where the engine chooses.
+/// How many transfers of all clients run at the same time; nil for the default of the engine.
 public struct TasksAtOnce: Equatable, Sendable {
-    /// Uploads, without those that go in one request.
+    /// Uploads of more than one request.
     public private(set) var uploads: Int?
     public private(set) var downloads: Int?
 
@@ -90,19 +90,19 @@ public struct TasksAtOnce: Equatable, Sendable {
     }
 }
 
-/// Bounds of the memory that all clients together use.
+/// Bounds of the memory and the descriptors that all clients together use.
 public struct TransferLimits: Equatable, Sendable {
     public var tasks = 10_000
     public var uploadSessions = SessionBounds()
-    /// Finished tasks of each kind: the newest are kept.
+    /// The number of finished tasks of each kind that are kept. The newest are kept.
     public var finishedTasks = 1000
     public var connectionObservers = 10_000
     public var observers = 100_000
-    /// The largest result of `listAll`.
+    /// The maximum number of entries in a result of `listAll`.
     public var listResults = 100_000
-    /// Tasks over folders for whose directories and plans the process has descriptors.
+    /// The number of tasks over folders for whose directories and plans the process has descriptors.
     public var tasksWithFiles = Int.max
-    /// Uploads and, as many again, downloads that run at the same time besides them.
+    /// The maximum number of concurrent uploads of files, and of concurrent downloads to files.
     public var transfersWithFiles: Int { tasksWithFiles.addingSaturated(tasksWithFiles) }
 
     public init() {}
@@ -112,25 +112,25 @@ public struct TransferLimits: Equatable, Sendable {
 public struct TransferClient: Sendable {
     public var tokens: (any TokenSource)?
     public var settings: Settings
-    /// Nil for a client of JSON-RPC.
+    /// The origin of the tasks; nil for a client of JSON-RPC.
     public var origin: TaskRequest.Origin?
-    /// Its umask, which the files of its downloads follow. Nil for that of the service.
+    /// The client's umask, which limits the permissions of downloaded files. Nil for the umask of the service.
     public var newFilesMask: UInt32?
-    /// Hears of the waits of its requests before they are tried again, on any thread.
+    /// Called before each wait for a retry of a request, on any thread.
     public var willRetry: (@Sendable (RequestRetry) -> Void)?
 
     public init(tokens: (any TokenSource)? = nil, settings: Settings, newFilesMask: UInt32? = nil) {
         (self.tokens, self.settings, self.newFilesMask) = (tokens, settings, newFilesMask)
     }
 
-    /// A client of the gateway, which repeats what fails by itself.
+    /// A client of the gateway, which retries its requests itself.
     public static var gateway: TransferClient {
         var client = TransferClient(settings: .withoutRetries)
         client.origin = .gateway
         return client
     }
 
-    /// The caller for the engine, with one of the retry times.
+    /// The client as a caller of the engine, with one of the retry times.
     func caller(_ retryTime: KeyPath<Settings, Double>) -> Caller {
         var caller = Caller(
             tokens: tokens, retryTime: .seconds(settings[keyPath: retryTime]), userProject: settings.userProject)

@@ -3,13 +3,13 @@ import Storage
 
 /// One task of the service: an upload, a download, or a task over a folder.
 ///
-/// Its machine decides, as a value; `post` carries out the decisions. The parts that all tasks have in common are here:
-/// the controls, and the waits for their effects.
+/// A machine, which is a value, makes the decisions; `post` carries them out. The extensions of this protocol are the
+/// controls, and the waits for their effects.
 @Loop public protocol StorageTask: AnyObject, Sendable {
     associatedtype Machine: ControlledMachine
     associatedtype Snapshot: TaskResult
 
-    /// The beginning of the names of its methods.
+    /// The prefix of the names of the protocol's methods for this kind of task.
     nonisolated static var kind: String { get }
     /// The list of the tasks of this kind.
     static func tasks(of transfers: Transfers) -> TaskList<Self>
@@ -20,13 +20,13 @@ import Storage
     var number: Int64 { get }
     var reference: Reference { get }
     var key: String? { get }
-    /// The endpoint of the task, if it is another than the service's: the task cannot be resumed here.
+    /// The endpoint of a task that this service cannot resume, since the service uses another one. Nil for other tasks.
     var endpoint: String? { get }
     var machine: Machine { get }
     var control: TaskControl { get set }
-    /// The state for clients: an end counts once it is recorded.
+    /// The state for clients, who see an end once it is recorded.
     var state: TaskState { get }
-    /// The task waits for its client, who may be gone.
+    /// Whether a client sends or fetches the bytes piece by piece. The client may be gone.
     var isStream: Bool { get }
 
     func snapshot(for status: Status?) -> Snapshot
@@ -36,39 +36,40 @@ import Storage
     func use(_ tokens: (any TokenSource)?, for control: ClientControl)
     /// Returns when the present state is recorded.
     func untilRecorded() async
-    /// Ends the wait after a failure; false if there is none.
+    /// Ends the wait before a retry. False if the task does not wait for one.
     func endRest() -> Bool
-    /// The task has failed, and can run again.
+    /// Whether the task has failed, and can run again.
     var mayRunAgain: Bool { get }
-    /// Runs a failed task again: returns the task that runs; nil if that is not possible any more.
+    /// Runs a failed task again. Returns the running task; nil if the task cannot run again.
     func runAgain(_ tokens: (any TokenSource)?, in transfers: Transfers) async throws -> Self?
-    /// The number of the task's own steps at the engine; nil while something else happens to the task.
+    /// The number of the task's own steps in flight; nil while the task is stopping or its state is being recorded.
     var stepsInFlight: Int? { get }
     func notify(_ observer: Observer, _ event: Told<Snapshot>)
 }
 
-/// The state that all tasks have in common, besides their machines.
+/// The state of a task outside of its machine.
 public struct TaskControl {
-    /// How far the end of a task is told.
+    /// Whether clients know the end of a task.
     enum End {
         case none
-        /// It is being recorded; clients see this state meanwhile.
+        /// The end is being recorded. Clients see this state meanwhile.
         case recording(shown: TaskState)
         case told
     }
 
     var end = End.none
-    /// A client of this process started or resumed the task: the task may replace an object that is newer than itself.
+    /// Whether the task may replace an object that is newer than itself: a client of this process has started or
+    /// resumed the task.
     var replacesNewer = true
     var observers: [Observer] = []
-    /// The state that the list counts the task in; nil while it is not in the list.
+    /// The state that the list counts the task in; nil while the task is not in the list.
     var counted: TaskState?
     let settled = Waiters()
     let finished = Waiters()
 
     init(hasEnded: Bool) { if hasEnded { end = .told } }
 
-    /// Takes note of the change of state by an event.
+    /// Records that an event has changed the state.
     mutating func note(_ before: TaskState, _ after: TaskState) {
         if after.isFinished, !before.isFinished { end = .recording(shown: before == .paused ? .paused : .running) }
     }
@@ -80,7 +81,7 @@ extension StorageTask {
 
     var toldState: TaskState { if case .recording(let shown) = control.end { shown } else { machine.taskState } }
     var isTold: Bool { if case .told = control.end { true } else { false } }
-    /// The task has ended, and that is being recorded.
+    /// Whether the task has ended, and the end is being recorded.
     var isEnding: Bool { if case .recording = control.end { true } else { false } }
     public var hasEnded: Bool { state.isFinished }
     var isAtRest: Bool { state.isFinished || state == .paused }
@@ -96,7 +97,7 @@ extension StorageTask {
         }
     }
 
-    /// Publishes the end, which is recorded.
+    /// Publishes the end, after it was recorded.
     func tellEnd() {
         control.end = .told
         publish(machine.taskState == .success ? .success : .failure)
@@ -110,7 +111,7 @@ extension StorageTask {
 
     // MARK: - Controls
 
-    /// `replacesNewer` is false if a task over a folder that no client has resumed begins it.
+    /// - Parameter replacesNewer: false for a transfer of a task over a folder that no client has resumed.
     public func start(replacesNewer: Bool = true) {
         control.replacesNewer = replacesNewer
         post(.start)
@@ -130,8 +131,11 @@ extension StorageTask {
         return true
     }
 
-    /// Continues after the last acknowledged byte; false if the state does not allow it. `tokens` are those of the client
-    /// that resumes the task. `replacesNewer` is false if no client asks for it.
+    /// Continues after the last acknowledged byte. False if the state does not allow it.
+    ///
+    /// - Parameters:
+    ///   - tokens: the tokens of the client that resumes the task.
+    ///   - replacesNewer: false if the service resumes the task without a client.
     public func resume(tokens: (any TokenSource)? = nil, replacesNewer: Bool = true) -> Bool {
         guard machine.allows(.resume), endpoint == nil else { return false }
         control.replacesNewer = replacesNewer
@@ -140,7 +144,7 @@ extension StorageTask {
         return true
     }
 
-    /// Returns once the task has ended; false if it had ended before, or was completed in that moment.
+    /// Returns once the task has ended. False if the task had ended before, or completes first.
     public func cancel(tokens: (any TokenSource)? = nil) async throws -> Bool {
         guard beginCancel(tokens: tokens) else { return try await refusal() }
         try await settle()
@@ -159,7 +163,7 @@ extension StorageTask {
         if let endpoint, !state.isFinished { throw .belongs(id, to: endpoint).about(reference) }
     }
 
-    /// The answer to a control that the state does not allow; waits for the end if that is being recorded.
+    /// The answer to a control that the state does not allow. Waits for an end that is being recorded.
     private func refusal() async throws -> Bool {
         if isEnding { try await settle() }
         return false
@@ -167,7 +171,7 @@ extension StorageTask {
 
     // MARK: - Waits
 
-    /// Returns once the task is not being stopped, its end is published, and its state is recorded.
+    /// Returns once the task is not stopping, an end is published, and the state is recorded.
     func settle() async throws {
         while !machine.isSettled || isEnding { try await control.settled.wait() }
         await untilRecorded()
@@ -186,11 +190,12 @@ extension StorageTask {
 }
 
 extension Transfers {
-    /// Ends the wait of a task after a failure: a client knows that the reason of the failure is gone, such as a network
-    /// that is back. A task that has failed begins anew, under the same id and with a new retry budget: like a task of an
-    /// earlier process that a client resumes, with these tokens. Its observers know its end, and are gone.
+    /// Ends the wait of a task before a retry, for a client that knows that the reason of the failure is gone. A task
+    /// that has failed runs again with the same id, a new retry budget and these tokens, and without its earlier
+    /// observers.
     ///
-    /// Returns the task that runs; nil for one that cannot be retried: that runs, is paused, or has ended for good.
+    /// Returns the running task; nil for a task that cannot be retried: it runs, is paused, has succeeded or was
+    /// cancelled.
     public func retry<Retried: StorageTask>(
         _ task: Retried, tokens: (any TokenSource)? = nil
     ) async throws -> Retried? {
@@ -203,7 +208,7 @@ extension Transfers {
             }
             try tasks.reservePlace()
             defer { tasks.giveBackPlace() }
-            // From here on no other request retries or forgets it.
+            // Afterwards no other request can retry or forget the task.
             guard list.reopen(task) else { return nil }
             var again: Retried?
             defer { if again == nil { list.finish(task) } }

@@ -4,8 +4,8 @@ import Storage
 
 /// A download whose client fetches the bytes piece by piece, in one generation of its object.
 ///
-/// It is the session of its task: a step looks at the object, and serves one read after the other, until it is stopped, a
-/// piece fails, or the object ends. A read that has no answer then is served by the next step: nothing is lost.
+/// The stream is the session of its task. A step reads the metadata, then answers reads until it is stopped, a piece
+/// fails, or the object ends. The next step answers the reads that are left.
 @Loop public final class StreamDownload: TransferSession, TaskStream {
     public typealias Strategy = DownloadStrategy
 
@@ -13,7 +13,8 @@ import Storage
     public struct Piece: Sendable {
         public var bytes: [UInt8]
         public var offset: Int64
-        /// Nil unless the object ends with these bytes: whether all of it was read, and matches its checksum.
+        /// Whether all bytes of the object were read and match its checksum. Nil unless the object ends with this
+        /// piece.
         public var isVerified: Bool?
     }
 
@@ -37,9 +38,9 @@ import Storage
     private let id: String
     private let caller: Caller
     private let first: Int64
-    /// The next byte.
+    /// The offset of the next byte.
     public private(set) var offset: Int64
-    /// Nil until a step has looked at it.
+    /// Nil until a step has read the metadata.
     private var object: ObjectMetadata?
     private var checksum = Checksum()
     private var isVerified: Bool?
@@ -48,7 +49,7 @@ import Storage
     private var reads: [Read] = []
     private let asked = Waiters()
     private let answered = Waiters()
-    /// All bytes before it are on their way to the client.
+    /// The offset of the first byte that is not on its way to the client.
     private var told: Int64
     private let turns = Waiters()
     public private(set) var waitsForItsClient = false
@@ -65,9 +66,10 @@ import Storage
 
     // MARK: - The client
 
-    /// The next piece of at most so many bytes. Reads are answered in their order.
+    /// Returns the next piece, of at most `length` bytes. Reads are answered in their order.
     ///
-    /// - Parameter mayBegin: waited for before a piece of so many bytes is fetched. Returns how many it may have.
+    /// - Parameter mayBegin: waited for before a piece is fetched. Receives the length of the piece, and returns the
+    ///   length that is allowed.
     public func read(
         _ length: Int64, mayBegin: @escaping @Loop (Int64) async throws -> Int64
     ) async throws -> Piece {
@@ -79,17 +81,17 @@ import Storage
         do {
             while read.outcome == nil { try await answered.wait() }
         } catch {
-            // Its piece goes to the next one.
+            // The next read gets the piece.
             answer(read, .failure(error))
             throw error
         }
         let piece = try read.outcome?.get()
-        // The client finds the task ended.
+        // When the client has the last piece, the task has ended.
         if piece?.isVerified != nil { _ = try await task?.result() }
         return piece ?? Piece(bytes: [], offset: offset, isVerified: isVerified)
     }
 
-    /// Returns when the pieces before this one are on their way. A cancelled request waits for nothing.
+    /// Returns when the pieces before this one are on their way to the client, or when the request is cancelled.
     public func waitForTurn(of piece: Piece) async {
         while told < piece.offset {
             do { try await turns.wait() } catch { break }
@@ -170,7 +172,7 @@ extension StreamDownload {
         let range = offset..<min(object.size, offset.addingSaturated(length))
         try await memory.holding(range.count) {
             let bytes = try await backend.piece(range, of: object, task: id, for: caller)
-            // The next one gets them.
+            // The next read fetches the bytes again.
             guard read.outcome == nil, !Task.isCancelled else { return }
             try await note(bytes, of: object)
             let piece = Piece(bytes: bytes, offset: offset - Int64(bytes.count), isVerified: isVerified)
@@ -178,7 +180,7 @@ extension StreamDownload {
         }
     }
 
-    /// Throws where these are the last bytes, and all of them do not match the checksum.
+    /// Adds bytes to the checksum. Throws if they are the last ones, and the checksum differs.
     private func note(_ bytes: [UInt8], of object: ObjectMetadata) async throws {
         if first == 0 {
             let before = checksum

@@ -6,102 +6,104 @@ import Storage
 ///     append ──▶ held bytes ──▶ IncomingUpload ──▶ the engine
 ///                 start…end                         durable
 ///
-/// Appends get their positions in the order in which they arrive. One is answered when its bytes are so near behind what
-/// the engine has that they may stay here: that is the back pressure. An engine that takes any piece gets what is there
-/// whenever its task asks for bytes, and nothing stays here; others get chunks, so that small appends need no request each.
+/// Appends get their positions in the order in which they arrive. An append is answered when the engine has its bytes,
+/// except the last few that the stream may hold: this is the back pressure. An engine that takes any piece receives all
+/// held bytes whenever its task waits for bytes. Other engines receive chunks, so that small appends share requests.
 ///
-/// If an append is answered with an error, the bytes behind it have no place: all later ones fail, and so does the end,
-/// until one says where it belongs. Bytes of a cancelled append go, unless the engine has or is getting them.
+/// After an append that was answered with an error, later appends and the end fail until an append names its offset.
+/// The bytes of a cancelled append are dropped, unless the engine has or is getting them.
 @Loop public final class StreamUpload: TaskStream {
-    /// Where the stream is after an append: everything before `offset` is taken, and everything before `durable` survives
-    /// the process.
+    /// The state of the stream after an append: all bytes before `offset` are accepted, and all bytes before `durable`
+    /// survive the process.
     public struct Position: Equatable, Sendable {
         public var offset: Int64
         public var durable: Int64
     }
 
-    /// Bytes of one append, or of several small ones.
+    /// The bytes of one append, or of several small ones.
     private struct Held {
         var bytes: [UInt8]
         let start: Int64
         var end: Int64 { start + Int64(bytes.count) }
     }
 
-    /// A request that waits: an append for its bytes, the end for that of the task.
+    /// A request that waits for its answer: an append, or the request that ends the object.
     private final class Waiting {
-        /// The bytes that the append has brought; nil for the end.
+        /// The range of the new bytes of an append; nil for the request that ends the object.
         let added: Range<Int64>?
-        /// Everything before it is what the append waits for.
+        /// The append waits until the engine has all bytes before this offset.
         let end: Int64
         var outcome: Result<Position, StorageError>?
 
         init(adding added: Range<Int64>?, until end: Int64) { (self.added, self.end) = (added, end) }
     }
 
-    /// Small appends are joined up to so many bytes.
+    /// Small appends are joined up to this number of bytes.
     private static let joined = 256 << 10
-    /// In bytes: a longer piece would only take memory.
+    /// The maximum length of a piece, in bytes. Longer pieces would need more memory, and save no time.
     static let longestPiece: Int64 = 8 << 20
 
     private let memory: StreamMemory
     private weak var task: UploadTask?
-    private let source: IncomingBytes
-    /// Pieces but the last end at multiples of it.
+    /// The announced size of the object; nil if the client has announced none.
+    private let announced: Int64?
+    /// All pieces but the last end at multiples of this number.
     private let granularity: Int64
     private let pieceSize: Int64
-    /// Nil until a task of an earlier process continues.
+    /// The session of the task. Nil until a task of an earlier process continues, and after the end.
     private var upload: IncomingUpload?
     private var held: [Held] = []
-    /// Where the held bytes are: the engine has all before.
+    /// The offset of the first held byte. The engine has all bytes before it.
     private var start: Int64
+    /// The offset after the last held byte.
     private(set) var end: Int64
-    /// Where the last append ended. An engine may have more than that: what an earlier process got and did not record.
-    private var next: Int64
-    /// The engine has everything before it, and that is recorded, or could not be recorded.
+    /// The offset of an append that names none; nil if the next append must name one. The engine may have more bytes,
+    /// which an earlier process sent and did not record.
+    private var next: Int64?
+    /// The engine has all bytes before this offset, and the attempt to record the progress has ended.
     private var acknowledged: Int64
-    /// Everything before it is recorded.
+    /// The task store has recorded the progress up to this offset.
     private var durable: Int64
-    /// How often the engine has had less than it was known to have.
+    /// How often the engine has lost bytes that it had.
     private var losses = 0
-    /// The end of the piece that the engine is getting; nil while it gets none.
-    private var sending: Int64?
-    private var isSendingLast = false
-    /// In the order of their arrival, in which they succeed. A failure waits for nobody.
+    /// The piece that the engine is getting; nil while it gets none.
+    private var sending: (end: Int64, isLast: Bool)?
+    /// The requests in the order of their arrival. They succeed in this order, and fail at once.
     private var waiting: [Waiting] = []
-    /// An append has to say where its bytes are.
-    private var isPositionLost: Bool
-    /// An append has failed since the last one that has not.
+    /// Whether the last append has failed.
     private var hasGap = false
     public private(set) var isFinishing = false
     private var expected = Checksums()
-    /// What an append gets once the task has ended.
+    /// The error for appends after the end of the task.
     private var ended: StorageError?
     private let changed = Waiters()
 
-    /// `offset` is what an earlier process has recorded; nil for a new task.
+    /// - Parameters:
+    ///   - announced: the announced size of the object; nil if the client has announced none.
+    ///   - offset: the progress that an earlier process has recorded; nil for a new task.
     init(
-        _ source: IncomingBytes, of task: UploadTask, granularity: Int64, chunkSize: Int64?, from offset: Int64? = nil,
-        _ memory: StreamMemory
+        of task: UploadTask, announcing announced: Int64?, granularity: Int64, chunkSize: Int64?,
+        from offset: Int64? = nil, _ memory: StreamMemory
     ) {
-        (self.source, self.task, self.granularity, self.memory) = (source, task, granularity, memory)
+        (self.announced, self.task, self.granularity, self.memory) = (announced, task, granularity, memory)
         pieceSize = min(chunkSize ?? Self.longestPiece, Self.longestPiece)
-        isPositionLost = offset != nil
+        next = offset == nil ? 0 : nil
         let offset = offset ?? 0
-        (start, end, acknowledged, durable, next) = (offset, offset, offset, offset, offset)
+        (start, end, acknowledged, durable) = (offset, offset, offset, offset)
         attach(to: task.incoming)
     }
 
-    /// All bytes before it are taken: no append without an answer takes them back.
-    public var offset: Int64 { max(sending ?? start, firstUnanswered()) }
+    /// All bytes before this offset are accepted: the cancellation of an append does not drop them.
+    public var offset: Int64 { max(sending?.end ?? start, firstUnanswered()) }
 
-    /// Where the bytes of appends that have no outcome begin.
+    /// The offset of the first byte of all appends without an outcome, except `mine`.
     private func firstUnanswered(besides mine: Waiting? = nil) -> Int64 {
         waiting.lazy.filter { $0.outcome == nil && $0 !== mine }.compactMap(\.added?.lowerBound).reduce(end, min)
     }
 
     public var isAsked: Bool { !waiting.isEmpty }
 
-    /// The task has a session now.
+    /// Sets the session of the task.
     func attach(to upload: IncomingUpload?) {
         self.upload = upload
         upload?.didBeginToWait = { [weak self] in self?.pump() }
@@ -110,8 +112,8 @@ import Storage
 
     // MARK: - The client
 
-    /// Takes the next bytes, or those at an offset, without those that are there already. Returns once the engine has most
-    /// of them. A request that is cancelled before takes back those that the engine is not getting.
+    /// Appends bytes, at an offset if it is not nil. Bytes before the end of the stream are skipped. Returns once the
+    /// stream need not hold the bytes back. A cancellation drops the bytes, unless the engine has or is getting them.
     public func append(_ bytes: [UInt8], at offset: Int64?) async throws -> Position {
         let mine = try take(bytes, at: offset)
         // The engine may answer within `pump`.
@@ -119,7 +121,7 @@ import Storage
         pump()
         do { return try await outcome(of: mine) } catch let error as CancellationError {
             switch mine.outcome {
-            case nil: cut(at: max(mine.added?.lowerBound ?? end, sending ?? start))
+            case nil: cut(at: max(mine.added?.lowerBound ?? end, sending?.end ?? start))
             case .success: breakSequence()
             case .failure: break
             }
@@ -127,27 +129,26 @@ import Storage
         }
     }
 
-    /// An append was answered with an error.
-    func breakSequence() { (isPositionLost, hasGap) = (true, true) }
+    /// Records that an append was answered with an error.
+    func breakSequence() { (next, hasGap) = (nil, true) }
 
-    /// The object ends with the bytes that are here. Returns its snapshot when it is stored.
+    /// Ends the object after the appended bytes. Returns the last snapshot of the task when the object is stored.
     public func finish(_ expected: Checksums) async throws -> TaskSnapshot {
-        // An append that was refused after the end does not change it.
+        // An append that is refused after this request does not change the end.
         if hasGap, !isFinishing { throw StorageError.unknownEnd(end) }
-        if let size = source.announced, end != size { throw StorageError.otherSize(end, than: size) }
+        if let size = announced, end != size { throw StorageError.otherSize(end, than: size) }
         guard let task else { throw StorageError(.cancelled, "The upload has ended.") }
         let mine = Waiting(adding: nil, until: .max)
         waiting.append(mine)
         if !isFinishing {
             (isFinishing, self.expected) = (true, expected)
-            source.end(at: end, expected)
             pump()
         }
         _ = try await outcome(of: mine)
         return try await task.result()
     }
 
-    /// - Parameter mine: one of those that wait; no longer when this returns.
+    /// Waits for the outcome of a request, and removes the request from `waiting`.
     private func outcome(of mine: Waiting) async throws -> Position {
         defer {
             waiting.removeAll { $0 === mine }
@@ -163,7 +164,7 @@ import Storage
         }
     }
 
-    /// Whoever has what he waits for keeps it, whatever happens next.
+    /// Sets the outcomes of the appends that have succeeded. Later failures do not change them.
     private func settle() {
         for one in waiting where one.outcome == nil && one.added != nil && one.end - acknowledged <= mayHold {
             one.outcome = .success(position(after: one))
@@ -181,17 +182,17 @@ import Storage
         changed.wakeAll()
     }
 
-    /// Gives bytes their place. Throws where they have none.
+    /// Holds the bytes of an append. Throws if they do not follow the end of the stream.
     private func take(_ bytes: [UInt8], at offset: Int64?) throws(StorageError) -> Waiting {
         if let ended { throw ended }
         if isFinishing { throw .invalidArgument("task", "The upload is being finished: it takes no more bytes.") }
         do throws(StorageError) {
             if let offset, offset < 0 { throw .invalidArgument("offset", "offset must be at least 0, not \(offset).") }
-            guard let place = offset ?? (isPositionLost ? nil : next) else { throw .unknownPosition(end) }
+            guard let place = offset ?? next else { throw .unknownPosition(end) }
             let last = place.addingSaturated(Int64(bytes.count))
             if place > end { throw .gap(end, place) }
-            if let size = source.announced, last > size { throw .otherSize(last, than: size) }
-            (isPositionLost, hasGap, next) = (false, false, last)
+            if let size = announced, last > size { throw .otherSize(last, than: size) }
+            (hasGap, next) = (false, last)
             let before = end
             hold(place == end ? bytes : Array(bytes.dropFirst(Int(clamping: end - place))))
             return Waiting(adding: before..<end, until: last)
@@ -203,7 +204,7 @@ import Storage
 
     private func hold(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
-        if let last = held.last, last.bytes.count + bytes.count <= Self.joined, end > sending ?? start {
+        if let last = held.last, last.bytes.count + bytes.count <= Self.joined, end > sending?.end ?? start {
             held[held.count - 1].bytes += bytes
         } else {
             held.append(Held(bytes: bytes, start: end))
@@ -214,37 +215,38 @@ import Storage
 
     // MARK: - The engine
 
-    /// Bytes that may wait here for more of them. Where memory is short only those are held that make no piece.
+    /// The number of bytes that the stream may hold after the append is answered. If memory is short, only bytes that
+    /// make no piece.
     private var mayHold: Int64 {
         if granularity == 1 { return 0 }
         return memory.bytes > TransferMemory.limit ? granularity : pieceSize
     }
 
-    /// The next piece for the engine; nil where it has to wait for more bytes.
+    /// The next piece for the engine; nil until more bytes arrive.
     private var nextPiece: (range: Range<Int64>, isLast: Bool)? {
         let count = end - start
         if isFinishing, count <= pieceSize { return (start..<end, true) }
-        // The engine may have kept a part of a piece: the next one ends where the pieces of the stream end.
+        // The engine may have kept a part of a piece, so `start` need not be a multiple of the granularity.
         let last = min(end, start.addingSaturated(pieceSize)) / granularity * granularity
         guard last > start, isFinishing || count >= mayHold else { return nil }
         return (start..<last, false)
     }
 
-    /// Passes a piece on where the task waits for one: what is not passed on yet can be taken back.
+    /// Passes the next piece to the engine if the task waits for one. Until then a cancellation can drop the bytes.
     private func pump() {
         guard sending == nil, let upload, upload.waitsForItsClient, let (range, isLast) = nextPiece else { return }
-        (sending, isSendingLast) = (range.upperBound, isLast)
+        sending = (range.upperBound, isLast)
         let piece = IncomingBytes.Piece(range, read: reader(of: range))
         Loop.immediateTask { [self] in
             let answer = try? await upload.send(piece, isLast: isLast, expected)
-            (sending, isSendingLast) = (nil, false)
+            sending = nil
             guard let answer else { return }
             note(answer, after: range, isLast: isLast, of: upload)
             pump()
         }
     }
 
-    /// Reads bytes that are held now, whatever happens to them later.
+    /// Returns a closure that reads bytes that are held at the time of this call, even after they were dropped.
     private func reader(of range: Range<Int64>) -> IncomingBytes.Piece.Read {
         let parts = held.filter { $0.start < range.upperBound && $0.end > range.lowerBound }
         return { buffer, offset in
@@ -265,14 +267,14 @@ import Storage
     ) {
         switch answer {
         case .received(let offset) where isLast:
-            // It has more than the client knows of.
+            // The engine has more bytes than the stream.
             lose(all: .unknownEnd(offset), from: offset)
         case .received(let offset):
             release(upTo: offset)
             Loop.task { [self] in await acknowledge(upTo: offset) }
         case .failed(let error) where task?.machine.taskState.isFinished == false:
             lose(all: error, from: upload.offset ?? start)
-        // The end of the task follows.
+        // `taskEnded` follows.
         case .failed, .completed, .ended: break
         }
     }
@@ -286,7 +288,7 @@ import Storage
         settle()
     }
 
-    /// The engine has the bytes before an offset.
+    /// Drops the held bytes before an offset, which the engine has.
     private func release(upTo offset: Int64) {
         held.removeFirst(held.prefix { $0.end <= offset }.count)
         let before = end - start
@@ -298,13 +300,13 @@ import Storage
 
     // MARK: - Failures
 
-    /// Drops the bytes from a position on, which the engine is not getting. Appends that wait for them fail, and so does
-    /// the end, unless the engine is getting the last piece.
+    /// Drops the held bytes from a position on, which the engine is not getting. The appends that wait for them fail.
+    /// The request that ends the object fails, too, unless the engine is getting the last piece.
     private func cut(at position: Int64) {
         settle()
         breakSequence()
-        if isFinishing, !isSendingLast {
-            stopFinishing()
+        if isFinishing, sending?.isLast != true {
+            isFinishing = false
             fail(if: { $0.added == nil }, with: { _ in .unknownEnd(position) })
         }
         while let last = held.last, last.start >= position { held.removeLast() }
@@ -318,16 +320,11 @@ import Storage
             with: { .gap(position, $0.added?.lowerBound ?? position) })
     }
 
-    private func stopFinishing() {
-        isFinishing = false
-        source.end(at: nil)
-    }
-
-    /// The engine is elsewhere: nothing that is here follows.
+    /// Drops all held bytes, since they do not follow the bytes that the engine has.
     private func lose(all error: StorageError, from offset: Int64) {
         settle()
         breakSequence()
-        stopFinishing()
+        isFinishing = false
         drop()
         if offset < start || offset < durable { losses += 1 }
         (start, end, acknowledged, durable) = (offset, offset, min(acknowledged, offset), min(durable, offset))
@@ -358,7 +355,7 @@ import Storage
 }
 
 extension StorageError {
-    /// An append without an offset after one that has failed.
+    /// The error for an append without an offset after a failed one.
     fileprivate static func unknownPosition(_ end: Int64) -> StorageError {
         .invalidArgument(
             "offset",

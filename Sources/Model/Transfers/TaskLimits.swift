@@ -3,17 +3,17 @@ import Storage
 
 /// How many tasks of each kind run at the same time.
 @Loop final class TaskLimits {
-    /// What clients have set.
+    /// The numbers that clients have set.
     var atOnce = TasksAtOnce() {
         didSet { (large.limit, downloads.limit) = (uploadsAtOnce, downloadsAtOnce) }
     }
-    /// Uploads of one request.
+    /// Limits uploads of one request.
     let small: ConcurrencyLimiter
     let large: ConcurrencyLimiter
     let downloads: ConcurrencyLimiter
-    /// Tasks that wait for their clients delay no other task.
+    /// Limits no task: tasks whose clients send or fetch the bytes must not delay others.
     let fromClients: ConcurrencyLimiter
-    /// Each running task over a folder has directories and a plan open.
+    /// Limits tasks over folders, whose directories and plans are open files.
     let folders: ConcurrencyLimiter
     private let engine: EngineProperties
     private let limits: TransferLimits

@@ -15,29 +15,29 @@ import Storage
     /// A task that leaves the list; nil if no request has read it.
     typealias Dropped = (id: String, task: Listed?)
 
-    /// The metrics of these tasks, and of the transfers of folders.
+    /// The metrics of the tasks, and of the transfers of folders.
     let metrics: TransferMetrics
     private let retention: Retention
     private(set) var tasks: [String: Listed] = [:]
     /// Work that is no task until a request reads the tasks, by the ids that the tasks get.
     private var unseen: [String: @Loop () -> Listed] = [:]
-    /// How much of the unseen work has succeeded; the rest runs.
+    /// The number of entries of `unseen` that have succeeded; the others run.
     private var unseenEnded = 0
-    /// The unfinished tasks that have keys, by these.
+    /// The ids of the unfinished tasks that have keys, by key.
     private var ids = ByteKeyedDictionary<String>()
     private var finished = Queue<String>()
     /// The numbers of tasks by state.
     private var counts: [TaskState: Int] = [:]
-    /// The tasks of earlier processes that have ended and are still only in the store, by their states.
+    /// The numbers of ended tasks of earlier processes that are only in the store, by state.
     private var unread: [TaskState: Int] = [:]
-    /// The tasks that were forgotten meanwhile.
+    /// The tasks that were forgotten before the ended tasks of earlier processes were read.
     private var forgottenMeanwhile: Set<String> = []
-    /// Called when tasks have to be forgotten that are still only in the store.
+    /// Called when ended tasks must be forgotten that are only in the store.
     var readsEnded: @Loop () -> Void = {}
     /// The number of unfinished tasks of other endpoints.
     private var unfinishedElsewhere = 0
     private var lastNumber: Int64 = 0
-    /// Tasks that are removed from the list, but not yet from the store.
+    /// Tasks that were removed from the list, and are not yet removed from the store.
     private var dropped: [Dropped] = []
     private let ended: @Loop (Listed) -> Void
 
@@ -49,7 +49,7 @@ import Storage
     /// The number of unfinished tasks of this endpoint.
     var unfinished: Int { tasks.count + unseen.count - finished.count - unfinishedElsewhere }
 
-    /// In the order of their creation.
+    /// All tasks, in the order of their creation.
     public var all: [Listed] {
         seeAll()
         return tasks.values.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
@@ -61,7 +61,9 @@ import Storage
         return (counts[state] ?? 0) + (unread[state] ?? 0) + unseen
     }
 
-    /// Counts a listed task in its present state, or no more a task that leaves the list.
+    /// Counts a listed task in its present state.
+    ///
+    /// - Parameter leaves: the task leaves the list, and counts no more.
     func count(_ task: Listed, leaves: Bool = false) {
         let state = leaves ? nil : task.state
         guard let counted = task.control.counted, counted != state else { return }
@@ -70,7 +72,7 @@ import Storage
         task.control.counted = state
     }
 
-    /// Throws `invalidArgument` for an id that is unknown, of another kind, or was known too long ago.
+    /// Throws `invalidArgument` for an id that is unknown, of another kind, or of a task that was dropped.
     public func task(_ id: String) throws(StorageError) -> Listed {
         see(id)
         guard let task = tasks[id] else {
@@ -79,7 +81,7 @@ import Storage
         return task
     }
 
-    /// The unfinished task of this endpoint that has a key.
+    /// The unfinished task of this endpoint with a key.
     func unfinishedTask(withKey key: String) -> Listed? { ids[key].flatMap { tasks[$0] } }
 
     func newNumber() -> Int64 {
@@ -107,24 +109,26 @@ import Storage
 
     func has(_ id: String) -> Bool { tasks[id] != nil || unseen[id] != nil }
 
-    /// Lists running work of this endpoint that has no key.
+    /// Adds running work of this endpoint that has no key.
     func add(unseen id: String, _ make: @escaping @Loop () -> Listed) { unseen[id] = make }
 
-    /// Unseen work has succeeded: `make` makes the task that has ended.
+    /// Records that unseen work has succeeded.
+    ///
+    /// - Parameter make: makes the ended task.
     func end(unseen id: String, _ make: @escaping @Loop () -> Listed) {
         unseen[id] = make
         unseenEnded += 1
         noteFinished(id)
     }
 
-    /// Makes a task of unseen work.
+    /// Lists unseen work as a task.
     private func see(_ id: String) {
         guard let task = unseen.removeValue(forKey: id)?() else { return }
         if task.hasEnded { unseenEnded -= 1 }
         list(task)
     }
 
-    /// Makes tasks of all unseen work.
+    /// Lists all unseen work as tasks.
     func seeAll() { for id in Array(unseen.keys) { see(id) } }
 
     /// Forgets a finished task; returns false for an unfinished one.
@@ -137,24 +141,24 @@ import Storage
         return true
     }
 
-    /// A finished task is about to run again. False for one that is not listed as finished.
+    /// Removes a task that runs again from the finished ones. False if the task is not one of them.
     func reopen(_ task: Listed) -> Bool {
         guard tasks[task.id] === task, finished.removeFirst(where: { $0 == task.id }) else { return false }
         noteKey(of: task)
         return true
     }
 
-    /// No task runs, except those that wait for their clients.
+    /// Whether no task runs, except streams.
     var areAtRest: Bool { unseen.count == unseenEnded && !tasks.values.contains { !$0.isAtRest && !$0.isStream } }
 
-    /// Pauses all tasks that can still be paused; queued ones first, so that none of them starts.
+    /// Pauses all tasks that can be paused. Pauses queued tasks first, so that none of them starts.
     func suspend() async throws {
         let all = Array(all.reversed())
         for task in all { _ = task.beginPause() }
         for task in all { try await task.settle() }
     }
 
-    /// Ends all tasks with `cancelled`; queued ones first, so that none of them starts.
+    /// Cancels all tasks. Cancels queued tasks first, so that none of them starts.
     func cancelAll() async {
         let all = Array(all.reversed())
         for task in all { _ = task.beginCancel() }
@@ -168,23 +172,23 @@ import Storage
         ended(task)
     }
 
-    // MARK: - Tasks that have ended before
+    // MARK: - Ended tasks of earlier processes
 
-    /// Some tasks of earlier processes are still only in the store.
+    /// Whether ended tasks of earlier processes are only in the store.
     var hasUnread: Bool { !unread.isEmpty }
 
-    /// More tasks have ended than are kept.
+    /// Whether more tasks have ended than the list keeps.
     var hasTooMany: Bool { finished.count + unreadCount > retention.kept }
 
     private var unreadCount: Int { unread.values.reduce(0, +) }
 
-    /// So many tasks of earlier processes have ended, in these states; `add` adds them later.
+    /// Records the numbers of ended tasks of earlier processes, which `add(unread:_:)` adds later.
     func leaveUnread(_ counts: [TaskState: Int], after number: Int64) {
         unread = counts.filter { $0.value > 0 }
         lastNumber = max(lastNumber, number)
     }
 
-    /// Adds the tasks that were only in the store, in the order of their ends, before those that have ended since.
+    /// Adds the tasks that were only in the store, in the order of their ends. Tasks that ended in this process follow.
     func add(unread records: [TaskRecord], _ make: @Loop (TaskRecord) -> Void) {
         var since = exchange(&finished, with: Queue())
         let forgotten = exchange(&forgottenMeanwhile, with: [])
@@ -197,7 +201,7 @@ import Storage
 
     private func noteFinished(_ id: String) {
         finished.append(id)
-        // The oldest are in the store. Now and then they go.
+        // Ended tasks that are only in the store are the oldest. They are read before others are dropped.
         if hasUnread {
             if finished.count > retention.kept || finished.count + unreadCount >= retention.kept + Self.readAtMost {
                 readsEnded()
@@ -208,7 +212,7 @@ import Storage
         if unseen.removeValue(forKey: oldest) != nil { unseenEnded -= 1 }
         let gone = tasks.removeValue(forKey: oldest)
         if let gone { count(gone, leaves: true) }
-        // A record of another endpoint stays for the service there.
+        // The record of another endpoint is for a service that uses that endpoint.
         guard gone?.endpoint == nil else { return }
         dropped.append((oldest, gone))
         guard dropped.count >= retention.atOnce else { return }

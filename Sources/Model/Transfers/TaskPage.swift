@@ -1,7 +1,7 @@
 import Platform
 import Storage
 
-/// The last task of a page: the next page begins after it, even if tasks end or are forgotten meanwhile.
+/// The last task of a page. The next page begins after it, even if tasks end or are forgotten meanwhile.
 struct TaskPageToken: Sendable {
     let number: Int64
     let id: String
@@ -25,16 +25,17 @@ struct TaskPageToken: Sendable {
     @Loop func precedes(_ task: any StorageTask) -> Bool { (number, id) < (task.number, task.id) }
 }
 
-/// The tasks at one moment, from which a page is made. That takes time for many tasks, so any thread may
-/// do it.
+/// The snapshots of tasks at one moment, from which any thread can make a page.
 public struct TaskPage<Snapshot: Sendable>: Sendable {
     private let kind: String
-    /// Nil returns all tasks.
+    /// The maximum number of tasks of the page; nil for all tasks.
     private let most: Int?
-    /// One more task than a page may have, if there are as many.
+    /// The tasks of the page, and the task after them if there is one.
     private let tasks: [(place: TaskPageToken, snapshot: Snapshot)]
 
-    /// Of tasks in the order of their creation, after those of an earlier page: at most `maxResults`, or all.
+    /// - Parameters:
+    ///   - all: tasks in the order of their creation.
+    ///   - pageToken: the token of the page before; nil for the first page.
     @Loop init<Task: StorageTask>(
         of all: [Task], _ maxResults: Int64?, after pageToken: String?
     ) throws(StorageError) where Task.Snapshot == Snapshot {
@@ -47,9 +48,9 @@ public struct TaskPage<Snapshot: Sendable>: Sendable {
 
     public var count: Int { tasks.count }
 
-    /// As many tasks as the page may have and as fit into so many bytes, but at least one.
+    /// The encoded tasks of the page that fit into a number of bytes, but at least one task.
     ///
-    /// - Parameter item: encodes a task, and returns its length.
+    /// - Parameter item: encodes a task, and returns the length.
     public func fitting<Item>(
         _ bytes: Int, _ item: (Snapshot) -> (Item, bytes: Int)
     ) throws(StorageError) -> (items: [Item], pageToken: String?) {
@@ -69,7 +70,7 @@ public struct TaskPage<Snapshot: Sendable>: Sendable {
 }
 
 extension TaskList {
-    /// A page of its tasks.
+    /// The snapshots for a page of these tasks.
     public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> TaskPage<Listed.Snapshot> {
         try TaskPage(of: all, maxResults, after: pageToken)
     }

@@ -14,7 +14,7 @@ public struct TaskPersistence: Sendable {
     ) { (self.store, self.isEngines, self.complain) = (store, isEngines, complain) }
 }
 
-/// Records the state of one task: only the newest state counts, and one write is in progress at a time.
+/// Records the state of one task. One write is in progress at a time, and the newest state replaces one that waits.
 @Loop final class TaskRecordWriter {
     private struct Entry {
         var progress: Progress
@@ -26,11 +26,12 @@ public struct TaskPersistence: Sendable {
     private var persistence: TaskPersistence { ends.persistence }
     /// The bytes of an upload that are only in memory.
     private var bytes: [UInt8]?
-    /// A small transfer may be recorded only when it has to wait, or ends.
+    /// Whether the store has a record. A small transfer may be recorded only when it has to wait, or ends.
     private(set) var isKept: Bool
-    /// A write that is in progress, or failed for another reason than a full disk, may reach the disk.
+    /// Whether the store may have a record: a write is in progress, has succeeded, or has failed for another reason
+    /// than a full disk.
     private var mayBeKept: Bool
-    /// The last write has succeeded.
+    /// Whether the last write has succeeded.
     private(set) var isUpToDate = true
     private var hasEnded = false
     private var waiting: Entry?
@@ -39,16 +40,17 @@ public struct TaskPersistence: Sendable {
     private(set) var isWriting = false
     private let idle = Waiters()
 
-    /// `bytes` are those of an upload from memory.
+    /// - Parameter bytes: the bytes of an upload from memory.
     init(_ ends: OutcomeRecorder, _ record: TaskRecord, bytes: [UInt8]? = nil, isKept: Bool = false) {
         (self.ends, self.record, self.bytes) = (ends, record, bytes)
         self.isKept = isKept
         mayBeKept = isKept
     }
 
-    /// Writes the first record. The task starts after that. Throws where it cannot be recorded.
+    /// Writes the first record, before the task starts. Throws if the task cannot be recorded.
     ///
-    /// That of a download is durable: its partial file lies in a directory of the user, where only the record finds it.
+    /// The record of a download is durable: the partial file is in a directory of the user, and only the record leads
+    /// to it.
     func begin() async throws(StorageError) {
         if isKept { return }
         guard !hasEnded else { throw StorageError(.cancelled, "The task has ended.") }
@@ -56,7 +58,7 @@ public struct TaskPersistence: Sendable {
             try await spool()
             try await keep(isUrgent: record.kind == .download)
         } catch {
-            // Its client hears that there is no task.
+            // The client receives the error: for it the task does not exist.
             if mayBeKept {
                 let end = record.ended(.failed(error), at: record.began)
                 Loop.task { [ends] in await ends.end(end, isKept: true) }
@@ -66,12 +68,12 @@ public struct TaskPersistence: Sendable {
         }
     }
 
-    /// The file that an upload is read from.
+    /// The file that the upload reads, and its identity. Nil for other sources.
     var source: (path: String, FileIdentity)? {
         record.request.flatMap { request in request.identity.map { (request.file, $0) } }
     }
 
-    /// The service made that file for the task.
+    /// Whether the service has made the source file for the task.
     var isSpooled: Bool { record.request?.isSpooled ?? false }
 
     /// Records the state soon; a newer one replaces it until then.
@@ -98,7 +100,7 @@ public struct TaskPersistence: Sendable {
         hasEnded = true
         await settled()
         record.progress = progress
-        // The plan of a folder says how its files ended.
+        // The plan of a folder has the outcomes of its files.
         let isNews = record.folder == nil || mayBeKept
         if isNews, !isKeptByEngine(outcome) { await ends.end(record.ended(outcome, at: time), isKept: mayBeKept) }
         if isSpooled { persistence.store.unspool(record.id) }

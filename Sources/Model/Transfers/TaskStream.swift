@@ -1,23 +1,23 @@
 import Platform
 import Storage
 
-/// A task whose client brings or takes the bytes.
+/// The bytes of a task whose client sends or fetches them piece by piece.
 @Loop public protocol TaskStream: AnyObject {
-    /// The next byte.
+    /// The offset of the next byte.
     var offset: Int64 { get }
-    /// A request of its client has no answer.
+    /// Whether a request of the client waits for its answer.
     var isAsked: Bool { get }
-    /// The end is published.
+    /// Called after the end of the task was published.
     func taskEnded()
 }
 
 /// The strategy of an upload or a download of the service.
 @Loop public protocol TaskStrategy: TransferStrategy {
-    /// What a client brings the bytes to, or takes them from, piece by piece.
+    /// The stream that a client sends bytes to, or fetches bytes from.
     associatedtype Stream: TaskStream
 
     static func tasks(of transfers: Transfers) -> TaskList<TransferTask<Self>>
-    /// Makes a paused task of one that has failed, in its place.
+    /// Makes a paused task that replaces the failed one with this record.
     static func again(_ record: TaskRecord, in transfers: Transfers) -> TransferTask<Self>?
 }
 

@@ -1,11 +1,11 @@
 import Platform
 import Storage
 
-/// What all tasks of a service share.
+/// The dependencies that all tasks of a service share.
 final class TransferContext: Sendable {
     let backend: any Backend
     let engine: EngineProperties
-    /// Nil where tasks end with the process.
+    /// Nil without a task store: tasks end with the process.
     let ends: OutcomeRecorder?
     let limits: TransferLimits
     let time: TimeSource
@@ -21,14 +21,14 @@ final class TransferContext: Sendable {
     }
 }
 
-/// Writes lines about tasks. Nil for a level that is not logged.
+/// Writes lines about tasks. The closure of a level that is not logged is nil.
 public struct TransferLog: Sendable {
     let info: (@Sendable (String) -> Void)?
     let debug: (@Sendable (String) -> Void)?
 
     /// - Parameters:
-    ///   - info: the ends of tasks.
-    ///   - debug: their retries.
+    ///   - info: logs the ends of tasks.
+    ///   - debug: logs the retries of tasks.
     public init(info: (@Sendable (String) -> Void)? = nil, debug: (@Sendable (String) -> Void)? = nil) {
         (self.info, self.debug) = (info, debug)
     }

@@ -1,39 +1,40 @@
 import Platform
 
-/// The bytes that uploads from memory and downloads to memory hold.
+/// The memory that uploads from memory and downloads to memory use.
 @Loop final class TransferMemory {
-    /// In bytes. While more are held, the next transfer waits.
+    /// The limit in bytes. Transfers wait while more bytes are in use.
     static let limit = 64 << 20
-    /// How many small files are in memory at once, from the look at each to the end of its upload. Others are read later.
+    /// The maximum number of small files in memory, from the inspection to the end of the upload. Further files are
+    /// read by their uploads.
     static let mostFiles = 64
 
     private(set) var bytes = 0
     private(set) var files = 0
-    /// The bytes of streams, which do not count here.
+    /// The memory of streams, which has a limit of its own.
     let streams = StreamMemory()
     private let waiters = Waiters()
 
-    /// Returns when little enough is held.
+    /// Returns when no more bytes than the limit are in use.
     func free() async throws { while isFull { try await waiters.wait() } }
 
     var isFull: Bool { bytes > Self.limit }
 
     func take(_ count: Int) { bytes += count }
 
-    /// Wakes those that wait only once half of the memory is free, and not for each byte.
+    /// Wakes the waiting transfers once half of the memory is free.
     func giveBack(_ count: Int) {
         bytes -= count
         if bytes <= Self.limit / 2 { waiters.wakeAll() }
     }
 
-    /// Counts bytes as held while `body` runs.
+    /// Counts bytes as in use while `body` runs.
     func holding<Answer>(_ count: Int, _ body: () async throws -> Answer) async throws -> Answer {
         take(count)
         defer { giveBack(count) }
         return try await body()
     }
 
-    /// False where too many small files are in memory; else `giveBackFile` must follow.
+    /// Counts a small file. False if too many are in memory; otherwise the caller must call `giveBackFile` afterwards.
     func takeFile() -> Bool {
         guard files < Self.mostFiles else { return false }
         files += 1
@@ -43,8 +44,8 @@ import Platform
     func giveBackFile() { files -= 1 }
 }
 
-/// The bytes of all streams that wait here for their engine. They have a limit of their own: those of a client that sends
-/// no more stay, and must not keep other uploads waiting.
+/// The bytes of all streams that wait for the engine. They do not count in `TransferMemory`, since the bytes of a
+/// client that sends no more must not delay other uploads.
 @Loop final class StreamMemory {
     var bytes = 0
 }

@@ -1,16 +1,16 @@
 import Platform
 import Storage
 
-/// What the transfers of one kind have done in this process.
+/// The counters of all transfers of one kind in this process.
 @Loop final class TransferMetrics {
-    /// Acknowledged bytes of objects.
+    /// The number of acknowledged bytes of objects.
     private(set) var bytes: Int64 = 0
     var retries = 0
     private var ends: [TaskState: Int] = [:]
 
     nonisolated init() {}
 
-    /// A server may report any size.
+    /// Adds bytes. The sum saturates, since a server may report any size.
     func add(_ count: Int64) { bytes = bytes.addingSaturated(count) }
 
     func ended(_ state: TaskState) { ends[state, default: 0] += 1 }

@@ -27,7 +27,7 @@ extension TransferTask {
         didProgress?()
     }
 
-    /// Discards the session of a task that has no record, and so ends with the process.
+    /// Discards the session of a task without a record, which ends with the process.
     func discardUnrecordedSession() {
         guard recordWriter == nil else { return }
         steps.stop()
@@ -37,7 +37,9 @@ extension TransferTask {
     private func carryOut(_ effect: Machine.Effect) {
         switch effect {
         case .acquire: limiter.acquire(self)
-        case .release: limiter.release(self)
+        case .release:
+            limiter.release(self)
+            if case .paused = machine.state { session?.park() }
         case .perform(let step): perform(step)
         case .abort: stopStep()
         case .wake(let attempt, let pause): wake(attempt, after: pause)
@@ -57,7 +59,7 @@ extension TransferTask {
         }
     }
 
-    /// The step in flight has ended.
+    /// Handles the answer to the step in flight.
     func answered(_ answer: Machine.Answer, to step: Strategy.Step, took: Duration) async {
         // The record is at most one chunk behind: the state before this step is written while the step runs.
         await recordWriter?.settled()
@@ -95,7 +97,8 @@ extension TransferTask {
         }
     }
 
-    /// The id of an upload of the gateway is in no log: it lets its reader send the bytes.
+    /// The name of the task in the log. The id of an upload of the gateway is a secret with which any program can send
+    /// bytes.
     private var logName: String { origin == .gateway ? "of \(reference.url)" : id }
 
     private func logEnd() {
@@ -121,7 +124,7 @@ extension TransferTask {
         wakeAll()
     }
 
-    /// How much of the progress and the state the metrics and the task store know.
+    /// The progress and the state that the metrics and the task store have.
     struct Known {
         /// The acknowledged bytes that the metrics have counted.
         var counted: Int64
@@ -135,7 +138,7 @@ extension TransferTask {
         }
     }
 
-    /// Records the state where it has changed enough.
+    /// Records the state if it has changed enough.
     private func persistProgress() {
         guard let recordWriter, let session, !machine.taskState.isFinished else { return }
         var now = Known(machine)

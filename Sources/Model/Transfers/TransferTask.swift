@@ -4,7 +4,7 @@ import Storage
 public typealias UploadTask = TransferTask<UploadStrategy>
 public typealias DownloadTask = TransferTask<DownloadStrategy>
 
-/// One upload or download: runs its state machine, one event after the other, and notifies observers.
+/// One upload or download: handles the events of its state machine in order, and notifies observers.
 ///
 ///     TaskMachine         decides, as a value: takes events, returns effects; its strategy picks the next step
 ///        ▼ ▲         ┌──▶ observers: snapshots
@@ -14,12 +14,12 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
 @Loop public final class TransferTask<Strategy: TaskStrategy>: StorageTask {
     public typealias Machine = TaskMachine<Strategy>
 
-    /// What a task knows besides its snapshot.
+    /// The record of a task, which has more members than a snapshot.
     enum Recording {
         /// The task ends with the process.
         case unrecorded(TaskRecord)
         case recorded(TaskRecordWriter)
-        /// `again` is the record with which a failed task runs again. It is small: no bytes, and nothing at the engine.
+        /// The task has ended. `again` is the record with which a failed task runs again, without bytes and bookmark.
         case ended(again: TaskRecord?, wasRecorded: Bool)
     }
 
@@ -27,28 +27,28 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// The members of snapshots that no event changes.
     private var shown: TaskSnapshot
     private(set) var recording: Recording
-    /// Nil if its client neither sends nor fetches the bytes piece by piece.
+    /// Nil unless the client sends or fetches the bytes piece by piece.
     var stream: Strategy.Stream?
     public internal(set) var machine: Machine
     var steps = StepRunner()
     public var control: TaskControl
     var sessionState: SessionState<Strategy>
     let limiter: ConcurrencyLimiter
-    /// What the store and the metrics know.
+    /// The progress and the state that the store and the metrics have.
     var known: Known
-    /// Hears of each wait before a retry while the task has no observers and a request waits for its end.
+    /// Called before each wait for a retry, if the task has no observers and a request waits for its end.
     var willRetry: (@Sendable (RequestRetry) -> Void)?
     let context: TransferContext
-    /// The time since this process has the task. Nil if no log needs it.
+    /// The time since the task was made in this process. Nil without a log.
     let elapsed: (@Sendable () -> Duration)?
     private(set) weak var list: TaskList<TransferTask>?
-    /// Called when there are more bytes than before.
+    /// Called when the progress has grown.
     var didProgress: (@Loop () -> Void)?
-    /// The events that are not handled yet; the first of them is being handled.
+    /// The event that is being handled, and the events after it.
     var events: [Machine.Event] = []
     var timer: ScheduledCall?
 
-    /// `recordWriter` is nil without a task store.
+    /// - Parameter recordWriter: nil without a task store.
     init(
         _ record: TaskRecord, _ machine: Machine, _ sessionState: SessionState<Strategy>, _ limiter: ConcurrencyLimiter,
         _ recordWriter: TaskRecordWriter?, in list: TaskList<TransferTask>, _ context: TransferContext
@@ -74,10 +74,10 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     var origin: TaskRequest.Origin? { shown.origin }
     public var isStream: Bool { origin == .stream }
 
-    /// Nil without a task store, and once the task has ended.
+    /// Nil without a task store, and after the end.
     var recordWriter: TaskRecordWriter? { if case .recorded(let writer) = recording { writer } else { nil } }
 
-    /// The record of a task whose end is not told yet.
+    /// The record of a task whose end is not published.
     var unfinishedRecord: TaskRecord? {
         switch recording {
         case .unrecorded(let record): record
@@ -86,7 +86,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         }
     }
 
-    /// Keeps no more of an ended task than its snapshot shows, and what a retry needs.
+    /// Drops the state that an ended task needs neither for its snapshot nor for a retry.
     func dropWorkingState() {
         guard case .ended(let outcome) = machine.state else { return }
         let again = outcome.mayBeRetried ? unfinishedRecord.flatMap { $0.ended(outcome, at: $0.began).forRetry } : nil
@@ -96,7 +96,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         boundMetadata()
     }
 
-    /// A success has the metadata of the object instead.
+    /// Bounds the metadata of an ended task. After a success the snapshot has the metadata of the object instead.
     private func boundMetadata() {
         if case .ended(.succeeded) = machine.state {
             shown.metadata = nil
@@ -159,10 +159,10 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
 
     public func untilRecorded() async { await recordWriter?.settled() }
 
-    /// Returns when progress up to an offset that the engine has reached is recorded, or the task does not run any more.
-    /// False if it could not be recorded.
+    /// Returns when progress up to an offset that the engine has reached is recorded, or the task is paused or has
+    /// ended. False if the progress could not be recorded.
     ///
-    /// - Parameter again: the engine has had more before, and is recorded although there is no progress.
+    /// - Parameter again: records even without new progress, since the engine has lost bytes.
     @discardableResult
     func untilRecorded(upTo offset: Int64, again: Bool = false) async -> Bool {
         while machine.progress.completedUnitCount < offset, !isAtRest { await Loop.nextIteration() }
@@ -178,7 +178,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         if case .open(let session, _) = sessionState { session } else { nil }
     }
 
-    /// Frees the bytes of a paused upload that are on disk now: it continues like a task of an earlier process.
+    /// Frees the bytes of a paused upload that were spooled. The upload will continue like a task of an earlier
+    /// process.
     private func releaseHeldBytes() {
         guard case .paused = machine.state, case .open(_, let held?) = sessionState,
             let (path, identity) = recordWriter?.source
@@ -187,7 +188,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         held.giveBack()
     }
 
-    /// Frees all that an ended task has used.
+    /// Frees the session and the bytes of an ended task.
     func closeSession() {
         if case .open(_, let held?) = sessionState { held.giveBack() }
         sessionState = .closed
@@ -202,7 +203,7 @@ extension TransferTask: LimiterWaiter {
 }
 
 extension TaskSnapshot {
-    /// The members that stay the same.
+    /// A snapshot with the members that no event changes.
     fileprivate init(of record: TaskRecord) {
         let isUpload = record.kind == .upload && record.copy == nil
         self.init(

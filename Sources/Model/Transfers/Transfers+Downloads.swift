@@ -2,11 +2,11 @@ import Platform
 import Storage
 
 extension Transfers {
-    /// Creates a task that downloads to a file; it waits for `start`. Throws if it has to be recorded and cannot be: its
-    /// client would not find it after a restart.
+    /// Creates a task that downloads to a file, and waits for `start`. Throws if the task cannot be recorded, because
+    /// its client would not find it after a restart.
     ///
-    /// - Parameter isAwaited: the client learns of the task when it has ended. A short one is then recorded only when it
-    ///   has to wait.
+    /// - Parameter isAwaited: the client learns of the task when the task has ended. A short task is then recorded only
+    ///   when it has to wait.
     public func download(
         _ reference: Reference, to file: String, for client: TransferClient? = nil, isAwaited: Bool = false,
         key: String? = nil
@@ -17,7 +17,7 @@ extension Transfers {
         return try await make(reference, to: file, for: client, isAwaited: isAwaited, key: key)
     }
 
-    /// The same, whatever the number of tasks is.
+    /// Creates a task that downloads to a file, without regard to `--max-tasks`.
     func make(
         _ reference: Reference, to file: String, for client: TransferClient?, isAwaited: Bool,
         folder: FolderTask? = nil, key: String? = nil
@@ -55,10 +55,10 @@ extension Transfers {
         return task
     }
 
-    /// Makes a paused task of what an earlier process has left.
+    /// Makes a paused task from the record of an earlier process, or of a failed run.
     ///
-    /// - Parameter isRestored: it may have left a partial file. A run that has failed removes its own, perhaps only now:
-    ///   the next one takes another name then.
+    /// - Parameter isRestored: an earlier process may have left a partial file. A failed run removes its partial file
+    ///   itself, perhaps after this call.
     func restore(_ record: TaskRecord, _ request: TaskRequest, isRestored: Bool = true) -> DownloadTask {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))

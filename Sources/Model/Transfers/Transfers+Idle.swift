@@ -2,7 +2,9 @@ import Platform
 import Storage
 
 extension Transfers {
-    /// Whether nothing happens to any task, while so many of the steps in flight wait.
+    /// Whether nothing happens to any task.
+    ///
+    /// - Parameter steps: the number of steps in flight that wait.
     public func areIdle(waiting steps: Int) -> Bool {
         let inFlight = [
             uploads.stepsInFlight, downloads.stepsInFlight, tasks.folderUploads.stepsInFlight,
@@ -13,12 +15,12 @@ extension Transfers {
 }
 
 extension TaskList<FolderTask> {
-    /// Engine requests in flight that no transfer makes: lists and deletions.
+    /// The number of requests to the engine that are no transfers: lists and deletions.
     public var operations: Int { tasks.values.reduce(0) { $0 + $1.operations } }
 }
 
 extension TaskList {
-    /// The number of steps in flight; nil while something else happens to a task.
+    /// The number of steps in flight; nil while a task is stopping or its state is being recorded.
     fileprivate var stepsInFlight: Int? {
         var steps = 0
         seeAll()
@@ -43,7 +45,7 @@ extension TransferTask {
 }
 
 extension FolderTask {
-    /// Transfers of files are tasks of their own.
+    /// Transfers of files do not count, since they are tasks of their own.
     public var stepsInFlight: Int? {
         switch machine.state {
         case .working: work?.isWaiting == true ? 0 : nil

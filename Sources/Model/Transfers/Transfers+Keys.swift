@@ -1,7 +1,7 @@
 import Platform
 import Storage
 
-// A key names what a client wants done: while a task with the key has not ended, the same request goes on with it.
+// A client names a request with a key. While a task with the key has not ended, a request with the key continues it.
 
 /// The task of a request: a new one, or an unfinished one that has the key of the request.
 public struct RequestedTask<Controlled: StorageTask>: Sendable {
@@ -14,7 +14,7 @@ public struct RequestedTask<Controlled: StorageTask>: Sendable {
 extension Transfers {
     /// The unfinished upload of a file with the key of the request, or a new task, which waits for `start`.
     ///
-    /// An upload whose file has changed would fail: it is cancelled, and a new one takes its place.
+    /// If the file has changed, the unfinished upload would fail: it is cancelled, and a new one begins.
     public func keyedUpload(_ request: UploadRequest) async throws -> RequestedTask<UploadTask> {
         guard let key = request.key else { return RequestedTask(try await upload(request)) }
         try request.check()
@@ -32,7 +32,7 @@ extension Transfers {
         }
     }
 
-    /// A file that cannot be read has changed, too.
+    /// Whether the file of an upload is the recorded one. False for a file that cannot be read.
     private func isSourceUnchanged(of record: TaskRecord) async throws -> Bool {
         guard let request = record.request, let identity = request.identity else { return false }
         do throws(StorageError) {
@@ -79,7 +79,7 @@ extension Transfers {
 }
 
 extension UploadRequest {
-    /// The params, and whether the task that has this record was begun with the same.
+    /// For each param whether the task with this record was begun with the same value.
     fileprivate func comparison(with record: TaskRecord) throws -> [(param: String, isSame: Bool?)] {
         var isSameFile: Bool?
         if case .file(let path) = source { isSameFile = record.request?.file.hasSameBytes(as: path) }
@@ -95,7 +95,7 @@ extension UploadRequest {
 }
 
 extension FolderRequest {
-    /// The params, and whether they are the same.
+    /// For each param whether the other request has the same value.
     fileprivate func comparison(with other: FolderRequest) -> [(param: String, isSame: Bool?)] {
         [
             ("the method", kind == other.kind), ("reference", reference == other.reference),
@@ -113,7 +113,7 @@ extension FolderRequest {
 }
 
 extension StorageError {
-    /// Throws `invalidArgument` that names the params that are not those of the task.
+    /// Throws `invalidArgument` with the names of the params whose values differ from those of the task.
     fileprivate static func checkSame(
         _ key: String, of task: String, _ params: [(param: String, isSame: Bool?)]
     ) throws(StorageError) {
@@ -125,7 +125,7 @@ extension StorageError {
                 + "\(others.joined(separator: ", ")).")
     }
 
-    /// A task that has ended cannot have its key back.
+    /// The error for the retry of a failed task whose key another task has meanwhile.
     static func keyTaken(_ key: String, of task: String, by other: String) -> StorageError {
         .invalidArgument(
             "task", "The key \"\(key)\" of task \(task) is now that of task \(other), which has not ended.")

@@ -9,12 +9,12 @@ extension Transfers {
         try await backend.metadata(of: reference.checkedAsObject("has no metadata"), for: caller(client))
     }
 
-    /// What `metadata(of:for:)` would answer now. Nil where that is not known without a wait.
+    /// The answer of `metadata(of:for:)` if the engine has it without waiting, else nil.
     public func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>? {
         backend.knownMetadata(of: reference)
     }
 
-    /// Whether there is an object. Throws where that cannot be found out.
+    /// Whether the object exists. Throws if the engine cannot tell.
     public func exists(
         _ reference: Reference, for client: TransferClient? = nil
     ) async throws(StorageError) -> Bool {
@@ -54,16 +54,16 @@ extension Transfers {
         try await backend.revokeDownloadURL(of: reference.checkedAsObject("has no download URL"), for: caller(client))
     }
 
-    /// One page.
+    /// Returns one page of a list.
     public func list(_ query: ListQuery, for client: TransferClient? = nil) async throws(StorageError) -> Listing {
         _ = try Listing.checked(maxResults: Int64(query.maxResults))
         return try await backend.list(query, for: caller(client))
     }
 
-    /// What `list(_:for:)` would answer now. Nil where that is not known without a wait.
+    /// The answer of `list(_:for:)` if the engine has it without waiting, else nil.
     public func knownList(_ query: ListQuery) -> Listing? { backend.knownList(query) }
 
-    /// What `listAll` would answer now. Nil where that is not known without a wait.
+    /// The answer of `listAll` if the engine has it without waiting, else nil.
     public func knownListAll(_ reference: Reference, isExact: Bool, isRecursive: Bool) -> Listing? {
         guard var page = backend.knownList(ListQuery(reference, isExact: isExact, isRecursive: isRecursive)),
             page.pageToken == nil, page.prefixes.count + page.items.count <= limits.listResults
@@ -72,7 +72,7 @@ extension Transfers {
         return page
     }
 
-    /// All pages as one. Throws `quotaExceeded` beyond `--max-list-results`.
+    /// Returns all pages of a list as one. Throws `quotaExceeded` beyond `--max-list-results`.
     public func listAll(
         _ reference: Reference, isExact: Bool = false, isRecursive: Bool = false, for client: TransferClient? = nil
     ) async throws -> Listing {
@@ -82,7 +82,7 @@ extension Transfers {
             try Task.checkCancellation()
             let page = try await list(
                 ListQuery(reference, pageToken: token, isExact: isExact, isRecursive: isRecursive), for: client)
-            // One emulator returns all prefixes on each page.
+            // An emulator of Firebase returns all prefixes on each page.
             all.prefixes += page.prefixes.filter { known.insert($0).inserted }
             all.items += page.items
             token = page.pageToken

@@ -1,12 +1,12 @@
 import Platform
 import Storage
 
-/// What happens to unfinished tasks of an earlier process. Those of other endpoints stay as they are.
+/// What happens to the unfinished tasks of an earlier process. Tasks of other endpoints stay unchanged.
 public enum UnfinishedTasks: String, CaseIterable, Sendable {
-    /// They continue, unless they need a client's own tokens.
+    /// Continues the tasks, except tasks that need a client's own tokens.
     case resume
     case pause
-    /// They are cancelled and removed.
+    /// Cancels and removes the tasks.
     case forget
 }
 
@@ -17,19 +17,19 @@ extension Transfers {
     /// Returns when the task is in its list, if it exists.
     public func ready(for task: String) async throws { if !hasRead(task) { try await allTasks() } }
 
-    /// The task is in its list, or there is no such task.
+    /// Whether the task is in its list, or does not exist.
     public func hasRead(_ task: String) -> Bool {
         readiness.isReady && (tasks.has(task) || !uploads.hasUnread && !downloads.hasUnread)
     }
 
-    /// Returns when the numbers of tasks are those that are kept.
+    /// Returns when no list has more ended tasks than it keeps.
     public func readyToCount() async throws {
         try await ready()
         if uploads.hasTooMany || downloads.hasTooMany { try await allTasks() }
     }
 
-    /// Returns when the lists have all tasks of earlier processes. Those that have ended are read when they are first
-    /// needed: each command would wait for them otherwise.
+    /// Returns when the lists have all tasks of earlier processes. The ended ones are read when a request first needs
+    /// them: otherwise the start of each command would wait.
     public func allTasks() async throws {
         try await ready()
         while uploads.hasUnread || downloads.hasUnread {
@@ -52,9 +52,11 @@ extension Transfers {
         }
     }
 
-    /// Restores the recorded tasks, once, before any task is made. `tokens` are for `.resume`.
+    /// Restores the recorded tasks. Called once, before any task is made.
+    ///
+    /// - Parameter tokens: the tokens for `.resume`.
     public func restore(_ unfinished: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
-        // Their transfers need to know when these began.
+        // The transfers of a folder need to know when its task began.
         try await restoreFolders()
         let transfers = try await restoreTransfers(unfinished, tokens)
         try await continueFolders(unfinished, transfers, tokens)
@@ -77,7 +79,7 @@ extension Transfers {
             case .ended: ended.append(record)
             case .unfinished(let request, _):
                 if record.folder != nil { ofFolders.append(record) }
-                // The transfers of a folder wait for its task.
+                // The task over the folder resumes its transfers.
                 let wanted = record.folder == nil ? unfinished : .pause
                 switch record.kind {
                 case .upload:
@@ -114,7 +116,7 @@ extension Transfers {
             .sorted { ($0.isOwn, $0.end, $0.0.number) < ($1.isOwn, $1.end, $1.0.number) }.map(\.0)
     }
 
-    /// Does what is wanted to an unfinished task of this endpoint.
+    /// Continues, keeps or removes an unfinished task of this endpoint.
     func settle<Restored: StorageTask>(
         _ task: Restored, _ unfinished: UnfinishedTasks, hasOwnTokens: Bool, _ tokens: (any TokenSource)?
     ) async throws {
@@ -128,7 +130,7 @@ extension Transfers {
         }
     }
 
-    /// Adds a task to its list.
+    /// Makes a task, and adds it to its list.
     @discardableResult func make<Strategy>(
         _ record: TaskRecord, _ machine: TaskMachine<Strategy>, _ sessionState: SessionState<Strategy>,
         _ limiter: ConcurrencyLimiter, _ recordWriter: TaskRecordWriter?, in list: TaskList<TransferTask<Strategy>>
@@ -155,6 +157,6 @@ extension Transfers {
 }
 
 extension TaskRecord {
-    /// Nil for an unfinished task.
+    /// When the task ended; nil for an unfinished task.
     fileprivate var end: Timestamp? { if case .ended(_, let time) = stage { time } else { nil } }
 }

@@ -1,10 +1,11 @@
 import Platform
 import Storage
 
-// Streams: tasks whose clients send or fetch the bytes piece by piece, in requests of their own.
+// Streams are tasks whose clients send or fetch the bytes piece by piece.
 
 extension Transfers {
-    /// Creates a download whose client reads the bytes from an offset on; it waits for `start`, and ends with the process.
+    /// Creates a download whose client reads the bytes from an offset on. The task waits for `start`, and ends with the
+    /// process.
     public func downloadStream(
         _ reference: Reference, from offset: Int64 = 0, for client: TransferClient? = nil
     ) async throws -> DownloadTask {
@@ -33,19 +34,19 @@ extension Transfers {
         return task
     }
 
-    /// An append was answered with an error before its stream got it.
+    /// Records that an append was refused before it reached its stream.
     public func refuseAppend(to task: String) {
         guard readiness.isReady else { return readiness.hasRefusedAppends = true }
         (try? uploads.task(task))?.stream?.breakSequence()
     }
 
-    /// Streams of earlier processes do not end without appends that were refused before the streams were known.
+    /// Makes the streams of earlier processes refuse their end if an append was refused before they were restored.
     func noteRefusedAppends() {
         guard readiness.hasRefusedAppends else { return }
         for task in uploads.all { task.stream?.breakSequence() }
     }
 
-    /// Returns when no stream that runs owes its client an answer.
+    /// Returns when no running stream has a request without an answer.
     func streamsAreServed() async {
         await Loop.whenIdle { [self] in
             !uploads.all.contains { !$0.isAtRest && $0.stream?.isAsked == true }
@@ -53,14 +54,15 @@ extension Transfers {
         }
     }
 
-    /// Ends downloads whose client has gone.
+    /// Cancels the download streams that `isGone` selects.
     public func cancelStreams(_ isGone: (DownloadTask) -> Bool = { _ in true }) {
         for task in downloads.all where task.stream != nil && isGone(task) { _ = task.beginCancel() }
     }
 }
 
 extension UploadTask {
-    /// Throws the error of a task that has ended, and `invalidArgument` for one that has succeeded, or is no stream.
+    /// The stream of an unfinished task. Throws the error of the task, or `invalidArgument` if the task has succeeded
+    /// or is no stream.
     public func openStream() throws(StorageError) -> StreamUpload {
         if let stream, !state.isFinished { return stream }
         if let error = snapshot().error, state.isFinished { throw error }
@@ -69,7 +71,7 @@ extension UploadTask {
 }
 
 extension DownloadTask {
-    /// Throws the error of a task that has failed, and `invalidArgument` for one that is no stream.
+    /// The stream of the task. Throws the error of the task, or `invalidArgument` if the task is no stream.
     public func openStream() throws(StorageError) -> StreamDownload {
         guard let stream else { throw .noStream(id, "reference/getStream") }
         if state.isFinished, let error = snapshot().error { throw error }

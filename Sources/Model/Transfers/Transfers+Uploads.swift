@@ -2,14 +2,16 @@ import Platform
 import Storage
 
 extension Transfers {
-    /// Creates a task; it waits for `start`. Waits while too much memory is in use. Throws if the task has to be recorded
-    /// and cannot be: its client would not find it after a restart.
+    /// Creates a task, which waits for `start`. Waits while too much memory is in use. Throws if the task cannot be
+    /// recorded, because its client would not find it after a restart.
     public func upload(_ request: UploadRequest) async throws -> UploadTask {
         try await admitted(request) { try await create($0) }
     }
 
-    /// Uploads for a client that learns of the task when it has ended: returns or throws how it ended. Calls `begun` with
-    /// the id of the task once there is one. Waits while too much memory is in use.
+    /// Uploads for a client that learns of the task when the task has ended. Returns the last snapshot, or throws the
+    /// error. Waits while too much memory is in use.
+    ///
+    /// - Parameter begun: receives the id of the task when the task begins.
     public func uploadAwaited(
         _ request: UploadRequest, begun: @Loop (_ task: String) -> Void
     ) async throws -> TaskSnapshot {
@@ -21,8 +23,8 @@ extension Transfers {
         return try await upload.end()
     }
 
-    /// Checks a request, and calls `make` when the tasks of earlier processes are there, and memory is free for its bytes:
-    /// these count as held until it returns.
+    /// Checks a request, and calls `make` when the tasks of earlier processes are restored and memory is free. The
+    /// bytes of the request count as in use until `make` returns.
     func admitted<Made>(
         _ request: UploadRequest, _ make: @Loop (UploadRequest) async throws -> Made
     ) async throws -> Made {
@@ -33,9 +35,9 @@ extension Transfers {
         return try await memory.holding(bytes.count) { try await make(request) }
     }
 
-    /// Throws `CancellationError`.
+    /// Inspects the source of a request. Throws `CancellationError`.
     ///
-    /// - Parameter isRead: wants the bytes of a small file, too.
+    /// - Parameter isRead: also reads a small file.
     func source(of request: UploadRequest, isRead: Bool = false) async throws -> FoundSource {
         switch request.source {
         case .data(let bytes): return FoundSource(source: .data(bytes))
@@ -62,19 +64,19 @@ extension Transfers {
 
     private func create(_ request: UploadRequest) async throws -> UploadTask {
         let found = try await source(of: request)
-        // Those of folders do not count.
+        // The uploads of a folder do not count against `--max-tasks`.
         guard request.folder == nil else { return try await make(request, found) }
         try tasks.reservePlace()
         defer { tasks.giveBackPlace() }
         return try await make(request, found)
     }
 
-    /// Makes the task, whatever the number of tasks is.
+    /// Makes the task, without regard to `--max-tasks`.
     func make(_ request: UploadRequest, _ found: FoundSource) async throws(StorageError) -> UploadTask {
         try await make(try await plan(request, found), isAwaited: request.isAwaited)
     }
 
-    /// An upload, and how to wait for its end.
+    /// Begins an upload. Returns the id of the task, and a closure that waits for the end.
     private func awaited(
         _ request: UploadRequest, _ found: FoundSource
     ) async throws(StorageError) -> (id: String, end: @Loop () async throws -> TaskSnapshot) {
@@ -110,7 +112,7 @@ extension Transfers {
         (record.copy, record.folder, record.key) = (found.source.copy?.request, folder?.id, request.key)
         var upload = Upload(record, from: found.source, for: client.caller(\.maxUploadRetryTime))
         upload.began = folder?.began
-        // Small files of a folder are in its plan.
+        // The plan of a folder records its small files.
         upload.isRecorded = context.ends != nil && (folder == nil || !strategy.isWhole)
         let machine = UploadMachine(strategy, retryTime: .seconds(task.retryTime), seed: context.random.next())
         return NewUpload(upload, strategy, machine, failing: found.failure)
@@ -119,7 +121,8 @@ extension Transfers {
     private func make(_ new: NewUpload, isAwaited: Bool) async throws(StorageError) -> UploadTask {
         var upload = new.upload
         let recordWriter = recordWriter(of: new)
-        // An upload of one request is recorded only when it has to wait, if its bytes are in memory or its client waits.
+        // If the bytes are in memory or the client waits, an upload of one request is recorded only when it has to
+        // wait.
         let isRecorded = !new.strategy.isWhole || !isAwaited && upload.source.bytes == nil
         if let recordWriter, new.error == nil, isRecorded { try await keep(&upload, recordWriter) }
         let session: any UploadSession =
@@ -135,13 +138,14 @@ extension Transfers {
         return task
     }
 
-    /// Nil where the upload has no record.
+    /// Nil for an upload that is not recorded.
     func recordWriter(of new: NewUpload) -> TaskRecordWriter? {
         guard let ends = context.ends, new.upload.isRecorded else { return nil }
         return TaskRecordWriter(ends, new.record, bytes: new.upload.source.bytes)
     }
 
-    /// An upload of one request is over soon, and its success is recorded together with its object. It begins at once.
+    /// Whether the upload may run without a task. Such an upload takes one request and begins at once, and the engine
+    /// records its success together with the object.
     private func mayBeUnseen(_ new: NewUpload) -> Bool {
         new.error == nil && new.strategy.isWhole && context.ends?.persistence.isEngines != false
             && tasks.limits.small.enter(new.record.id)
@@ -156,12 +160,12 @@ extension Transfers {
     private func addStream(to task: UploadTask, of upload: Upload) {
         guard task.origin == .stream, case .incoming(let bytes) = upload.source else { return }
         task.stream = StreamUpload(
-            bytes, of: task, granularity: engine.takesAnyPiece ? 1 : ChunkSizes.granularity,
+            of: task, announcing: bytes.size, granularity: engine.takesAnyPiece ? 1 : ChunkSizes.granularity,
             chunkSize: upload.record.request?.chunkSize,
             from: upload.isRestored ? upload.record.progress.completedUnitCount : nil, memory.streams)
     }
 
-    /// Records the task. Bytes in memory are spooled first.
+    /// Records the task, after it has spooled bytes in memory.
     private func keep(_ upload: inout Upload, _ recordWriter: TaskRecordWriter) async throws(StorageError) {
         do throws(StorageError) { try await recordWriter.begin() } catch { throw error.orAbout(upload.reference) }
         upload.record = recordWriter.record
@@ -181,7 +185,7 @@ extension Transfers {
         }
     }
 
-    /// `size` is nil where it is not known, or the file cannot be read.
+    /// - Parameter size: nil if unknown, or if the file cannot be read.
     private func strategy(of source: UploadSource, size: Int64?, chunkSize: Int64?) -> UploadStrategy {
         let isOneRequest =
             switch source {
@@ -199,21 +203,21 @@ extension Transfers {
         return upload.source.isIncoming ? limits.fromClients : strategy.isWhole ? limits.small : limits.large
     }
 
-    /// Makes a paused task of what an earlier process, or an earlier run, has left. Nil where the record does not say what
-    /// its file was like.
+    /// Makes a paused task from the record of an earlier process, or of a failed run. Nil if the record does not
+    /// describe the file.
     func restore(_ record: TaskRecord) -> UploadTask? {
         guard let request = record.request, let source = record.source else { return nil }
         var upload = Upload(record, from: source, for: caller(request))
         (upload.isRecorded, upload.isRestored) = (context.ends != nil, true)
         upload.began = record.folder.flatMap { folders.tasks[$0] }?.began
-        // The object that an open session copies is known.
+        // The record of an open session has the size of the object that is copied.
         let known = source.copy == nil || record.bookmark == nil ? source.size : record.progress.total
         let strategy = strategy(of: source, size: known, chunkSize: request.chunkSize)
             .restored(acknowledged: record.progress.completedUnitCount, isOpen: record.bookmark != nil)
         let machine = UploadMachine(
             restored: strategy, retryTime: .seconds(request.retryTime), seed: context.random.next())
         let sessionState = SessionState<UploadStrategy>.deferred { [self] tokens in
-            // The session is at another server, which this service does not ask.
+            // This service sends no request to the server of the session.
             if let endpoint = record.endpoint { return FailingSession(error: .belongs(record.id, to: endpoint)) }
             upload.caller.tokens = tokens
             return session(of: upload)
@@ -222,19 +226,19 @@ extension Transfers {
         let task = make(
             record, machine, sessionState, limiter(of: upload, strategy), recordWriter,
             in: tasks.uploads(of: record.folder))
-        // A client that has sent a part in one request and got no answer may be gone: that upload expires, too.
+        // The client of an upload in one request may be gone, so that the upload must expire.
         if request.origin == .gateway, source.isIncoming, task.endpoint == nil { tasks.sessions.add(task) }
         addStream(to: task, of: upload)
         return task
     }
 }
 
-/// An upload that becomes a task.
+/// A checked upload, before its task is made.
 final class NewUpload: Sendable {
     let upload: Upload
     let strategy: UploadStrategy
     let machine: UploadMachine
-    /// Why it fails: its file cannot be read.
+    /// Why the upload fails: its file cannot be read.
     let error: StorageError?
 
     init(_ upload: Upload, _ strategy: UploadStrategy, _ machine: UploadMachine, failing error: StorageError?) {
@@ -248,7 +252,7 @@ final class NewUpload: Sendable {
 }
 
 extension UploadRequest {
-    /// The part that matters after a restart.
+    /// The part of the request that a restart needs.
     fileprivate func recorded(_ source: UploadSource, for client: TransferClient) async -> TaskRequest {
         let settings = client.settings
         var task = TaskRequest(
@@ -259,7 +263,7 @@ extension UploadRequest {
         switch source {
         case .data, .object: break
         case .file(let path, let identity): (task.file, task.identity) = (path, identity)
-        case .incoming(let bytes): (task.size, task.crc32c) = (bytes.announced, change.crc32c)
+        case .incoming(let bytes): (task.size, task.crc32c) = (bytes.size, change.crc32c)
         }
         return task
     }
@@ -271,7 +275,7 @@ extension UploadSource {
 }
 
 extension TaskRecord {
-    /// Nil where it does not say what its file was like.
+    /// The source of an upload; nil if the record does not describe the file.
     fileprivate var source: UploadSource? {
         if let copy { return .object(CopySource(copy)) }
         guard let request else { return nil }

@@ -11,10 +11,10 @@ import Storage
     let tasks: AllTasks
     let readiness: Readiness
     public let clientWaits = ClientWaits()
-    /// Nil where there can be no tasks over folders.
+    /// Nil if the service has no tasks over folders.
     let folderStore: (any FolderStore)?
 
-    /// Without `persistence`, tasks end with the process.
+    /// - Parameter persistence: nil if tasks end with the process.
     public init(
         backend: any Backend, persistence: TaskPersistence? = nil, folders: (any FolderStore)? = nil,
         limits: TransferLimits = .init(), time: TimeSource, random: RandomSource = .secure,
@@ -59,7 +59,7 @@ import Storage
 
     public func suspend() async throws { try await tasks.suspend() }
 
-    /// Ends the upload sessions that began too long ago.
+    /// Ends the expired upload sessions.
     public func expireSessions() async throws {
         try await ready()
         try await tasks.sessions.expire()
@@ -71,12 +71,12 @@ import Storage
         try await tasks.sessions.end(in: root)
     }
 
-    /// Throws `invalidArgument` for an id that is no task's.
+    /// Throws `invalidArgument` for the id of no task.
     public func checkTask(_ id: String) throws(StorageError) {
         if !uploads.has(id), !folders.has(id) { _ = try downloads.task(id) }
     }
 
-    /// Retries once to record outcomes that are not recorded yet.
+    /// Tries once to record the outcomes that could not be recorded.
     public func recordEnds() async { await context.ends?.settle() }
 
     func orDefault(_ client: TransferClient?) -> TransferClient { client ?? TransferClient(settings: settings) }
@@ -88,9 +88,14 @@ import Storage
 }
 
 extension Transfers {
-    /// Fetches an object, or a part of it, and returns what `use` makes of its bytes. Waits while too much memory is in use, and for
-    /// `mayBegin`, which gets the most bytes that there can be; reserves the memory until `use` returns. Throws `downloadSizeExceeded` for an object of more than
-    /// `maxSize` bytes, or more than `use` can take.
+    /// Fetches an object, or a part of it, and returns the result of `use`. Waits while too much memory is in use, and
+    /// reserves memory until `use` returns. Throws `downloadSizeExceeded` for an object of more than `maxSize` bytes,
+    /// or more than `usable`.
+    ///
+    /// - Parameters:
+    ///   - usable: the maximum number of bytes that `use` takes.
+    ///   - fits: whether a number of bytes can be reserved before the size of the object is known.
+    ///   - mayBegin: waited for before the bytes are fetched. Receives their maximum number.
     public func data<Answer>(
         of reference: Reference, part: BytePart? = nil, maxSize: Int64, usable: Int64 = .max,
         for client: TransferClient? = nil, fits: @Loop (Int) -> Bool = { _ in true },
@@ -103,7 +108,7 @@ extension Transfers {
         }
         let caller = orDefault(client).caller(\.maxDownloadRetryTime)
         let most = min(maxSize, usable, part?.length ?? .max)
-        // What is asked for may be much more than there is.
+        // The client may ask for more bytes than the object has.
         let fitsAsAsked = most <= 1 << 20 && fits(Int(most))
         let known = fitsAsAsked ? nil : try await backend.metadata(of: reference, for: caller.preparing)
         let expected = min(most, known?.size ?? most)

@@ -1,20 +1,19 @@
 import Platform
 import Storage
 
-/// An upload of one request whose client learns of the task when it has ended. Most succeed at once, and no request ever
-/// reads their tasks: it becomes a task when a request reads the tasks, when it does not succeed, or when its client
-/// stops waiting.
+/// An upload of one request that runs without a task, since its client learns of the task when the task has ended. The
+/// upload becomes a task when a request reads the tasks, when it does not succeed, or when its client stops waiting.
 @Loop final class UnseenUpload {
     private let new: NewUpload
     private let session: any UploadSession
     private let transfers: Transfers
     private let elapsed: @Sendable () -> Duration
     private let steps = StepRunner()
-    /// What it has become.
+    /// The task that the upload has become.
     private var task: UploadTask?
     private var waiter: UnsafeContinuation<UploadMachine.Answer?, Never>?
 
-    /// It has a place among the small uploads.
+    /// `ConcurrencyLimiter.enter` has admitted the upload.
     init(_ new: NewUpload, _ session: any UploadSession, _ transfers: Transfers) {
         (self.new, self.session, self.transfers) = (new, session, transfers)
         elapsed = transfers.context.time.clock.stopwatch()
@@ -24,7 +23,8 @@ import Storage
 
     var id: String { new.record.id }
 
-    /// Returns or throws how it ended. When the waiting is cancelled, it throws `CancellationError`, and the task goes on.
+    /// Returns the last snapshot, or throws the error of the upload. Throws `CancellationError` when the waiting is
+    /// cancelled; the upload then continues as a task.
     func end() async throws -> TaskSnapshot {
         let answer = await withTaskCancellationHandler {
             await withUnsafeContinuation { waiter in
@@ -41,7 +41,7 @@ import Storage
     }
 
     private func answered(_ answer: UploadMachine.Answer) async {
-        // Its client waits.
+        // The client waits, and no request has read the tasks.
         if task == nil, waiter != nil { return wake(answer) }
         await (try? seen())?.answered(answer, to: .sendWhole, took: elapsed())
         wake(nil)

@@ -1,29 +1,30 @@
 import Storage
 
-/// What a client asks for when it begins an upload.
+/// The request of a client that begins an upload.
 public struct UploadRequest: Sendable {
     public enum Source: Sendable {
         case data([UInt8])
-        /// The path of a local file. One that cannot be read fails the task, not the request.
+        /// The path of a local file. A file that cannot be read fails the task, not the request.
         case file(String)
-        /// A client of JSON-RPC appends the bytes. `size` is nil where only its last request decides it.
+        /// A client of JSON-RPC appends the bytes. `size` is nil if the last request decides the size.
         case stream(size: Int64?)
-        /// A client of the gateway sends the bytes in requests of its own. `size` is nil where only the last one has it.
+        /// A client of the gateway sends the bytes in several requests. `size` is nil if only the last one contains it.
         case incoming(size: Int64?)
-        /// An object that is copied or moved. A missing one fails the task, not the request.
+        /// An object that is copied or moved. A missing object fails the task, not the request.
         case object(CopyRequest)
     }
 
     var source: Source
     var reference: Reference
-    /// A copy gets from its source what this does not set.
+    /// The metadata of the new object. A copy takes the other values from its source.
     var change: MetadataChange
     var conditions: Preconditions
-    /// Nil for one without tokens, and with the settings of the service.
+    /// Nil for a client without tokens and with the settings of the service.
     var client: TransferClient?
-    /// The client learns of the task when it has ended. A task of one request is then recorded only when it has to wait.
+    /// Whether the client learns of the task when the task has ended. A task of one request is then recorded only when
+    /// it has to wait.
     public var isAwaited = false
-    /// What the client names the task.
+    /// The key of the request.
     public var key: String?
     var folder: FolderTask?
 
@@ -55,7 +56,7 @@ public struct UploadRequest: Sendable {
     var isStream: Bool { if case .stream = source { true } else { false } }
     var isFile: Bool { if case .file = source { true } else { false } }
 
-    /// The metadata of the new object. That of a copy lacks what the copy gets from its source.
+    /// The metadata of the new object. For a copy, without the values that the copy takes from its source.
     var metadata: SettableMetadata {
         get throws(StorageError) {
             switch source {
@@ -70,11 +71,11 @@ public struct UploadRequest: Sendable {
     }
 }
 
-/// The source of an upload, as the service has found it.
+/// The inspected source of an upload.
 struct FoundSource {
     let source: UploadSource
     /// The bytes of a small file that was read.
     var bytes: [UInt8]?
-    /// Why a file cannot be read.
+    /// Why the file cannot be read; nil if it can.
     var failure: StorageError?
 }

@@ -20,7 +20,7 @@ import Storage
 
     func remove(_ id: String) { tasks[id] = nil }
 
-    /// Calls `make` when there is room for one more. Throws `quotaExceeded` where there is none.
+    /// Makes room for a session, then calls `make`. Throws `quotaExceeded` if there is no room.
     func begin(_ make: @Loop () async throws -> UploadTask) async throws -> UploadTask {
         begun += 1
         defer { begun -= 1 }
@@ -56,7 +56,7 @@ import Storage
         }
     }
 
-    /// Fails a session, and returns when that is recorded.
+    /// Fails a session, and returns when its end is recorded.
     private func end(_ task: UploadTask, with error: StorageError) async throws {
         remove(task.id)
         _ = task.resume(replacesNewer: false)
@@ -67,7 +67,7 @@ import Storage
 }
 
 extension UploadTask {
-    /// Nil once the task has ended.
+    /// The task in the form that the bounds need; nil after the end.
     fileprivate var asSession: SessionBounds.Session<UploadTask>? {
         unfinishedRecord.map { .init(id: self, began: $0.began, isUsed: incoming?.isIdle == false) }
     }

@@ -56,6 +56,7 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
         return answer
     }
 
+    func park() { session.park() }
     func discard() { session.discard() }
     func bookmark() async -> Bookmark? { await session.bookmark() }
 }

@@ -96,10 +96,10 @@ final class SpaceUpload: TransferSession {
     private var copy: CopyRequest? { source.copy?.request }
 
     /// The minimum size of the object after the step.
-    private func size(after step: UploadMachine.Step) -> Int64 {
+    private func size(after step: UploadMachine.Step, _ context: StepContext) -> Int64 {
         if step == .settle { return 0 }
         if let copy { return copy.isMove ? 0 : ledger.size(of: copy.reference) }
-        if let size = source.size { return size }
+        if let size = context.bytes.map(\.size) ?? source.size { return size }
         return if case .send(let range) = step { range.upperBound } else { 0 }
     }
 
@@ -107,7 +107,7 @@ final class SpaceUpload: TransferSession {
         let reserved: Int64
         do throws(StorageError) {
             if let copy { try ledger.check(copy.reference) }
-            reserved = try ledger.reserve(size(after: step), at: reference)
+            reserved = try ledger.reserve(size(after: step, context), at: reference)
         } catch {
             return .failed(error)
         }
@@ -122,6 +122,7 @@ final class SpaceUpload: TransferSession {
         return answer
     }
 
+    func park() { session.park() }
     func discard() { session.discard() }
     func bookmark() async -> Bookmark? { await session.bookmark() }
 }
@@ -143,6 +144,7 @@ final class SpaceDownload: TransferSession {
         return await session.perform(step, context)
     }
 
+    func park() { session.park() }
     func discard() { session.discard() }
     func bookmark() async -> Bookmark? { await session.bookmark() }
 }

@@ -70,6 +70,24 @@ import Testing
         }
     }
 
+    @Test func `A question for the state of a parked stream does not make others wait for it`() async {
+        let (parked, other, mine) = (
+            BackgroundMD5(on: threads), BackgroundMD5(on: threads), BackgroundMD5(on: threads)
+        )
+        let pool = HashBufferPool(blocks)
+        submit([1], to: parked, HashBufferPool(blocks))
+        parked.park()
+        await withCheckedContinuation { waiter in parked.state { _ in waiter.resume() } }
+        await WorkerThreads("stream").run {
+            submit([1], to: other, HashBufferPool(blocks))
+            for byte in 0..<3 as Range<UInt8> { submit([byte], to: mine, pool) }
+            // Blocks until the buffers are given back: with three open streams they wait for a fourth one.
+            let taken = (0..<8).map { _ in pool.take() }
+            taken.forEach(pool.give(back:))
+            #expect(mine.digest() == Checksum(of: [0, 1, 2]).md5)
+        }
+    }
+
     @Test func `A state is that after the buffers before it, and a stream goes on after it`() async {
         let (md5, pool) = (BackgroundMD5(on: threads), HashBufferPool(blocks))
         submit([1, 2], to: md5, pool)

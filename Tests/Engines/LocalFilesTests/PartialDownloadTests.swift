@@ -88,6 +88,37 @@ import Testing
         #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
     }
 
+    @Test(arguments: [Leftover.bothNames, .bothNamesAndNoCheckpoint, .destination, .bothNamesOfAnOlderGeneration])
+    func `With keepsExisting a download replaces the file that an earlier process has put there for it`(
+        leftover: Leftover
+    ) throws {
+        let (partial, path) = try parked()
+        var download = Download(reference: try ref("a"), file: target, task: "task", caller: Caller(retryTime: .zero))
+        (download.keepsExisting, download.isRestored) = (true, true)
+        if leftover != .bothNamesAndNoCheckpoint { download.bookmark = partial.checkpoint.bookmark }
+        #expect(link(path, target) == 0)
+        if leftover == .destination { #expect(unlink(path) == 0) }
+        let next = PartialDownload(download, in: nil)
+        let generation: Int64 = leftover == .bothNamesOfAnOlderGeneration ? 2 : 1
+        try next.open(for: generation) { true }
+        try append(next, to: bytes.count)
+        #expect(try next.finish(size: Int64(bytes.count), Checksums(crc32c: crc32c)) { true })
+        #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
+    }
+
+    enum Leftover: Sendable { case bothNames, bothNamesAndNoCheckpoint, destination, bothNamesOfAnOlderGeneration }
+
+    @Test func `With keepsExisting a partial file that is left beside the file of another program is removed`() throws {
+        let (partial, _) = try parked()
+        var download = Download(reference: try ref("a"), file: target, task: "task", caller: Caller(retryTime: .zero))
+        (download.keepsExisting, download.isRestored, download.bookmark) = (true, true, partial.checkpoint.bookmark)
+        _ = try scratch.file("file", [1])
+        let next = PartialDownload(download, in: nil)
+        #expect(try error { try next.open(for: 1) { true } }.code == .preconditionFailed)
+        next.discard()
+        #expect(try contentsOf(target) == [1] && names(in: scratch.path) == ["file"])
+    }
+
     @Test func `A short download has no name before it is complete`() throws {
         let partial = try PartialDownload(for: target)
         try partial.open(for: 1, isShort: true) { true }

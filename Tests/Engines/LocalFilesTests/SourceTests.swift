@@ -99,6 +99,7 @@ import Testing
         upload.bytesOfFile = read
         let session = place.backend.beginUpload(upload)
         await session.stop(.sendWhole)
+        session.park()
         try Meddling.remove.meddle(path, place.scratch)
         guard case .failed(let error) = await session.perform(.sendWhole) else {
             return #expect(Bool(false), "it was stored")

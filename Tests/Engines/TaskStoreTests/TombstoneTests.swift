@@ -90,6 +90,25 @@ import Testing
         #expect(try await kept(table()).last == unfinished)
     }
 
+    @Test func `A task that finds no room in the database has no slot`() async throws {
+        let full = table()
+        try await full.keep(try TaskRecord.sample("stored"), isUrgent: true)
+        try await full.database.write { try $0.execute("PRAGMA max_page_count = 1") }
+        let request = TaskRequest(file: String(repeating: "f", count: 100_000), retryTime: 1, hasOwnTokens: false)
+        for index in 0..<65 {
+            var record = try TaskRecord.sample("task \(index)")
+            record.stage = .unfinished(request, nil)
+            let error = try await failure { [record] in try await full.keep(record, isUrgent: true) }
+            #expect(error.code == .quotaExceeded)
+        }
+        var record = try TaskRecord.sample("stored")
+        record.stage = .unfinished(request, nil)
+        let error = try await failure { [record] in try await full.keep(record, isUrgent: true) }
+        #expect(error.code == .quotaExceeded)
+        try await full.keepEnd(of: record.ended(.cancelled, at: Self.time))
+        #expect(try contentsOf(file).count == 64 * Tombstones.slotSize)
+    }
+
     @Test(arguments: ["{", "", "{}\n\n", "\u{0}"])
     func `A task with a damaged slot counts as ended`(rest: String) async throws {
         let record = try TaskRecord.sample()

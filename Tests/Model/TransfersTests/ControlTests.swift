@@ -2,7 +2,8 @@ import Platform
 import Storage
 import TestSupport
 import Testing
-import Transfers
+
+@testable import Transfers
 
 @Loop @Suite(.watchdog(minutes: 10)) struct ControlTests {
     let stage = TransfersFixture()
@@ -28,6 +29,34 @@ import Transfers
         #expect(!session.isInFlight && session.aborts == 0)
         #expect(task.resume())
         #expect(try await session.nextStep() == .open)
+    }
+
+    @Test func `A pause parks the session, whether or not a step is in flight`() async throws {
+        let (task, session) = try await stage.sending()
+        let pause = Task { try await task.pause() }
+        try await until { session.aborts == 1 }
+        #expect(session.parks == 0)
+        session.answer(.aborted)
+        #expect(try await pause.value && session.parks == 1)
+        #expect(task.resume())
+        #expect(try await session.nextStep() == .query)
+        session.answer(.failed(StorageError(.unknown, "A failure.").with(\.retryable, true)))
+        _ = try await stage.clock.nextSleep()
+        #expect(try await task.pause() && session.parks == 2)
+        #expect(try await task.cancel() && session.parks == 2)
+    }
+
+    @Test func `The step that the end of an immediate one begins can be stopped`() async throws {
+        let steps = StepRunner()
+        let session = try #require(
+            stage.backend.beginUpload(.data([1], to: try TransfersFixture.reference())) as? ScriptedSession)
+        steps.perform(.sendWhole, by: FailingSession<UploadStrategy>(error: .refused), atOnce: true) { _ in
+            steps.perform(.sendWhole, by: session) { _ in }
+        }
+        #expect(try await session.nextStep() == .sendWhole)
+        steps.stop()
+        try await until { session.aborts == 1 }
+        session.answer(.aborted)
     }
 
     @Test func `A second pause returns with the first`() async throws {

@@ -247,6 +247,26 @@ import Testing
         #expect(!next.transfers.areRunning)
     }
 
+    @Test func `With keepsExisting a file that an earlier process has downloaded counts as completed`() async throws {
+        objects["m/a"] = 20
+        let stage = TransfersFixture(stage.backend, InMemoryTaskStore(), folders: InMemoryFolderStore())
+        var request = FolderRequest(.write, try Reference(bucket: "b", path: "m"), directory: "/local")
+        request.keepsExisting = true
+        let task = try await stage.transfers.folder(request)
+        task.start()
+        let begun = try await stage.backend.nextDownload()
+        _ = try await begun.nextTry()
+        try await begun.download.record?()
+        tree.files = ["a": [1]]
+        let next = try await stage.afterCrash(.resume, stage.backend)
+        let again = try await stage.backend.nextDownload()
+        _ = try await again.nextTry()
+        #expect(again.download.isRestored && again.download.keepsExisting)
+        again.answer(.completed(.stored(again.download.reference, size: 20)))
+        let end = await ended(try next.transfers.folders.task(task.id))
+        #expect(end.state == .success && end.counts.completed == 1 && end.counts.unchanged == 0)
+    }
+
     @Test func `Deletions that continue by themselves remove no newer object, and those of a retry do`() async throws {
         for name in ["m/new", "m/old"] { objects[name] = 3 }
         objects.newer["m/new"] = [1, 2, 3]

@@ -375,12 +375,55 @@ import Testing
         let md5 = [UInt8](repeating: 9, count: 16)
         let end = Task { try await scene.stream.finish(.init(md5: md5)) }
         #expect(try await scene.session.nextStep() == .send(2..<2))
-        let source = scene.session.upload.source
-        guard case .incoming(let bytes) = source else { return #expect(Bool(false)) }
-        #expect(bytes.expected.md5 == md5 && source.size == 2)
+        let bytes = try #require(scene.session.bytes)
+        #expect(bytes.expected.md5 == md5 && bytes.size == 2)
         #expect(try await failure { _ = try await scene.stream.append([1], at: nil) }.param == "task")
         scene.session.answer(.failed(.refused))
         #expect(try await failure { _ = try await end.value }.code == .unauthorized)
+    }
+
+    @Test func `The size of the object goes with the last bytes, and with the question whether they are stored`()
+        async throws
+    {
+        let scene = try await StreamScene()
+        let append = scene.append("ab")
+        #expect(try await scene.session.nextStep() == .send(0..<2))
+        #expect(scene.session.bytes?.size == nil)
+        scene.session.answer(.received(upTo: 2))
+        _ = try await append.value
+        let end = Task { try await scene.stream.finish(.init()) }
+        #expect(try await scene.session.nextStep() == .send(2..<2))
+        #expect(scene.session.bytes?.size == 2)
+        let pause = Task { try await scene.task.pause() }
+        try await until { scene.session.aborts == 1 }
+        scene.session.answer(.aborted)
+        #expect(try await pause.value && scene.task.resume())
+        #expect(try await scene.session.nextStep() == .query)
+        #expect(scene.session.bytes?.size == 2 && scene.session.bytes?.piece == nil)
+        scene.complete(2)
+        #expect(try await end.value.state == .success)
+    }
+
+    @Test func `An object of an announced size ends with the request that ends it, and not with its last byte`()
+        async throws
+    {
+        let scene = try await StreamScene(size: 2)
+        let append = scene.append("ab")
+        #expect(try await scene.session.nextStep() == .send(0..<2))
+        #expect(scene.session.bytes?.size == nil)
+        let pause = Task { try await scene.task.pause() }
+        try await until { scene.session.aborts == 1 }
+        scene.session.answer(.aborted)
+        #expect(try await pause.value && scene.task.resume())
+        #expect(try await scene.session.nextStep() == .query)
+        #expect(scene.session.bytes?.size == nil)
+        scene.session.answer(.received(upTo: 2))
+        _ = try await append.value
+        let end = Task { try await scene.stream.finish(.init()) }
+        #expect(try await scene.session.nextStep() == .send(2..<2))
+        #expect(scene.session.bytes?.size == 2)
+        scene.complete(2)
+        #expect(try await end.value.state == .success)
     }
 
     // MARK: - Other tasks
@@ -492,7 +535,7 @@ import Testing
 
     /// What the engine reads.
     func sent(_ range: Range<Int64>) throws -> String {
-        guard case .incoming(let incoming) = session.upload.source else { return "" }
+        let incoming = try #require(session.bytes)
         var bytes = [UInt8](repeating: 0, count: range.count)
         let outcome = bytes.withUnsafeMutableBytes { buffer in
             Result { () throws(StorageError) in try incoming.read(into: buffer, at: range.lowerBound) }

@@ -44,7 +44,7 @@ public struct FolderRequest: Codable, Equatable, Sendable {
     public var metadata = SettableMetadata()
     /// The maximum number of concurrent transfers, and of concurrent deletions; nil for the service's limits.
     public var atOnce: Int?
-    /// The key that the client has given the task: a request with the same key joins the task until that has ended.
+    /// The key that the client has given the task: a request with the same key joins the task until the task has ended.
     public var key: String?
     public var client = FolderClient()
 

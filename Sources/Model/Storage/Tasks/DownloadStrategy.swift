@@ -11,7 +11,7 @@ public struct DownloadStrategy: TransferStrategy {
         /// `received` if the object has more bytes.
         case fetchPart(to: Int64, isDamaged: Bool)
 
-        /// Nil where all bytes are fetched.
+        /// The offset at which the step ends; nil for a step that fetches all bytes.
         public var end: Int64? { if case .fetchPart(let end, _) = self { end } else { nil } }
         public var isDamaged: Bool { if case .fetchPart(_, let isDamaged) = self { isDamaged } else { false } }
     }
@@ -27,7 +27,7 @@ public struct DownloadStrategy: TransferStrategy {
     /// The number of bytes before the wanted part of the object.
     private var skipped: Int64 = 0
 
-    /// `progress` is what an earlier process has fetched.
+    /// - Parameter progress: the bytes that an earlier process has fetched.
     public init(_ progress: Progress = .unknown) { self.progress = progress }
 
     public init(from offset: Int64) { skipped = offset }

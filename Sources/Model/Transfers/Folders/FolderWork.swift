@@ -553,7 +553,8 @@ import Storage
             recorded.append(before.task)
             return done(item, size: before.size)
         }
-        if try await isKept(item) { return unchanged(item) }
+        // A transfer of an earlier process knows its own file.
+        if task.transfersBefore[item.path] == nil, try await isKept(item) { return unchanged(item) }
         guard request.kind == .write,
             try await plan.hasItems(below: item.path)
         else { return nil }
