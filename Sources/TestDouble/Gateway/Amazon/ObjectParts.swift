@@ -37,7 +37,7 @@ import Transfers
 
     /// Python's client repeats the metadata of the start in all requests. Throws 400 for other metadata.
     private func checkRepetitions(of upload: Multipart) throws(GatewayError) {
-        for field in request.http.headers.fields where ObjectHeaders.isMetadata(field.name) {
+        for field in request.http.headers.fields where ObjectHeaders.isRepeated(field.name, field.value) {
             guard upload.fields.contains(where: { isSameName($0.name, field.name) && $0.value == field.value }) else {
                 throw .badRequest("\(field.name) is not what the start of the upload has said.")
             }
