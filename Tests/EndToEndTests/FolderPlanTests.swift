@@ -77,4 +77,27 @@ import Testing
             try program.terminate()
         }
     }
+
+    @Test func `A directory at the place of a file is named as the reason, and does not count as an existing file`()
+        async throws
+    {
+        try await RestartableService.run(.embedded) { program in
+            let directory = program.path("files/a")
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try program.start("--harness")
+            for name in ["a", "b", "c"] { try Self.store(name, noise(10), program) }
+            _ = try program.write(Self.newer, to: "files/b")
+            let params: JSON = [
+                "reference": "gs://default-bucket/up", "directory": .string(program.path("files")),
+                "ifGenerationMatch": 0, "atOnce": 1,
+            ]
+            let end = try Self.ended("reference/writeToDirectory", params, holding: "fetch", program) {}
+            #expect(end.state == "failed" && end["files"]?["unchanged"] == 1 && end["files"]?["completed"] == 1)
+            let failure = end["failures"]?.array?.first
+            #expect(failure?["path"] == "a")
+            #expect(failure?["error"]?["message"]?.string == "File \(directory) is not a regular file but a directory.")
+            #expect(try program.bytes("files/b") == Self.newer && program.bytes("files/c") == noise(10))
+            try program.terminate()
+        }
+    }
 }

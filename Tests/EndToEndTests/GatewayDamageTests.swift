@@ -154,6 +154,20 @@ import Testing
         #expect(try complaints(gateway) == 1)
     }
 
+    @Test func `Damage that a stream of JSON-RPC finds is remembered`() async throws {
+        let gateway = try await Self.damaged(Self.large)
+        try await onThread { [place = gateway.place] in
+            let caller = try place.connect()
+            let stream = try caller.call("reference/getStream", #"{"reference":"gs://box/x"}"#)
+            let task = try #require(stream["task"]?.string)
+            let codes = try (0..<3).map { _ in try caller.refusal("downloadTask/read", #"{"task":"\#(task)"}"#)["code"]
+            }
+            #expect(codes.contains(-13031), "\(codes)")
+        }
+        for (what, way) in Self.others { try await Self.expectRefusal(gateway.client, what, way) }
+        #expect(try complaints(gateway) == 1)
+    }
+
     @Test func `A copy that shares a damaged file is refused, too, and one in a file of its own is not`() async throws {
         let gateway = try LiveGateway()
         let client = gateway.client

@@ -107,18 +107,74 @@ import Testing
         let cloud = "/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=media&name=x"
         refused(try await gateway.send("POST", cloud, "hello", ["X-Upload-Content-Length": "77"]), naming: "77")
         for header in ["X-Goog-Upload-Header-Content-Length", "X-Goog-Upload-Content-Length"] {
-            refused(
-                try await gateway.send("POST", "\(gateway.v0)?name=x", "hello", HTTPHeaders([.init(header, "99")])),
-                naming: "99")
+            for path in ["\(gateway.v0)?name=x", cloud] {
+                refused(try await gateway.send("POST", path, "hello", HTTPHeaders([.init(header, "99")])), naming: "99")
+            }
         }
         #expect(try await gateway.names("").items == [])
         #expect(try await gateway.send("POST", cloud, "hello", ["X-Upload-Content-Length": "5"]).status == 200)
     }
 
+    /// The headers that start a session: at `/v0`, in the JSON API, and at the URL of the object.
+    private func starts(_ gateway: GatewayClient) -> [(path: String, headers: HTTPHeaders)] {
+        let commanded: HTTPHeaders = ["X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"]
+        let cloud = "/upload/storage/v1/b/\(gateway.bucket)/o?name=x"
+        return [
+            ("\(gateway.v0)?name=x", commanded), (cloud, commanded), ("\(cloud)&uploadType=resumable", [:]),
+            ("/\(gateway.bucket)/x", ["x-goog-resumable": "start"]),
+        ]
+    }
+
+    @Test func `A session has the size and the type that its start announces by any of their headers`() async throws {
+        let gateway = try GatewayClient.shared("announced-sessions")
+        for (path, headers) in starts(gateway) {
+            for prefix in ["X-Upload-", "X-Goog-Upload-Header-", "X-Goog-Upload-"] {
+                if path.hasPrefix("/\(gateway.bucket)"), prefix != "X-Upload-" { continue }
+                var announced = headers
+                announced.add("\(prefix)Content-Length", "5")
+                announced.add("\(prefix)Content-Type", "a/b")
+                let start = try await gateway.send(
+                    "POST", path, path.hasPrefix("/\(gateway.bucket)") ? "" : "{}", announced)
+                let url = start.headers["X-Goog-Upload-URL"] ?? start.headers["Location"] ?? ""
+                let isCommanded = headers["X-Goog-Upload-Command"] != nil
+                func end(_ text: String) async throws -> Int {
+                    let end: HTTPHeaders =
+                        isCommanded
+                        ? ["X-Goog-Upload-Command": "upload, finalize", "X-Goog-Upload-Offset": "0"]
+                        : ["Content-Range": "bytes 0-\(text.utf8.count - 1)/\(text.utf8.count)"]
+                    return try await gateway.send("PUT", url, text, end).status
+                }
+                #expect(try await end("hello!") == 400, "\(path) \(prefix)")
+                #expect(try await end("hello") == 200, "\(path) \(prefix)")
+                #expect(try await gateway.get("\(gateway.gcs)/x")["contentType"] == "a/b", "\(path) \(prefix)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "X-Goog-Upload-Header-Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==", "X-Goog-Upload-Header-Content-Encoding: gzip",
+        "X-Goog-Upload-Header-Cache-Control: no-store", "X-Goog-Upload-File-Name: y", "X-Goog-Upload-Offset: 3",
+        "X-Upload-Content-Encoding: gzip", "X-Goog-Upload-Header-Content-Length: x",
+    ])
+    func `A header of a session's start that is not served is refused by name`(header: String) async throws {
+        let gateway = try GatewayClient.shared("starts")
+        let field = header.split(separator: ":")
+        for (path, headers) in starts(gateway) {
+            var all = headers
+            all.add(String(field[0]), String(field[1].dropFirst()))
+            let answer = try await gateway.send("POST", path, path.hasPrefix("/starts") ? "" : "{}", all)
+            #expect([400, 501].contains(answer.status) || !path.hasPrefix("/v0") && field[0].hasSuffix("Offset"))
+            #expect(answer.status == 200 || answer.text.lowercased().contains(field[0].lowercased()), "\(answer.text)")
+        }
+    }
+
     @Test(arguments: [
         "x-goog-hash: crc32c=AAAAAA==", "Digest: sha-256=AAAA", "Content-Length: 99", "Content-Range: bytes 0-2/10",
         "x-goog-if-generation-match: 5", "If-Match: \"z\"", "Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==",
-        "x-goog-meta-k: v",
+        "x-goog-meta-k: v", "x-goog-encryption-algorithm: AES256", "x-goog-strange: 1", "Cache-Control: no-store",
+        "Content-Language: de", "Content-Disposition: attachment", "x-upload-content-length: 3",
+        "x-goog-content-sha256: \(String(repeating: "0", count: 64))",
+        "x-amz-content-sha256: \(String(repeating: "0", count: 64))",
     ])
     func `A header of a part is honoured or refused`(header: String) async throws {
         let gateway = try GatewayClient.shared("parts")

@@ -48,6 +48,42 @@ import Testing
         #expect(try await gateway.get("/policies/x").text == "hello")
     }
 
+    @Test func `A form that is not well-formed has a code of its own`() async throws {
+        let gateway = try GatewayClient.shared("malformed-posts")
+        let type: HTTPHeaders = ["Content-Type": "multipart/form-data; boundary=X"]
+        let key = "--X\r\nContent-Disposition: form-data; name=\"key\"\r\n\r\nx\r\n"
+        let file = "--X\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nhello"
+        for (body, code) in [
+            ("", "MalformedPOSTRequest"), ("hello", "MalformedPOSTRequest"),
+            ("--X\r\nno header\r\n\r\n", "MalformedPOSTRequest"),
+            (key + file, "MalformedPOSTRequest"), (key + "--X--\r\n", "InvalidArgument"),
+            (file + "\r\n--X--\r\n", "InvalidArgument"),
+        ] {
+            let answer = try await gateway.send("POST", "/\(gateway.bucket)", body, type)
+            #expect(answer.status == 400 && answer.text.contains("<Code>\(code)</Code>"), "\(body): \(answer.text)")
+        }
+        var wrong = type
+        wrong.add("Content-MD5", "AAAAAAAAAAAAAAAAAAAAAA==")
+        let digest = try await gateway.send("POST", "/\(gateway.bucket)", key + file + "\r\n--X--\r\n", wrong)
+        #expect(digest.status == 400 && digest.text.contains("BadDigest"), "\(digest.text)")
+        #expect(try await gateway.names("").items == [])
+    }
+
+    @Test func `A file of a form has the length and the checksum that its part declares`() async throws {
+        let gateway = try GatewayClient.shared("declared-posts")
+        func send(_ header: String) async throws -> Int {
+            let key = "--X\r\nContent-Disposition: form-data; name=\"key\"\r\n\r\nx\r\n"
+            let file = "--X\r\nContent-Disposition: form-data; name=\"file\"\r\n\(header)\r\n\r\nhello\r\n--X--\r\n"
+            return try await gateway.send(
+                "POST", "/\(gateway.bucket)", key + file, ["Content-Type": "multipart/form-data; boundary=X"]
+            ).status
+        }
+        #expect(try await send("Content-Length: 6") == 400)
+        #expect(try await send("x-goog-hash: crc32c=AAAAAA==") == 400)
+        #expect(try await gateway.names("").items == [])
+        #expect(try await send("Content-Length: 5\r\nx-goog-hash: crc32c=mnG7TA==") == 204)
+    }
+
     @Test func `With the status 201 the answer names the object`() async throws {
         let gateway = try GatewayClient.shared("posts")
         let answer = try await post(gateway, ["key": "a b", "success_action_status": "201"])

@@ -64,13 +64,42 @@ import Testing
         for name in ["policies", "strange", "x-goog-strange"] {
             refused(try await send(gateway, [key, (name, "1"), file]), naming: name)
         }
-        for (name, value) in [("acl", "public-read"), ("x-amz-tagging", "v"), ("x-goog-tagging", "a=b")] {
+        for (name, value) in [
+            ("acl", "public-read"), ("x-amz-tagging", "v"), ("x-goog-tagging", "a=b"),
+            ("x-amz-content-sha256", String(repeating: "0", count: 64)),
+            ("x-goog-content-sha256", String(repeating: "0", count: 64)),
+        ] {
             refused(try await send(gateway, [key, (name, value), file]), naming: name, 501)
         }
         #expect(try await gateway.names("").items == [])
         #expect(
             try await send(gateway, [key, ("bucket", gateway.bucket), ("success_action_status", "201"), file]).status
                 == 201)
+    }
+
+    @Test(arguments: [
+        "x-amz-content-sha256", "x-goog-hash", "Content-MD5", "x-amz-checksum-crc32c", "Digest", "x-amz-acl",
+    ])
+    func `A trailer with a meaning is refused by name, whether it is announced or not`(name: String) async throws {
+        let gateway = try GatewayClient.shared("trailers")
+        let host = gateway.base.replacing("http://", with: "")
+        func put(_ path: String, _ trailer: String, isAnnounced: Bool) async throws -> String {
+            let method = path.hasPrefix("/trailers") ? "PUT" : "POST"
+            let lines = isAnnounced ? "Trailer: \(trailer)\r\n" : ""
+            return try await gateway.exchange(
+                "\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\(lines)"
+                    + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\(trailer): AAAA\r\n\r\n")
+        }
+        for path in ["/trailers/x", "\(gateway.v0)?name=x", "/upload/storage/v1/b/trailers/o?name=x"] {
+            for isAnnounced in [true, false] {
+                let answer = try await put(path, name, isAnnounced: isAnnounced)
+                let isRefused = answer.hasPrefix("HTTP/1.1 400 ") || answer.hasPrefix("HTTP/1.1 501 ")
+                #expect(isRefused && answer.contains(isAnnounced ? "Trailer" : name), "\(path): \(answer)")
+                #expect(try await gateway.names("").items == [])
+            }
+        }
+        #expect(try await put("/trailers/x", "Server-Timing", isAnnounced: true).hasPrefix("HTTP/1.1 200 "))
+        #expect(try await gateway.send("DELETE", "/trailers/x").status == 204)
     }
 
     @Test func `The name of a form's file may have semicolons, quotes and backslashes`() async throws {

@@ -81,6 +81,20 @@ package struct Multiparts: Sendable {
         return files != nil
     }
 
+    /// The end of a complete upload, which this process remembers.
+    package struct End: Sendable {
+        package let generation: Int64
+        /// The hash of the parts that the client has named.
+        package let parts: Int
+
+        package init(generation: Int64, parts: Int) { (self.generation, self.parts) = (generation, parts) }
+    }
+
+    /// Nil for an upload that is not complete, or was forgotten.
+    package func end(of id: String, to reference: Reference) -> End? { uses.end(of: id, to: reference) }
+
+    package func note(_ end: End, of upload: Multipart) { uses.note(end, of: upload) }
+
     /// Protects the upload from expiry while `body` runs; its client can still abort it. Nil if another use is `alone`,
     /// or if this one has to be and another is running.
     @Loop package func using<Answer>(
@@ -160,12 +174,27 @@ package struct Multiparts: Sendable {
     private func remove(_ files: [Int64]) { for file in files { backend.remove(file) } }
 }
 
-/// The uploads that are answering their clients: they do not expire, and are not removed in favour of others.
+/// The uploads that are answering their clients, which do not expire and are not removed in favour of others; and the
+/// ends of complete ones.
 final class UsedUploads: Sendable {
     private let counts = Mutex<[String: Int]>([:])
+    private let ends = Mutex<[String: (reference: Reference, end: Multiparts.End)]>([:])
     private static let alone = Int.max
+    /// The maximum number of ends; beyond it all are forgotten.
+    private static let mostEnds = 1024
 
     var ids: Set<String> { counts.withLock { Set($0.keys) } }
+
+    func end(of id: String, to reference: Reference) -> Multiparts.End? {
+        ends.withLock { $0[id].flatMap { $0.reference == reference ? $0.end : nil } }
+    }
+
+    func note(_ end: Multiparts.End, of upload: Multipart) {
+        ends.withLock { ends in
+            if ends.count >= Self.mostEnds { ends.removeAll() }
+            ends[upload.id] = (upload.reference, end)
+        }
+    }
 
     func begin(_ id: String, alone: Bool) -> Bool {
         counts.withLock { counts in

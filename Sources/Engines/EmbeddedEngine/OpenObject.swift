@@ -234,6 +234,13 @@ extension EmbeddedBackend {
         }.get()
     }
 
+    package func verifyStored(_ object: ObjectMetadata) async {
+        guard let opened = try? await open(object.reference), opened.metadata.generation == object.generation else {
+            return
+        }
+        _ = await verifying.run { Result { () throws(StorageError) in try opened.verify() } }
+    }
+
     package func data(
         of reference: Reference, part: BytePart?, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {

@@ -83,6 +83,9 @@ public protocol Backend: Sendable {
     /// - Parameter task: the id of the download that fetches the range.
     func piece(_ range: Range<Int64>, of object: ObjectMetadata, task: String, for caller: Caller)
         async throws(StorageError) -> [UInt8]
+    /// Verifies the stored bytes of this generation after pieces of it had a wrong checksum. An engine that finds them
+    /// damaged refuses their later reads.
+    func verifyStored(_ object: ObjectMetadata) async
     /// A URL that gives access to the object without credentials, valid for `seconds` if that is not nil. Throws
     /// `invalidArgument` if the engine's URLs do not expire.
     func downloadURL(of reference: Reference, expiresIn seconds: Int64?, for caller: Caller) async throws(StorageError)
@@ -112,6 +115,7 @@ extension Backend {
     }
     public func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>? { nil }
     public func knownList(_ query: ListQuery) -> Listing? { nil }
+    public func verifyStored(_ object: ObjectMetadata) async {}
     public func settle() async {}
 }
 

@@ -72,7 +72,12 @@ import Storage
 
     // MARK: - Idleness
 
-    public var waitsForItsClient: Bool { if case .waiting = machine.state { true } else { false } }
+    public var waitsForItsClient: Bool {
+        switch machine.state {
+        case .waiting, .failing: true
+        case .idle, .passing, .asking, .ended: false
+        }
+    }
 
     /// Whether no request of the client is being answered.
     var isIdle: Bool { uses == 0 }

@@ -191,7 +191,13 @@ extension StreamDownload {
             }
         }
         offset += Int64(bytes.count)
-        if offset == object.size { isVerified = try verify(object) }
+        guard offset == object.size else { return }
+        do {
+            isVerified = try verify(object)
+        } catch {
+            await backend.verifyStored(object)
+            throw error
+        }
     }
 
     private func verify(_ object: ObjectMetadata) throws -> Bool {

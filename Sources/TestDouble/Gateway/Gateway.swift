@@ -178,8 +178,11 @@ import Transfers
             let sent = try GatewayRequest(http, body, at: target)
             let request = isXML ? sent : try await decoded(sent)
             let route = try request.allowedRoute(isInBatch: isInBatch)
-            if isXML, !request.isRead, !(route.allowsAmazonChunks && request.isChunkedByAmazon) {
-                body.inspect = try BodyChecksums(request).inspection()
+            if isXML, !request.isRead {
+                let isChunked = route.allowsAmazonChunks && request.isChunkedByAmazon
+                body.inspect =
+                    try isChunked
+                    ? BodyChecksums.inspection(ofTrailersOf: body) : BodyChecksums(request).inspection(of: body)
             }
             let response = try await Call(
                 answerInBatch: { [weak self] in
@@ -199,7 +202,7 @@ import Transfers
 
     /// The request without codings. Its declared checksums are compared with the bytes before decoding.
     private func decoded(_ sent: GatewayRequest) async throws -> GatewayRequest {
-        if !sent.isRead { sent.body.inspect = try BodyChecksums(sent).inspection() }
+        if !sent.isRead { sent.body.inspect = try BodyChecksums(sent).inspection(of: sent.body) }
         return try await sent.decoded()
     }
 }

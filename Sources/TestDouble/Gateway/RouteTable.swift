@@ -34,9 +34,9 @@ extension Route {
         Route(.all, pattern, unknown: .unchecked) { throw GatewayError.noRoute($0.request) }
     }
 
-    private static let commanded: Set = ["x-goog-upload-"]
-    private static let upload: Set = ["x-goog-upload-", "x-goog-hash"]
-    private static let session: Set = ["x-goog-upload-", "x-goog-hash", "content-range"]
+    private static let commanded = CommandedUpload.headers
+    private static let upload = commanded.union(AnnouncedObject.headers).union(["x-goog-hash"])
+    private static let session = upload.union(["content-range"])
 
     /// Firebase Storage's REST API, version 0.
     private static let firebase: [Route] = [
@@ -196,14 +196,16 @@ extension Route {
 
     private static let xmlObjects: [Route] = [
         Route(
-            .all, "*/*", selector: "upload_id=*", ["upload_id"], headers: ["x-goog-hash", "content-range"],
+            .all, "*/*", selector: "upload_id=*", ["upload_id"],
+            headers: AnnouncedObject.headers.union(["x-goog-hash", "content-range"]),
             method(ObjectUploads.continueSession)),
         Route(
             .reads, "*/*", signed(QueryParams.object).union(QueryParams.responseHeaders.keys),
             headers: ObjectHeaders.conditions, comparesTags: true, unknown: .ignored, method(ObjectAPI.get)),
         Route(
             [.put, .post], "*/*", header: "x-goog-resumable", signed(),
-            headers: written.union(["x-goog-resumable", "x-goog-hash"]), method(ObjectUploads.startSession)),
+            headers: written.union(AnnouncedObject.headers).union(["x-goog-resumable", "x-goog-hash"]),
+            method(ObjectUploads.startSession)),
         Route(
             [.put], "*/*", header: ObjectHeaders.source, signed(), headers: written.union(ObjectHeaders.copy),
             comparesTags: true, method(ObjectAPI.copy)),

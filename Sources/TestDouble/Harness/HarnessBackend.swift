@@ -60,6 +60,8 @@ package final class HarnessBackend: Backend {
         return try answer.bytes.get()
     }
 
+    package func verifyStored(_ object: ObjectMetadata) async { await engine.verifyStored(object) }
+
     package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         try await pass(.getMetadata, reference, caller) { engine async throws(StorageError) in
             try await engine.metadata(of: reference, for: caller)

@@ -34,10 +34,15 @@ package struct AcceptedHosts: Sendable {
             end = bytes.firstIndex(of: 0x3A) ?? bytes.endIndex
         }
         let host = bytes[..<end], port = bytes[end...]
-        let isPort = port.isEmpty || port.first == 0x3A && port.dropFirst().allSatisfy { 0x30...0x39 ~= $0 }
+        guard port.isEmpty || port.first == 0x3A && isPort(port.dropFirst()) else { return nil }
         let inner = isLiteral ? host.dropFirst().dropLast() : host
-        guard isPort, inner.allSatisfy({ isHostCharacter($0) || isLiteral && $0 == 0x3A }) else { return nil }
+        guard inner.allSatisfy({ isHostCharacter($0) || isLiteral && $0 == 0x3A }) else { return nil }
         return Substring(host)
+    }
+
+    /// Whether the digits of a port are no greater than 65535. A port may have no digits.
+    private static func isPort(_ digits: Substring.UTF8View) -> Bool {
+        digits.allSatisfy { 0x30...0x39 ~= $0 } && (digits.isEmpty || UInt16(Substring(digits)) != nil)
     }
 
     private static func isHostCharacter(_ byte: UInt8) -> Bool {

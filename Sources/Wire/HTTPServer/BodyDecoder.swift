@@ -7,7 +7,7 @@ enum BodyFraming: Sendable, Equatable {
     case chunked
 }
 
-/// Removes the framing of a body. Chunk extensions and trailers are checked and ignored.
+/// Removes the framing of a body, and keeps its trailers. Chunk extensions are checked and ignored.
 struct BodyDecoder {
     private enum State: Equatable {
         /// The unread bytes of a body without chunks.
@@ -23,7 +23,7 @@ struct BodyDecoder {
     private var state: State
     private var extensionBytesLeft: Int
     private var trailerBytesLeft: Int
-    private var trailers = 0
+    private(set) var trailers = HTTPHeaders()
 
     init(_ framing: BodyFraming, limits: HTTPServerLimits) {
         self.limits = limits
@@ -105,8 +105,10 @@ struct BodyDecoder {
 
     private mutating func parseTrailer(_ line: ArraySlice<UInt8>) throws(InputBuffer.Fault) -> State {
         if line.isEmpty { return .end }
-        trailers += 1
-        guard trailers <= limits.headers, HTTPHeaders.Field(line: line) != nil else { throw .malformed }
+        guard trailers.fields.count < limits.headers, let field = HTTPHeaders.Field(line: line) else {
+            throw .malformed
+        }
+        trailers.add(field.name, field.value)
         return .trailers
     }
 }

@@ -1,4 +1,5 @@
 import ClientMemory
+import HTTPText
 import Platform
 
 /// The body of a request, read piece by piece.
@@ -98,6 +99,9 @@ package final class HTTPRequestBody {
             if !bytes.isEmpty { return bytes }
         }
     }
+
+    /// The trailers of a body in chunks that has been read to its end.
+    package var trailers: HTTPHeaders { packed?.body.trailers ?? incoming?.trailers ?? [:] }
 
     // MARK: - Memory
 

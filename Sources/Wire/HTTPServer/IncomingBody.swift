@@ -1,3 +1,4 @@
+import HTTPText
 import Platform
 
 /// The body of the request that a connection is answering.
@@ -15,6 +16,8 @@ final class IncomingBody {
 
     /// The length of the rest; nil where it is unknown.
     var bytesLeft: Int64? { connection?.parser.bodyBytesLeft }
+
+    var trailers: HTTPHeaders { connection?.parser.trailers ?? [:] }
 
     /// Whether the connection has to end with this answer.
     ///

@@ -29,6 +29,8 @@ struct RequestParser {
     private var headBytesLeft: Int
     private var head: RequestHead?
     private var body: BodyDecoder?
+    /// The trailers of the last body.
+    private(set) var trailers = HTTPHeaders()
     private var mayBeBlank = true
     private var refusal: Refusal?
 
@@ -72,6 +74,7 @@ struct RequestParser {
         do throws(Refusal) {
             try body.decode(&input, into: &piece, atMost: limit)
             self.body = body.isAtEnd ? nil : body
+            trailers = body.trailers
         } catch {
             refuse(error)
         }
@@ -107,6 +110,7 @@ struct RequestParser {
         }
         (headBytesLeft, mayBeBlank) = (limits.headBytes, true)
         let request = try head.request(methods, hosts, remoteAddress)
+        trailers = HTTPHeaders()
         if request.framing != .length(0) { body = BodyDecoder(request.framing, limits: limits) }
         return request
     }

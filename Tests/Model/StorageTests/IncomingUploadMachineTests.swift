@@ -128,6 +128,36 @@ import Testing
         ])
     }
 
+    @Test(arguments: [.open, .query] as [UploadStrategy.Step])
+    func `A failure of a step without bytes answers one request, and the next one repeats the step`(
+        step: UploadStrategy.Step
+    ) {
+        var machine = Machine(size: nil)
+        machine.converse([
+            (.stepBegan(step), [.perform(step)]),
+            // No request waits for the answer.
+            (.engineAnswered(.failed(.busy)), []),
+            (.requested(.query), [.answer(.failed(.busy))]),
+            (.requested(.send(0..<4, isLast: false)), [.perform(step)]),
+            (.engineAnswered(.unsettled(.busy)), [.answer(.failed(.busy))]),
+            (.requested(.send(0..<4, isLast: false)), [.perform(step)]),
+            (.engineAnswered(.opened()), [.endStep(.opened())]),
+            (.stepBegan(.send(0..<20)), [.perform(.send(0..<4))]),
+        ])
+    }
+
+    @Test func `A step without bytes that has failed ends when it is stopped or refused`() {
+        var machine = Machine(size: nil)
+        machine.converse([
+            (.stepBegan(.open), [.perform(.open)]), (.engineAnswered(.failed(.busy)), []),
+            (.stopped, [.endStep(.aborted)]),
+            (.stepBegan(.open), [.perform(.open)]), (.stopped, []),
+            (.engineAnswered(.failed(.busy)), [.endStep(.failed(.busy))]),
+            (.stepBegan(.open), [.perform(.open)]), (.engineAnswered(.failed(.busy)), []),
+            (.refused(.gone), [.endStep(.failed(.gone))]),
+        ])
+    }
+
     // MARK: - Streams
 
     /// A step that sends from 4 on waits for a request of a stream.

@@ -86,6 +86,28 @@ import Transfers
         #expect(stage.outcomes.filter { $0.hasPrefix("send") }.count == 3)
     }
 
+    @Test(arguments: [true, false])
+    func `A temporary failure of the opening answers one request, and the session goes on`(isLost: Bool) async throws {
+        let stage = try await HarnessFixture()
+        let error = StorageError(.unknown, "Busy.").with(\.retryable, true)
+        stage.arm("busy", Set(Operation.allCases), isLost ? .lose(error) : .fail(error))
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
+        await stage.settle()
+        #expect(try await failure(upload.query())?.message == "Busy.")
+        #expect(try await offset(upload.send(piece(0), isLast: false)) == chunk)
+        #expect(try await stored(upload.send(piece(1, 3), isLast: true))?.size == 1 << 20)
+        #expect(try await content(stage) == bytes)
+    }
+
+    @Test func `A session whose opening has failed can be cancelled`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("busy", [.open], .fail(StorageError(.unknown, "Busy.").with(\.retryable, true)))
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
+        await stage.settle()
+        #expect(try await upload.task?.cancel() == true)
+        #expect(try await failure(upload.query())?.code == .cancelled)
+    }
+
     @Test func `A permanent failure ends the task`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("refused", [.send], .fail(StorageError(.unauthorized, "No.")))

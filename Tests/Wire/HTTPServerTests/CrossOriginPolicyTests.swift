@@ -44,7 +44,7 @@ import Testing
     @Test(arguments: [
         "https://b.example", "null", "", "http://localhost.b.example", "http://127.0.0.1.b.example", "file://",
         "https://a.example:8443", "http://a.example", "http://[::2]", "localhost", "ftp://localhost",
-        "http://localhost/", "http://localhost:80a",
+        "http://localhost/", "http://localhost:80a", "http://localhost:65536", "http://localhost:+80",
     ])
     func `A page of a foreign origin gets no header that lets it read or send`(origin: String) {
         let asked: HTTPHeaders = ["Origin": origin, "Access-Control-Request-Method": "PUT"]

@@ -77,6 +77,8 @@ private func request(_ text: String) throws -> HTTPServerRequest {
         ("GET / HTTP/1.1|Host: ||", 421), ("GET / HTTP/1.1|Host: evil.example||", 421),
         ("GET / HTTP/1.1|Host: 127.0.0.1.evil.example||", 421), ("GET / HTTP/1.1|Host: localhost.evil.example||", 421),
         ("GET / HTTP/1.1|Host: 10.0.0.1:80||", 421), ("GET / HTTP/1.0|Host: evil.example||", 421),
+        ("GET / HTTP/1.1|Host: localhost:65536||", 400),
+        ("GET http://localhost:99999/ HTTP/1.1|Host: localhost||", 400),
         ("GET / HTTP/1.1|Host: [::2]||", 421), ("GET / HTTP/1.1|Host: 127.1||", 421),
         ("GET / HTTP/1.1|Host: 127.0.0.256||", 421), ("GET / HTTP/1.1|Host: 127.+1.0.1||", 421),
         // Bodies.

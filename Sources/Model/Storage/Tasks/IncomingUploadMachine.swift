@@ -4,13 +4,16 @@
 /// The machine stands between the task, which performs one step at a time, and the client, which makes one request at a
 /// time. A step that sends waits for requests, and ends when the task has to know an answer of the engine. Other steps
 /// go to the engine unchanged. A failure after which the client can repeat its request is answered to the client only,
-/// and the step waits for the next request. A request without an answer stays for the next step; the end of the task
-/// answers it.
+/// and the step waits for the next request. If no request waits when a step of the task fails, the next request gets the
+/// failure. A request without an answer stays for the next step; the end of the task answers it.
 ///
 /// The client of a stream repeats no request: the task retries after failures of the engine, and the request stays.
 /// Only if the engine has no room, the client gets the failure and can repeat its request later.
 ///
 ///     idle ──▶ passing ──▶ idle       a step that sends nothing
+///              │     ▲
+///              ▼     │
+///              failing ──▶ idle       stopped, or refused
 ///     idle ──▶ waiting ──▶ idle       stopped, or refused
 ///              │     ▲
 ///              ▼     │
@@ -23,7 +26,10 @@ public struct IncomingUploadMachine: Equatable, Sendable {
         /// No step is in flight.
         case idle
         /// The engine performs a step that needs no bytes from the client.
-        case passing
+        case passing(Step, isStopping: Bool = false)
+        /// The engine has failed a step that needs no bytes. The next request gets the error, if there is one; a later
+        /// request repeats the step.
+        case failing(Step, StorageError?)
         /// A step that sends from this offset waits for a request.
         case waiting(from: Int64)
         /// A step that sends from this offset has passed a step of its own to the engine, which serves the request.
@@ -104,33 +110,44 @@ public struct IncomingUploadMachine: Equatable, Sendable {
     private mutating func take(_ request: Request) -> [Effect] {
         if state == .ended { return [.answerWithEnd] }
         self.request = request
-        guard case .waiting(let start) = state else { return [] }
-        return goOn(from: start)
+        switch state {
+        case .waiting(let start): return goOn(from: start)
+        case .failing(let step, let error?):
+            state = .failing(step, nil)
+            return close(with: .answer(.failed(error)))
+        case .failing(let step, nil): return pass(step)
+        case .idle, .passing, .asking, .ended: return []
+        }
     }
 
     private mutating func begin(_ step: Step) -> [Effect] {
         if let refusal { return [.endStep(.failed(refusal))] }
-        guard case .send(let range) = step else {
-            state = .passing
-            return [.perform(step)]
-        }
+        guard case .send(let range) = step else { return pass(step) }
         offset = range.lowerBound
         return goOn(from: range.lowerBound)
     }
 
+    private mutating func pass(_ step: Step) -> [Effect] {
+        state = .passing(step)
+        return [.perform(step)]
+    }
+
     private mutating func stop() -> [Effect] {
         switch state {
-        case .waiting: return endStep(.aborted)
+        case .waiting, .failing: return endStep(.aborted)
         case .asking(let step, let start, _): state = .asking(step, from: start, isStopping: true)
-        case .idle, .passing, .ended: break
+        case .passing(let step, _): state = .passing(step, isStopping: true)
+        case .idle, .ended: break
         }
         return []
     }
 
     private mutating func refuse(_ error: StorageError) -> [Effect] {
         refusal = error
-        guard case .waiting = state else { return [] }
-        return endStep(.failed(error))
+        switch state {
+        case .waiting, .failing: return endStep(.failed(error))
+        case .idle, .passing, .asking, .ended: return []
+        }
     }
 
     private mutating func end() -> [Effect] {
@@ -177,15 +194,22 @@ public struct IncomingUploadMachine: Equatable, Sendable {
 
     private mutating func accept(_ answer: UploadStrategy.Answer) -> [Effect] {
         switch state {
-        case .passing: pass(answer)
+        case .passing(let step, let isStopping): accept(answer, to: step, isStopping)
         case .asking(let step, let start, let isStopping): accept(answer, to: step, from: start, isStopping)
-        case .idle, .waiting, .ended: []
+        case .idle, .failing, .waiting, .ended: []
         }
     }
 
-    private mutating func pass(_ answer: UploadStrategy.Answer) -> [Effect] {
-        guard case .completed = answer else { return endStep(answer) }
-        return endStep(answer) + end()
+    private mutating func accept(_ answer: UploadStrategy.Answer, to step: Step, _ isStopping: Bool) -> [Effect] {
+        switch answer {
+        case .completed: return endStep(answer) + end()
+        case .failed(let error), .unsettled(let error):
+            let isOfClient = !isStream && (step == .open || step == .query)
+            guard isOfClient, error.mayBeRepeated, !isStopping, refusal == nil else { return endStep(answer) }
+            state = .failing(step, request == nil ? error : nil)
+            return request == nil ? [] : close(with: .answer(.failed(error)))
+        case .opened, .received, .forgotten, .superseded, .aborted: return endStep(answer)
+        }
     }
 
     private mutating func accept(
@@ -211,8 +235,7 @@ public struct IncomingUploadMachine: Equatable, Sendable {
         case .failed(let error), .unsettled(let error):
             offset = nil
             let effects = close(with: .answer(.failed(error)))
-            let mayRepeat = error.retryable || error.answerIsLost == true
-            return (mayRepeat ? goOn(from: start, isStopping: isStopping) : endStep(answer)) + effects
+            return (error.mayBeRepeated ? goOn(from: start, isStopping: isStopping) : endStep(answer)) + effects
         case .forgotten(let error), .superseded(let error):
             return endStep(answer) + close(with: .answer(.failed(error)))
         }
@@ -229,6 +252,9 @@ public struct IncomingUploadMachine: Equatable, Sendable {
 }
 
 extension StorageError {
+    /// Whether the client can send its request again.
+    fileprivate var mayBeRepeated: Bool { retryable || answerIsLost == true }
+
     public static func otherSize(_ size: Int64, than announced: Int64) -> StorageError {
         .invalidArgument("size", "The bytes end at \(size), but the upload has announced \(announced).")
     }

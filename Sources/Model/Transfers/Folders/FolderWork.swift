@@ -568,7 +568,8 @@ import Storage
         if request.kind.isCopy { return request.keepsExisting && item.replaced != nil }
         guard request.keepsExisting, let tree else { return false }
         if request.kind == .put { return item.object != nil }
-        return try await tree.entry(item.path) != nil
+        // A file cannot take the place of a directory: the transfer fails, and its error says so.
+        return try await tree.entry(item.path).map { $0.kind != .directory } ?? false
     }
 
     /// The others, after those that have the bytes of their objects are settled. Compares on several threads.

@@ -74,10 +74,12 @@ import Transfers
         }
         try await request.checkIsEmpty("x-goog-resumable starts an upload: the request has no body.")
         var change = try MetadataChange(fields: request.fields)
+        let announced = try AnnouncedObject(request)
+        if let type = announced.type, change.content[.contentType] == nil { change.content[.contentType] = type }
         change.makeNoDownloadToken()
         let object = try call.object
         let id = try await service.startSession(
-            request, object, change, of: request.length("x-upload-content-length"), if: request.objectPreconditions())
+            request, object, change, of: announced.size, if: request.objectPreconditions())
         let location = "\(request.url(of: object))?upload_id=\(id)"
         return HTTPServerResponse(201, headers: ["Location": location, "X-GUploader-UploadID": id])
     }

@@ -18,7 +18,7 @@ extension GatewayService {
             try conditions.bind(to: 0)
         }
         guard request.header("If-Match") != nil else { return conditions }
-        let now = try await version(of: object, for: request)
+        let now = try await version(of: object)
         guard let now, request.http.headers.list("If-Match").contains(where: now.hasTag) else {
             throw GatewayError(412, "The object has another ETag, or is not there.")
         }
@@ -40,7 +40,7 @@ extension GatewayService {
         guard since != nil || until != nil || header("match") != nil || header("none-match") != nil else {
             return conditions
         }
-        guard let now = try await version(of: source, for: request) else {
+        guard let now = try await version(of: source) else {
             throw StorageError.objectNotFound(source)
         }
         let modified = HTTPDate(secondsSince1970: now.updated.microseconds / 1_000_000)
@@ -53,7 +53,8 @@ extension GatewayService {
         return conditions
     }
 
-    private func version(of object: Reference, for request: GatewayRequest) async throws -> ObjectMetadata? {
+    /// The current version of an object; nil for none.
+    func version(of object: Reference) async throws -> ObjectMetadata? {
         do throws(StorageError) {
             return try await engine.metadata(of: object, for: caller)
         } catch  where error.code == .objectNotFound {

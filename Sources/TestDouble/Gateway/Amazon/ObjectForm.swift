@@ -14,11 +14,22 @@ import Storage
     let call: Call
 
     func answer() async throws -> HTTPServerResponse {
+        do {
+            return try await stored()
+        } catch let failure as HTTPRequestBody.Failure {
+            var error = failure.gatewayError
+            if case .refused = failure, error.code == "InvalidRequest" { error.code = "MalformedPOSTRequest" }
+            throw error
+        }
+    }
+
+    private func stored() async throws -> HTTPServerResponse {
         let reader = try request.multipart()
         var fields = FormFields()
         var bytesLeft = Self.mostFieldBytes
         while let headers = try await reader.nextPart() {
             let (field, file) = try Self.names(of: headers)
+            try headers.checkPart()
             if field.lowercased() == "file" {
                 return try await store(reader, named: file, headers, fields)
             }
@@ -73,19 +84,20 @@ import Storage
         try policy?.check(at: service.engine.clock.now()) { name in
             name == "bucket" ? bucket : fields[HTTPServerRequest.googleName(of: name)]
         }
-        try headers.checkPart()
         let object = try Reference(bucket: bucket, object: Self.name(key, file: fileName))
         var change = try MetadataChange(fields: fields.all)
         if change.content[.contentType] == nil, let type = headers["Content-Type"] {
             change.content[.contentType] = type
         }
         change.makeNoDownloadToken()
+        let size = try headers.partLength()
         let file = LastPart(reader, request.body, follower: Self.flaw) { count, isWhole throws(GatewayError) in
             try policy?.check(count: count, isWhole: isWhole)
+            if isWhole, let size, size != count { throw HTTPHeaders.wrongLength(size, count) }
         }
         let stored = try await service.store(
             file, to: object, change, if: Preconditions(),
-            Checksums().adding(md5: headers["Content-MD5"]))
+            Checksums(headers).adding(md5: headers["Content-MD5"]))
         if let target = fields["success_action_redirect"] {
             return HTTPServerResponse(303, headers: ["Location": target])
         }
@@ -128,6 +140,7 @@ private struct FormFields {
     private func check(_ name: String, _ value: String) throws(GatewayError) {
         let lower = name.lowercased()
         if Self.known.contains(lower) || lower.hasPrefix("x-ignore-") { return }
+        if BodyChecksums.isSHA256(lower, value) { throw GatewayError(501, "\(name) is not served here in a form.") }
         guard lower == "acl" || lower.hasPrefix("x-amz-") || ObjectHeaders.isKnown(lower) else {
             throw .badRequest("There is no field \(name) in a form.")
         }

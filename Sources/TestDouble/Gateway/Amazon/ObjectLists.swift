@@ -23,6 +23,11 @@ import Storage
         var query = ObjectQuery(bucket: bucket)
         (query.prefix, query.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
         query.after = request[isSecond ? "start-after" : "marker"] ?? ""
+        // Whether the bucket exists does not depend on the names in it.
+        if request.http.method == .head {
+            _ = try await service.engine.bucket(bucket)
+            return HTTPServerResponse(200, headers: ["Content-Type": "application/xml; charset=UTF-8"])
+        }
         (query.maxResults, query.pageToken) = (max(most, 1), request["continuation-token"])
         try await request.expectList(of: most)
         if most == 0 { _ = try await service.engine.bucket(bucket) }

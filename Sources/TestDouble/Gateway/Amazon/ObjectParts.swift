@@ -37,7 +37,7 @@ import Transfers
 
     /// Python's client repeats the metadata of the start in all requests. Throws 400 for other metadata.
     private func checkRepetitions(of upload: Multipart) throws(GatewayError) {
-        for field in request.http.headers.fields where ObjectHeaders.isMetadata(field.name) {
+        for field in request.http.headers.fields where ObjectHeaders.isRepeated(field.name, field.value) {
             guard upload.fields.contains(where: { isSameName($0.name, field.name) && $0.value == field.value }) else {
                 throw .badRequest("\(field.name) is not what the start of the upload has said.")
             }
@@ -129,8 +129,11 @@ import Transfers
     // MARK: - The end
 
     func complete() async throws -> HTTPServerResponse {
+        let object = try call.object
+        if let end = multiparts.end(of: request["uploadId"] ?? "", to: object) {
+            return try await repeated(end, object)
+        }
         let upload = try await upload()
-        let object = upload.reference
         let wanted = try await wantedParts()
         let conditions = try await service.writeConditions(request, of: object)
         let answer = try await multiparts.using(upload, alone: true) {
@@ -143,11 +146,26 @@ import Transfers
             change.makeNoDownloadToken()
             let stored = try await service.store(
                 multiparts.bytes(of: parts, of: upload), at: object, change, if: conditions)
+            multiparts.note(.init(generation: stored.generation, parts: wanted.hashValue), of: upload)
             // The object is stored; an upload that cannot be removed now expires.
             _ = try? await multiparts.remove(upload)
             return stored
         }
         guard let stored = answer else { throw Self.busy }
+        return completed(stored)
+    }
+
+    /// Answers a client that repeats the end of an upload, such as after a lost answer. Throws 404 where it names other
+    /// parts, or the object is no longer there.
+    private func repeated(_ end: Multiparts.End, _ object: Reference) async throws -> HTTPServerResponse {
+        guard try await wantedParts().hashValue == end.parts else { throw GatewayError.noSuchUpload }
+        let stored = try await service.version(of: object)
+        guard let stored, stored.generation == end.generation else { throw GatewayError.noSuchUpload }
+        return completed(stored)
+    }
+
+    private func completed(_ stored: ObjectMetadata) -> HTTPServerResponse {
+        let object = stored.reference
         return .xml(
             XMLElement(
                 "CompleteMultipartUploadResult",
@@ -158,7 +176,7 @@ import Transfers
             ).document(), headers: stored.objectHeaders)
     }
 
-    private struct WantedPart {
+    private struct WantedPart: Hashable {
         let number: Int
         /// The ETag without quotes.
         let tag: String

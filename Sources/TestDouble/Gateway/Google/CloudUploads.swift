@@ -24,7 +24,7 @@ import Transfers
         switch type {
         case "resumable": return try await startSession()
         case "multipart", "media", "raw":
-            return try await store(call.wholeUpload(type == "multipart", announced: ["x-upload-content-length"]))
+            return try await store(call.wholeUpload(type == "multipart"))
         case let other: throw GatewayError.badRequest("There is no upload type \(other).")
         }
     }
@@ -86,16 +86,15 @@ import Transfers
         let json = try await call.json()
         let object = try call.destination(json)
         var change = try change(json)
-        if let type = request.header("x-upload-content-type"), json["contentType"] == nil {
-            change.content[.contentType] = type
-        }
+        let announced = try AnnouncedObject(request)
+        if let type = announced.type, json["contentType"] == nil { change.content[.contentType] = type }
         change.makeNoDownloadToken()
         let path = "/upload/storage/v1/b/\(bucket.escaped)/o?uploadType=resumable&name=\(object.object.escaped)"
         if !request.uploadCommands.isEmpty {
             return try await commanded.startSession(object, json, change, if: request.preconditions(), at: path)
         }
         let id = try await service.startSession(
-            request, object, change, of: request.length("x-upload-content-length"), if: request.preconditions())
+            request, object, change, of: announced.size, if: request.preconditions())
         return HTTPServerResponse(
             200, headers: ["Location": "\(request.base)\(path)&upload_id=\(id)", "X-GUploader-UploadID": id])
     }
@@ -150,6 +149,7 @@ import Transfers
         let range = try SentRange(request)
         if range.start != nil { try request.checkHasLength() }
         try range.check(size: upload.size)
+        try AnnouncedObject(request).check(size: upload.size ?? range.total)
         try range.check(request.body.length)
         try range.checkGranularity()
         upload.note(size: range.total)

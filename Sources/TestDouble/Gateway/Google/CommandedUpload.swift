@@ -8,9 +8,8 @@ import Transfers
 
 /// A session of the protocol `X-Goog-Upload`, which Firebase Storage and Google Cloud Storage share.
 @Loop struct CommandedUpload {
-    /// The headers with the length of the object: of web clients, and of Android.
-    static let announcements = ["X-Goog-Upload-Header-Content-Length", "X-Goog-Upload-Content-Length"]
-    private static let types = ["X-Goog-Upload-Header-Content-Type", "X-Goog-Upload-Content-Type"]
+    /// The headers of the protocol that are served.
+    nonisolated static let headers: Set = ["x-goog-upload-protocol", "x-goog-upload-command", "x-goog-upload-offset"]
 
     let service: GatewayService
     let request: GatewayRequest
@@ -25,12 +24,11 @@ import Transfers
         _ object: Reference, _ json: JSON, _ change: MetadataChange, if conditions: Preconditions, at path: String
     ) async throws -> HTTPServerResponse {
         guard request.uploadCommands == ["start"] else { throw GatewayError.badRequest("The first command is start.") }
+        try request.checkHasNoOffset()
+        let announced = try AnnouncedObject(request)
         var change = change
-        let type = Self.types.lazy.compactMap { request.header($0) }.first
-        if let type, json["contentType"] == nil { change.content[.contentType] = type }
-        let sizes = try Self.announcements.compactMap { header throws(GatewayError) in try request.length(header) }
-        guard Set(sizes).count < 2 else { throw GatewayError.badRequest("The upload has two lengths: \(sizes).") }
-        let id = try await service.startSession(request, object, change, of: sizes.first, if: conditions)
+        if let type = announced.type, json["contentType"] == nil { change.content[.contentType] = type }
+        let id = try await service.startSession(request, object, change, of: announced.size, if: conditions)
         return HTTPServerResponse(
             200,
             headers: [
@@ -70,6 +68,7 @@ import Transfers
         case .cancelled: throw GatewayError.badRequest("The upload was cancelled.").final
         case .failed(let error): throw GatewayError(error).final
         }
+        try AnnouncedObject(request).check(size: upload.size)
         let offset: Int64
         if let named = try request.length("X-Goog-Upload-Offset") {
             offset = named
@@ -152,6 +151,41 @@ import Transfers
 extension GatewayRequest {
     /// The commands in `X-Goog-Upload-Command`, in lower case.
     var uploadCommands: Set<String> { Set(http.headers.list("X-Goog-Upload-Command").map { $0.lowercased() }) }
+
+    /// Throws 400 for an offset in the first request of an upload, whose bytes begin at 0.
+    func checkHasNoOffset() throws(GatewayError) {
+        guard let offset = try length("X-Goog-Upload-Offset"), offset > 0 else { return }
+        throw .badRequest("X-Goog-Upload-Offset needs the session of an upload.")
+    }
+}
+
+/// What headers of an upload announce of its object.
+struct AnnouncedObject {
+    /// The headers with the size of the object.
+    static let sizes = [
+        "x-upload-content-length", "x-goog-upload-header-content-length", "x-goog-upload-content-length",
+    ]
+    /// The headers with the type of the object.
+    static let types = ["x-upload-content-type", "x-goog-upload-header-content-type", "x-goog-upload-content-type"]
+    static let headers = Set(sizes + types)
+
+    let size: Int64?
+    let type: String?
+
+    /// Throws 400 where two headers announce different values.
+    init(_ request: GatewayRequest) throws(GatewayError) {
+        let sizes = try Self.sizes.map { header throws(GatewayError) in try request.length(header) }.compactMap { $0 }
+        guard Set(sizes).count < 2 else { throw .badRequest("The upload has two lengths: \(sizes).") }
+        let types = Self.types.compactMap { request.header($0) }
+        guard Set(types).count < 2 else { throw .badRequest("The upload has two types of its bytes: \(types).") }
+        (size, type) = (sizes.first, types.first)
+    }
+
+    /// Throws 400 where the upload has another size.
+    func check(size known: Int64?) throws(GatewayError) {
+        guard let size, let known, size != known else { return }
+        throw .badRequest("The upload has \(known) bytes, not \(size).")
+    }
 }
 
 extension GatewayError {

@@ -33,7 +33,7 @@ import Transfers
     }
 
     private func store(isMultipart: Bool) async throws -> HTTPServerResponse {
-        let upload = try await call.wholeUpload(isMultipart, announced: CommandedUpload.announcements)
+        let upload = try await call.wholeUpload(isMultipart)
         let object = try call.destination(upload.resource)
         let conditions = try await service.uploadConditions(to: object, for: request)
         return .json(

@@ -37,7 +37,7 @@ extension WholeUpload {
         let ofPart = try Checksums(headers).adding(md5: headers["Content-MD5"])
         expected = try Checksums(request.http.headers).adding(ofPart)
         change = try MetadataChange(resource: resource)
-        let type = request.header("x-upload-content-type") ?? headers["Content-Type"]
+        let type = try AnnouncedObject(request).type ?? headers["Content-Type"]
         if let type, resource["contentType"] == nil { change.content[.contentType] = type }
         if let encoding = request["contentEncoding"], resource["contentEncoding"] == nil {
             change.content[.contentEncoding] = encoding
@@ -60,12 +60,13 @@ extension Call {
     }
 
     /// Reads an upload whose body is the object or multipart, and compares its length with the announced one.
-    func wholeUpload(_ isMultipart: Bool, announced: [String]) async throws -> WholeUpload {
-        for header in announced { try request.checkAnnounced(header, isWhole: !isMultipart) }
+    func wholeUpload(_ isMultipart: Bool) async throws -> WholeUpload {
+        for header in AnnouncedObject.sizes { try request.checkAnnounced(header, isWhole: !isMultipart) }
+        try request.checkHasNoOffset()
         if isMultipart { return try await WholeUpload(multipart: request) }
         try request.checkHasLength()
         var change = MetadataChange()
-        change.content[.contentType] = request.header("Content-Type").map { .some($0) }
+        change.content[.contentType] = try (AnnouncedObject(request).type ?? request.header("Content-Type")).map { $0 }
         change.content[.contentEncoding] = request["contentEncoding"].map { .some($0) }
         return WholeUpload(bytes: request.body, change: change, expected: try .init(request.http.headers))
     }

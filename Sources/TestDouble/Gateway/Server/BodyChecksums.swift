@@ -1,6 +1,7 @@
 import Checksums
 import HTTPServer
 import HTTPText
+import Platform
 import Storage
 
 /// The checksums that a request declares for its own body: `Content-MD5`, the signed SHA-256, and `x-amz-checksum-…`.
@@ -18,6 +19,13 @@ struct BodyChecksums {
     ]
     /// The headers with checksums that only `/BUCKET/NAME` serves.
     static let amazonHeaders = Set(amazon.keys)
+
+    /// Whether a header declares the SHA-256 of the bytes.
+    static func isSHA256(_ name: String, _ value: String) -> Bool {
+        sha256Names.contains(name) && value != unsigned
+    }
+
+    private static let unsigned = "UNSIGNED-PAYLOAD"
 
     /// Throws 400 for a malformed one, and 501 for a body in a coding of its own, unless it `isChunked` and read as
     /// such.
@@ -69,21 +77,30 @@ struct BodyChecksums {
     }
 
     private static func sha256(_ text: String, _ name: String) throws(GatewayError) -> [UInt8]? {
-        if text == "UNSIGNED-PAYLOAD" { return nil }
+        if text == unsigned { return nil }
         guard !text.hasPrefix("STREAMING-") else { throw GatewayError(501, "\(name) is not served here as \(text).") }
         let halves = text.utf8.compactMap(hexDigit)
         guard text.utf8.count == 64, halves.count == 64 else { throw .badRequest("\(name) is no SHA-256: \(text)") }
         return stride(from: 0, to: 64, by: 2).map { halves[$0] << 4 | halves[$0 + 1] }
     }
 
-    /// Returns a function that gets the bytes of the body and, at the end, none; it then names the wrong checksums. Nil
-    /// without declared checksums. Throws 501 without libcrypto.
-    func inspection() throws(GatewayError) -> (([UInt8]) -> String?)? {
-        guard !expected.isEmpty else { return nil }
-        let sums = try RunningChecksums(algorithms)
+    /// Returns a function that gets the bytes of the body and, at the end, none; it then names the wrong checksums, or
+    /// else a trailer that is not served. Throws 501 without libcrypto.
+    @Loop func inspection(of body: HTTPRequestBody) throws(GatewayError) -> ([UInt8]) -> String? {
+        let (sums, trailers) = (try RunningChecksums(algorithms), Self.inspection(ofTrailersOf: body))
         return { [self] bytes in
             sums.update(bytes)
-            return bytes.isEmpty ? flaw(sums) : nil
+            return (bytes.isEmpty ? flaw(sums) : nil) ?? trailers(bytes)
+        }
+    }
+
+    /// Returns a function that gets the bytes of the body and, at the end, none; it then names a trailer that is not
+    /// served.
+    @Loop static func inspection(ofTrailersOf body: HTTPRequestBody) -> ([UInt8]) -> String? {
+        { [weak body] bytes in
+            guard bytes.isEmpty, let body else { return nil }
+            let name = body.trailers.fields.first { ObjectHeaders.isUnservedTrailer($0.name.lowercased()) }?.name
+            return name.map { "The trailer \($0) is not served here." }
         }
     }
 

@@ -21,14 +21,11 @@ extension GatewayService {
             try await engine.resource(of: object, openTo: token)
         }
         try conditions.checkReading(metadata)
-        var http = request.http
+        if hasResourceTag { resource.etag = EntityTag(metadata.resourceTag) }
+        var http = request.http.quoting(resource.etag)
         if hasResourceTag {
             try request.checkTags(metadata.resourceTag)
             for name in ["If-Match", "If-None-Match"] { http.headers[name] = nil }
-            if http.headers.only("If-Range") == metadata.resourceTag {
-                http.headers["If-Range"] = "\"\(metadata.resourceTag)\""
-            }
-            resource.etag = EntityTag(metadata.resourceTag)
         }
         let isPacked = metadata.settable.content[.contentEncoding]?.lowercased() == "gzip"
         if isPacked, !http.isHTTP10, !http.accepts("gzip"), let unpacked = await unpacked(resource, for: http) {
@@ -73,6 +70,18 @@ extension ObjectMetadata {
 }
 
 extension HTTPServerRequest {
+    /// The request with quotation marks around the tag of its conditions: clients of Google leave them out.
+    fileprivate func quoting(_ tag: EntityTag?) -> HTTPServerRequest {
+        guard let tag else { return self }
+        var request = self
+        for name in ["If-Match", "If-None-Match", "If-Range"]
+        where headers.list(name).contains(where: { $0 == tag.opaque }) {
+            let tags = headers.list(name).map { $0 == tag.opaque ? tag.description : String($0) }
+            request.headers[name] = tags.joined(separator: ", ")
+        }
+        return request
+    }
+
     /// Whether `Accept-Encoding` names a coding; one with the weight 0 is refused.
     fileprivate func accepts(_ coding: String) -> Bool {
         headers.list("Accept-Encoding").contains { text in

@@ -63,16 +63,38 @@ enum ObjectHeaders {
         name.hasPrefix("x-amz-checksum-") || name == "x-amz-trailer"
     }
 
+    /// The headers of requests at an object's own URL, or of its bytes, that a part of a body does not have.
+    private static let ofRequests = validators.union([
+        "cache-control", "content-language", "content-range", "expires",
+    ])
+
     /// Whether the header would have a meaning for the part of a body.
     static func isUnservedInPart(_ name: String, _ value: String) -> Bool {
-        isAboutBytes(name) || validators.contains(name) || name == "content-range" || isProperty(name, value)
-            || name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source")
+        if isAboutBytes(name) || ofRequests.contains(name) || BodyChecksums.isSHA256(name, value) { return true }
+        if name == "content-disposition" { return !value.lowercased().hasPrefix("form-data") }
+        return isOfAPI(name) && name != "x-goog-hash" && !isHarmless(name, value)
     }
 
-    /// Whether the header is Google's own, and about what is kept with an object.
-    static func isMetadata(_ name: String) -> Bool {
-        let lower = name.lowercased()
-        return kept.contains(lower) || lower.hasPrefix(custom)
+    /// Whether the header has a meaning for the bytes before it, or for their object.
+    static func isUnservedTrailer(_ name: String) -> Bool {
+        isAboutBytes(name) || isOfAPI(name) || name == "content-md5"
+    }
+
+    /// Whether Google or Amazon may give the name a meaning.
+    static func isOfAPI(_ name: String) -> Bool { ["x-goog-", "x-amz-", "x-upload-"].contains(where: name.hasPrefix) }
+
+    private static func isHarmless(_ name: String, _ value: String) -> Bool {
+        harmless.contains(name) || harmlessValues[name]?.contains(value.lowercased()) == true
+    }
+
+    /// Whether the header of a request about an upload in parts repeats what the start has said of the object.
+    static func isRepeated(_ name: String, _ value: String) -> Bool {
+        switch name.lowercased() {
+        // Bytes in the coding of Amazon S3 are stored without it.
+        case "content-encoding": !["identity", "aws-chunked"].contains(value.lowercased())
+        case "content-disposition", "content-language": true
+        case let lower: kept.contains(lower) || lower.hasPrefix(custom)
+        }
     }
 
     /// Whether Google gives the name a meaning.
@@ -84,7 +106,7 @@ enum ObjectHeaders {
 
     /// Whether the header would have a meaning at an object's own URL, with this value. APIs take properties from JSON.
     static func isProperty(_ name: String, _ value: String) -> Bool {
-        if harmless.contains(name) || harmlessValues[name]?.contains(value.lowercased()) == true { return false }
+        if isHarmless(name, value) { return false }
         return properties.contains(name) || name.hasPrefix(custom) || name.hasPrefix("x-goog-object-lock-")
             || name.hasPrefix("x-amz-")
     }
@@ -92,12 +114,11 @@ enum ObjectHeaders {
     /// Throws 501 for a header, or a field of a form, that has a meaning and is not served.
     static func check(_ name: String, _ value: String, served: Set<String>) throws(GatewayError) {
         let lower = name.lowercased()
-        guard lower.hasPrefix("x-goog-") || lower.hasPrefix("x-amz-"), !served.contains(lower) else { return }
+        guard isOfAPI(lower), !served.contains(lower) else { return }
         // The body would be in a coding of its own.
         let isCoded =
             lower.hasSuffix("content-sha256") && value.hasPrefix("STREAMING-") && !served.isSuperset(of: bytes)
-        if harmless.contains(lower), !isCoded { return }
-        if harmlessValues[lower]?.contains(value.lowercased()) == true { return }
+        if isHarmless(lower, value), !isCoded { return }
         if lower.hasPrefix(custom), served.contains(custom) { return }
         throw GatewayError(501, "\(name) is not served here\(isCoded ? " as \(value)" : "").")
     }
@@ -145,13 +166,14 @@ extension GatewayRequest {
         case "content-range": !route.headers.contains(name) || isJSON && self["upload_id"] == nil
         case "x-goog-hash": !route.headers.contains(name)
         case "x-http-method-override": value.uppercased() != http.method.rawValue
-        // A part of the body that comes after its bytes is not read.
         case "trailer":
-            http.headers.list("Trailer").map { $0.lowercased() }.contains {
-                ObjectHeaders.isAboutBytes($0) || $0 == "x-goog-hash" || $0 == "content-md5"
-            }
+            http.headers.list("Trailer").contains { ObjectHeaders.isUnservedTrailer($0.lowercased()) }
+        // The URL of an object takes its properties from headers; none of them is the time at which it expires.
+        case "expires": !isJSON
+        case "content-disposition", "content-language": isJSON
+        case _ where name.hasPrefix("x-upload-"): !route.headers.contains(name)
         case _ where name.hasPrefix("x-goog-upload-") && name != "x-goog-upload-protocol":
-            !route.headers.contains("x-goog-upload-")
+            !route.headers.contains(name)
         default:
             ObjectHeaders.checksums.contains(name)
                 || isJSON && (ObjectHeaders.isAmazonChecksum(name) || ObjectHeaders.isProperty(name, value))

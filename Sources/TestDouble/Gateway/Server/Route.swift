@@ -21,7 +21,7 @@ final class Route: Sendable {
     /// A header that the request must have.
     let header: String?
     let params: Set<String>
-    /// The headers with a meaning that are served; the beginning `x-goog-upload-` stands for all of them.
+    /// The headers with a meaning that are served.
     let headers: Set<String>
     /// The members that a body of JSON may have.
     let members: ResourceMembers
