@@ -113,8 +113,8 @@ extension ClientCommandRunner {
     func remove(_ texts: [String]) throws {
         let command = commandKey("rm", texts)
         transfers.areMany = options.isRecursive
-        let earlier = takesWholeTrees ? try earlierTasks(command) : []
-        let sources = try earlier.isEmpty ? allSources(texts, walks: false) : restOfSources(texts)
+        let earlier = try earlierTasks(command)
+        let sources = try allSources(texts, walks: false, after: earlier)
         let isTree = options.isRecursive || sources.contains { $0.isMatch }
         transfers.areMany = isTree
         let trees = removableTrees(sources.compactMap(\.tree))
@@ -140,12 +140,11 @@ extension ClientCommandRunner {
         for start in stride(from: 0, to: found.count, by: 1024) {
             try remove(found[start..<min(start + 1024, found.count)], &removed, isOnly: isOnly)
         }
-        // The key of a tree continues its earlier task. An earlier task whose folder is empty by now is continued by its id.
-        for tree in trees { try removeTree(tree, command) { removed = removed.addingSaturated($0) } }
-        try endTransfers()
-        for end in try end(earlier.filter { try !trees.contains(Reference($0.snapshot["reference"] ?? .null)) }) {
-            removed = removed.addingSaturated(Self.count("deleted", end))
+        // The folder of an earlier task may be empty by now.
+        for tree in try trees + earlier.map({ try $0.folder }).filter({ !trees.contains($0) }) {
+            try removeTree(tree, command, after: earlier) { removed = removed.addingSaturated($0) }
         }
+        try endTransfers()
         if isTree, !options.isQuiet, !options.json { Console.writeError("\(removed) removed\n") }
         if failures > 0, !isTree {
             let left = failures

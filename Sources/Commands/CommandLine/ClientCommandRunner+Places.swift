@@ -4,28 +4,28 @@ import Storage
 // From where to where `put`, `get`, `cp` and `mv` copy.
 
 extension ClientCommandRunner {
-    /// What all texts name. Goes on after one that names nothing, if there are more.
+    /// The sources that texts stand for. Continues after a text that stands for nothing, if there are more.
     ///
-    /// - Parameter walks: false where folders are taken as a whole, without a list of what is in them.
-    func allSources(_ texts: [String], walks: Bool = true) throws -> [CopySource<Reference>] {
+    /// - Parameters:
+    ///   - walks: false if folders are taken as a whole, without a list of what is in them.
+    ///   - earlier: tasks that may have moved or removed what a text has stood for.
+    func allSources(
+        _ texts: [String], walks: Bool = true, after earlier: [ListedTask] = []
+    ) throws -> [CopySource<Reference>] {
         var found: [CopySource<Reference>] = []
-        for text in texts { try attempt(orFail: texts.count == 1) { found += try self.sources(text, walks: walks) } }
-        return found
-    }
-
-    /// What texts name after a task has moved or removed some of it: nothing is no failure.
-    func restOfSources(_ texts: [String]) throws -> [CopySource<Reference>] {
-        var found: [CopySource<Reference>] = []
-        for text in texts {
-            do { found += try sources(text, walks: false) } catch let failure as Client.Failure
-                where failure.isAboutNothing
-            {}
+        for (place, text) in texts.enumerated() {
+            try attempt(orFail: texts.count == 1) {
+                do { found += try self.sources(text, walks: walks) } catch let failure as Client.Failure
+                    where failure.isAnswer
+                {
+                    if failure.isAboutNothing, earlier.contains(where: { $0.knows(word: place) }) { return }
+                    self.unnamed.append(place)
+                    throw failure
+                }
+            }
         }
         return found
     }
-
-    /// The command may begin tasks over folders.
-    var takesWholeTrees: Bool { options.isRecursive && !options.isDryRun }
 
     /// Where objects go: `put`, `cp` and `mv`.
     struct Destination {
@@ -43,10 +43,15 @@ extension ClientCommandRunner {
         }
     }
 
-    func destination(_ text: String, of origin: CopyOrigin) throws -> Destination {
+    /// Where sources of an origin go.
+    ///
+    /// - Parameter isContinued: an earlier command has found a folder among the sources, and a folder at the text if there
+    ///   were several. What its task has made since does not change the row of the table.
+    func destination(_ text: String, of origin: CopyOrigin, isContinued: Bool = false) throws -> Destination {
         let reference = try reference(text)
-        let kind = try destinationKind(text, reference, of: origin)
-        if let targets = CopyTargets(of: origin, at: kind) {
+        let row = !isContinued || origin == .several ? origin : .both
+        let kind = try isContinued && row == .several ? .slash : destinationKind(text, reference, of: row)
+        if let targets = CopyTargets(of: row, at: kind) {
             return Destination(reference: reference, targets: targets)
         }
         switch origin {
@@ -82,7 +87,7 @@ extension ClientCommandRunner {
 
     /// Where files go: `get`.
     ///
-    /// - Parameter target: empty for the working directory.
+    /// - Parameter target: a path; empty for the working directory.
     func localTargets(_ target: String, of origin: CopyOrigin) throws -> CopyTargets {
         let kind = LocalTree.destinationKind(target)
         if let targets = CopyTargets(of: origin, at: kind) { return targets }

@@ -99,17 +99,18 @@ extension ClientCommandRunner {
 
     /// Starts a task that stays in the root until it has ended: the same command goes on with it.
     ///
-    /// - Parameter command: what the key begins with.
-    /// - Parameter others: params in which the same command may differ.
+    /// - Parameters:
+    ///   - key: the key of the task; nil for a key that is computed from the method and the members.
+    ///   - others: params that have no part in a computed key.
     func startKeyed(
-        _ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer, of command: String? = nil,
+        _ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer, key: String? = nil,
         others: [JSON.Member] = []
     ) throws {
         var transfer = transfer
         transfer.goesOn = true
-        let key = (command.map { $0 + " " } ?? "") + Self.key(method, members)
         let common: [JSON.Member] = [
-            .init(key: "key", value: .string(key)), .init(key: "observe", value: Self.observed),
+            .init(key: "key", value: .string(key ?? Self.key(method, members))),
+            .init(key: "observe", value: Self.observed),
         ]
         try start(method, .object(members + others + common), transfer)
     }
@@ -181,30 +182,14 @@ extension ClientCommandRunner {
 
     func copy(_ texts: [String], to target: String, moves: Bool) throws {
         let command = commandKey(moves ? "mv" : "cp", texts + [target])
-        guard takesWholeTrees, try !end(earlierTasks(command)).isEmpty else {
-            return try copy(try allSources(texts, walks: false), of: texts, to: target, command, moves: moves)
-        }
-        try copyRest(of: texts, to: target, command, moves: moves)
-    }
-
-    /// Copies what an earlier task has left: what came meanwhile, and what has failed.
-    private func copyRest(of texts: [String], to target: String, _ command: String, moves: Bool) throws {
-        let found = try restOfSources(texts)
-        if found.isEmpty { return tellTotal() }
-        try copy(found, of: texts, to: target, command, moves: moves, isRest: true)
-    }
-
-    private func copy(
-        _ found: [CopySource<Reference>], of texts: [String], to target: String, _ command: String, moves: Bool,
-        isRest: Bool = false
-    ) throws {
+        let earlier = try earlierTasks(command)
+        if !earlier.isEmpty { return try continueCopies(earlier, of: texts, to: target, command, moves: moves) }
+        let found = try allSources(texts, walks: false)
         let origin = found.origin(of: texts)
         transfers.areMany = origin == .several || options.isRecursive
         let destination = try destination(target, of: origin)
         if found.contains(where: { $0.tree != nil }) {
-            try copyTrees(found, to: destination, command, moves: moves, isRest: isRest) {
-                try self.copyRest(of: texts, to: target, command, moves: moves)
-            }
+            try copyTrees(copies(of: found, to: destination), command, moves: moves)
             try endTransfers()
             return tellTotal()
         }
@@ -230,6 +215,22 @@ extension ClientCommandRunner {
                 try start(method, .object(members + [.init(key: "observe", value: Self.observed)]), transfer)
             }
         }
+        try endTransfers()
+        tellTotal()
+    }
+
+    /// Continues the tasks of an earlier command. The last one takes all that the words stand for, too.
+    private func continueCopies(
+        _ earlier: [ListedTask], of texts: [String], to target: String, _ command: String, moves: Bool
+    ) throws {
+        transfers.areMany = true
+        for task in earlier.dropLast() {
+            try copyTrees([], command, moves: moves, after: task)
+            try endTransfers()
+        }
+        let found = try allSources(texts, walks: false, after: earlier)
+        let destination = try destination(target, of: found.origin(of: texts), isContinued: true)
+        try copyTrees(copies(of: found, to: destination), command, moves: moves, after: earlier.last)
         try endTransfers()
         tellTotal()
     }

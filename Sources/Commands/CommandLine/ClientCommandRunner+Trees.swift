@@ -16,10 +16,10 @@ struct TreeTransfer {
     var followsLinks = false
     /// The items are told after the end.
     var keepsItems = false
-    /// What the key of the task begins with, where names are resolved after the tasks of an earlier command have ended.
-    var command: String?
-    /// Transfers what came meanwhile, and what has failed, once a task of another command has ended.
-    var rest: (() throws -> Void)?
+    /// The key of the task; nil for a key that is computed from the params.
+    var key: String?
+    /// The task that has the key copies what has come to its sources, too.
+    var refreshes = false
 
     var isUpload: Bool { method == "reference/putDirectory" }
     var isCopy: Bool { method == "reference/copyAll" }
@@ -106,13 +106,8 @@ extension ClientCommandRunner {
             + (options.atOnce.map { [.init(key: "atOnce", value: JSON(Int64($0)))] } ?? [])
     }
 
-    /// Copies or moves folders, and the objects that are named with them, as one task.
-    ///
-    /// - Parameter rest: copies what a task of another command has left.
-    func copyTrees(
-        _ sources: [CopySource<Reference>], to destination: Destination, _ command: String, moves: Bool, isRest: Bool,
-        rest: @escaping () throws -> Void
-    ) throws {
+    /// The copies of sources. A name that no object can have is reported, and left out.
+    func copies(of sources: [CopySource<Reference>], to destination: Destination) -> [FolderCopy] {
         var copies: [FolderCopy] = []
         for (item, place, isTree) in sources.flatMap({ $0.placed(at: destination.targets) }) {
             do throws(Client.Failure) {
@@ -124,6 +119,17 @@ extension ClientCommandRunner {
                 fail(error.message)
             }
         }
+        return copies
+    }
+
+    /// Copies or moves folders, and the objects that are named with them, as one task.
+    ///
+    /// - Parameter earlier: the task of an earlier command, which takes the copies, too.
+    func copyTrees(
+        _ copies: [FolderCopy], _ command: String, moves: Bool, after earlier: ListedTask? = nil
+    ) throws {
+        var copies = copies
+        if let first = try earlier?.copy { copies = [first] + copies.filter { $0 != first } }
         guard let first = copies.firstIndex(where: { !$0.isObject }) else { return }
         let folder = copies.remove(at: first)
         let flags: [(String, Bool)] = [
@@ -133,18 +139,22 @@ extension ClientCommandRunner {
             [.init(key: "reference", value: folder.source.json), .init(key: "to", value: folder.target.json)]
             + (copies.isEmpty ? [] : [.init(key: "others", value: .array(copies.map(\.json)))])
             + flags.filter(\.1).map { .init(key: $0.0, value: true) } + limitParams + writeParams
-        let tree = TreeTransfer(
-            method: "reference/copyAll", members: members, folder: folder.source, keepsItems: true, command: command,
-            rest: rest)
+        var tree = TreeTransfer(
+            method: "reference/copyAll", members: members, folder: folder.source, keepsItems: true)
         if options.isDryRun { return try tellPlan(of: tree) }
-        try transfer(tree, isRest: isRest)
+        (tree.key, tree.refreshes) = (earlier?.key ?? taskKey(command, of: tree), earlier != nil)
+        try transfer(tree, isRest: false)
     }
 
     /// Removes all that is in a folder. Calls `removed` with the number of objects.
-    func removeTree(_ folder: Reference, _ command: String, _ removed: @escaping (Int) -> Void) throws {
+    ///
+    /// - Parameter earlier: the tasks of earlier commands, of which the one over this folder continues.
+    func removeTree(
+        _ folder: Reference, _ command: String, after earlier: [ListedTask] = [], _ removed: @escaping (Int) -> Void
+    ) throws {
         var tree = removal(of: folder)
-        tree.command = command
         if options.isDryRun { return try tellPlan(of: tree) }
+        tree.key = try earlier.first { try $0.folder == folder }?.key ?? taskKey(command, of: tree)
         try transfer(tree, isRest: false) { removed(Self.count("deleted", $0)) }
     }
 
@@ -172,33 +182,33 @@ extension ClientCommandRunner {
                 && unfinishedKeys().contains(Self.key(tree.method, tree.changed)))
     }
 
-    /// A task that goes on transfers what was there when an earlier command began it. What was changed since then is the
-    /// rest, for a second task.
+    /// A task over a directory that an earlier command began transfers what existed then. A second task transfers the
+    /// rest: what was changed since, what has failed, and what was left out.
     ///
     /// - Parameter earlier: the number of files that tasks before this one have transferred.
     private func transfer(
         _ tree: TreeTransfer, isRest: Bool, earlier: Int = 0, ended: ((JSON) -> Void)? = nil
     ) throws {
-        // What fails or is left out is found by the second task, too.
-        func goOn(after snapshot: JSON) -> Bool {
-            guard transfers.continued.remove(snapshot["task"]?.string ?? "") != nil else { return false }
-            if tree.isRemoval { return false }
+        func beginRest(after snapshot: JSON) -> Bool {
+            let isContinued = transfers.continued.remove(snapshot["task"]?.string ?? "") != nil
+            guard isContinued, tree.followsFiles else { return false }
             let files = earlier.addingSaturated(Self.count("completed", snapshot))
-            transfers.next.append(
-                tree.rest ?? { try self.transfer(tree, isRest: true, earlier: files, ended: ended) })
+            transfers.next.append { try self.transfer(tree, isRest: true, earlier: files, ended: ended) }
+            // The second task counts all files.
+            transfers.discount(snapshot)
             return true
         }
         var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
             ended?(snapshot)
             if tree.keepsItems { try self.tellItems(tree, snapshot) }
-            if goOn(after: snapshot) { return }
+            if beginRest(after: snapshot) { return }
             if tree.followsFiles { try self.show(snapshot, self.line(tree, snapshot, earlier)) }
             try self.tellLeftOut(tree, snapshot)
         }
         transfer.failed = { error, snapshot in
             ended?(snapshot)
             try self.checkRefusal(tree, error, snapshot)
-            if !error.isCancellation, goOn(after: snapshot) { return true }
+            if !error.isCancellation, beginRest(after: snapshot) { return true }
             guard snapshot["failures"] != nil else { return false }
             let before = self.failures
             if tree.keepsItems { try self.tellItems(tree, snapshot) }
@@ -208,8 +218,9 @@ extension ClientCommandRunner {
             return true
         }
         try startKeyed(
-            tree.method, isRest ? tree.changed : tree.members, transfer, of: tree.command,
-            others: tree.keepsItems ? [.init(key: "keepItems", value: true)] : [])
+            tree.method, isRest ? tree.changed : tree.members, transfer, key: tree.key,
+            others: [("keepItems", tree.keepsItems), ("refresh", tree.refreshes)].filter(\.1)
+                .map { .init(key: $0.0, value: true) })
     }
 
     /// Throws where a copy was refused before its first write: it ends the command.
@@ -225,7 +236,9 @@ extension ClientCommandRunner {
     /// Tells what was copied, moved or removed, and forgets the task of it, unless it can be retried.
     func tellItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
         do { try tellKeptItems(tree, snapshot) } catch let failure as Client.Failure where failure.isUnknownTask {
-            // Another command has followed the task, too, and was faster.
+            if options.isQuiet { return }
+            let count = ProgressReport.files(RunningTransfers.State(snapshot).files)
+            transfers.display.note("\(tree.source): an equal command has ended the same task, and names its \(count)")
         }
     }
 
@@ -404,8 +417,6 @@ extension TreeTransfer {
 
     /// The params of a task that transfers what another one has not.
     fileprivate var changed: [JSON.Member] {
-        if isRemoval || members.contains(where: { $0.key == "move" }) { return members }
-        if isCopy { return members + [.init(key: "changed", value: true)] }
         if members.contains(where: { $0.key == "changed" }) { return members }
         return members + [.init(key: "changed", value: true), .init(key: "trustTimes", value: true)]
     }

@@ -86,6 +86,18 @@ struct RunningTransfers {
         return running[task]
     }
 
+    /// Adds an ended transfer to the totals.
+    mutating func count(_ transfer: Transfer) {
+        count = count.addingSaturated(transfer.kind == .folderTask ? transfer.state.files : 1)
+        bytes = bytes.addingSaturated(transfer.state.completed)
+    }
+
+    /// Takes the files of a folder out of the totals.
+    mutating func discount(_ snapshot: JSON) {
+        let state = State(snapshot)
+        (count, bytes) = (count.subtractingSaturated(state.files), bytes.subtractingSaturated(state.completed))
+    }
+
     mutating func end(_ task: String) {
         running[task] = nil
         if let place = order.firstIndex(of: task) { order.remove(at: place) }
@@ -181,7 +193,7 @@ extension ClientCommandRunner {
         }
     }
 
-    func tellContinued(_ transfer: RunningTransfers.Transfer, _ snapshot: JSON) {
+    private func tellContinued(_ transfer: RunningTransfers.Transfer, _ snapshot: JSON) {
         guard !options.isQuiet else { return }
         let done = RunningTransfers.State(snapshot).done(transfer.kind).map { ": \($0)" } ?? ""
         transfers.display.note("\(transfer.name) goes on\(done)")
@@ -281,12 +293,13 @@ extension ClientCommandRunner {
         case "pause" where transfers.isEnding: transfers.pause(task)
         case "failure": try fail(task, snapshot["error"], snapshot)
         case "pause":
+            // A task that was resumed while it stopped reports a pause, and continues.
+            guard try isPaused(task, transfer.kind) else { return }
             let advice = transfer.goesOn ? "; the same command goes on" : ""
             try fail(task, ["message": .string("paused by another client\(advice)")], snapshot)
         case "success":
             transfers.end(task)
-            transfers.count = transfers.count.addingSaturated(transfer.kind == .folderTask ? transfer.state.files : 1)
-            transfers.bytes = transfers.bytes.addingSaturated(transfer.state.completed)
+            transfers.count(transfer)
             guard !transfers.isEnding else { return }
             let result = transfer.kind == .folderTask ? snapshot : snapshot["metadata"] ?? .null
             try attempt(orFail: !transfers.areMany) { try transfer.completion(result) }
@@ -295,9 +308,19 @@ extension ClientCommandRunner {
         }
     }
 
+    private func isPaused(_ task: String, _ kind: RunningTransfers.Kind) throws -> Bool {
+        do {
+            return try client.call("\(kind.rawValue)/snapshot", ["task": .string(task)])["state"] == "paused"
+        } catch let failure as Client.Failure where failure.isUnknownTask {
+            return false
+        }
+    }
+
     private func fail(_ task: String, _ error: JSON?, _ snapshot: JSON = .null) throws {
         guard let transfer = transfers.running[task] else { return }
         transfers.end(task)
+        // The files of a folder that were transferred count.
+        if transfer.kind == .folderTask { transfers.count(transfer) }
         guard !transfers.isEnding else { return }
         let failure = Client.Failure(error)
         if try transfer.failed?(failure, snapshot) == true { return }
