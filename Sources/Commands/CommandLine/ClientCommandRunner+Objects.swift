@@ -34,7 +34,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Of objects as they are stored, or of files.
+    /// Prints the checksums of stored objects, or of local files.
     func hash(_ words: [String]) throws {
         guard !options.isLocal else { return try hashFiles(words) }
         try forEachObject(words) { object in
@@ -52,7 +52,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Reads to the end, unless a signal comes.
+    /// Reads a file to its end. Throws if a signal arrives.
     private func hashes(ofFile path: String) throws -> Checksums {
         let isInput = path == "-"
         let source: Descriptor
@@ -102,14 +102,14 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Knows all objects before the first one. Goes on after one that fails, if there are more.
+    /// Resolves all texts, then calls `body` for each object. Continues after a failure, if there are more objects.
     private func forEachObject(_ texts: [String], _ body: (Reference) throws -> Void) throws {
         let found = try allSources(texts)
         let isOnly = texts.count == 1 && !found.contains { $0.isMatch }
         for object in found.flatMap(\.items) { try attempt(orFail: isOnly) { try body(object) } }
     }
 
-    /// Finds all that was named before it removes the first object, and continues after one that cannot be removed.
+    /// Resolves all texts before the first removal. Continues after an object that cannot be removed.
     func remove(_ texts: [String]) throws {
         let command = commandKey("rm", texts)
         transfers.areMany = options.isRecursive
@@ -153,7 +153,8 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Without those in other ones. With a filter these may take less, and follow one another.
+    /// The trees that are in no other tree. With a filter a tree may leave out another one below it: both are removed, one
+    /// after the other.
     private func removableTrees(_ trees: [Reference]) -> [Reference] {
         if hasFilter { transfers.limit = 1 }
         return trees.enumerated().filter { index, tree in
@@ -182,7 +183,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Throws where nothing is to be removed. A person is asked; a script says beforehand that it means a whole bucket.
+    /// Asks a person on a terminal, and throws after the answer no. Elsewhere throws for a whole bucket without `-y`.
     private func confirm(_ texts: [String], buckets: [Reference], _ count: () throws -> Int) throws {
         guard !options.isSure else { return }
         if Descriptor.standardInput.isTerminal {

@@ -7,14 +7,14 @@ import Storage
 /// A tree that a command transfers, or removes.
 struct TreeTransfer {
     let method: String
-    /// The params, without what has to be in every request.
+    /// The params of the request, without key and observers.
     let members: [JSON.Member]
-    /// Empty where no file of this machine is concerned.
+    /// The local directory; empty for a copy, a move or a removal.
     var directory = ""
     let folder: Reference
     /// `put -r` follows links to files, which the task leaves out.
     var followsLinks = false
-    /// The items are told after the end.
+    /// The command prints the items of the task after its end.
     var keepsItems = false
     /// The key of the task; nil for a key that is computed from the params.
     var key: String?
@@ -45,7 +45,7 @@ extension ClientCommandRunner {
                 folder: folder))
     }
 
-    /// Makes what is below one of them that which is below the other.
+    /// Makes a directory a copy of a folder, or a folder a copy of a directory.
     func sync(_ source: String, _ target: String) throws {
         guard Self.isURL(source) != Self.isURL(target) else {
             throw UsageError(
@@ -83,21 +83,22 @@ extension ClientCommandRunner {
         try endTransfers()
     }
 
-    /// A slash at the end means nothing, but for what is left of `gs://BUCKET/$UNSET` and `docs/$UNSET/`.
+    /// The folder of `sync`, with or without a slash at its end. Throws for `gs://BUCKET/$UNSET` and `docs/$UNSET/` with an
+    /// unset variable.
     private func syncFolder(_ text: String) throws -> Reference {
         let reference = try reference(text)
         try checkWholeBucket(reference, text)
         return try folder(text) ?? reference
     }
 
-    /// - Parameter skips: a file that is there with the same bytes is not transferred.
+    /// - Parameter skips: the task skips a file whose target has the same bytes.
     private func treeParams(_ folder: Reference, _ directory: String, skips: Bool = true) -> [JSON.Member] {
         [.init(key: "reference", value: folder.json), .init(key: "directory", value: .string(absolute(directory)))]
             + limitParams + writeParams + (skips ? [.init(key: "changed", value: true)] : [])
             + (skips && !options.readsAll ? [.init(key: "trustTimes", value: true)] : [])
     }
 
-    /// What a task takes, and how much at a time.
+    /// The patterns of `--include` and `--exclude`, and the number of concurrent transfers.
     var limitParams: [JSON.Member] {
         func patterns(_ key: String, _ texts: [String]) -> [JSON.Member] {
             texts.isEmpty ? [] : [.init(key: key, value: .array(texts.map(JSON.string)))]
@@ -111,7 +112,7 @@ extension ClientCommandRunner {
         var copies: [FolderCopy] = []
         for (item, place, isTree) in sources.flatMap({ $0.placed(at: destination.targets) }) {
             do throws(Client.Failure) {
-                // The name of a folder may end with a slash. What is in a folder without a name has its place there.
+                // The name of a folder may end with a slash. A folder without a name is copied to the destination itself.
                 let folder = place.flatMap { $0.isEmpty ? nil : $0 + "/" }
                 let target = try destination.target(of: item, isTree ? folder : place)
                 copies.append(FolderCopy(item, to: target, isObject: !isTree))
@@ -146,7 +147,7 @@ extension ClientCommandRunner {
         try transfer(tree, isRest: false)
     }
 
-    /// Removes all that is in a folder. Calls `removed` with the number of objects.
+    /// Removes all objects below a folder. Calls `removed` with the number of objects.
     ///
     /// - Parameter earlier: the tasks of earlier commands, of which the one over this folder continues.
     func removeTree(
@@ -213,7 +214,7 @@ extension ClientCommandRunner {
             let before = self.failures
             if tree.keepsItems { try self.tellItems(tree, snapshot) }
             try self.tellLeftOut(tree, snapshot)
-            // Its files are counted already.
+            // `tellLeftOut` has counted the failed files.
             self.fail("\(tree.source): \(error.message)", counts: self.failures == before)
             return true
         }
@@ -223,7 +224,7 @@ extension ClientCommandRunner {
                 .map { .init(key: $0.0, value: true) })
     }
 
-    /// Throws where a copy was refused before its first write: it ends the command.
+    /// Throws for a copy that was refused before its first write. The error ends the command.
     private func checkRefusal(_ tree: TreeTransfer, _ error: Client.Failure, _ snapshot: JSON) throws {
         guard tree.isCopy, error.isRefusal, Self.count("total", snapshot) == 0, snapshot["failures"] == nil else {
             return
@@ -233,7 +234,7 @@ extension ClientCommandRunner {
             message: error.sentence.hasSuffix(".") ? String(error.sentence.dropLast()) : error.sentence)
     }
 
-    /// Tells what was copied, moved or removed, and forgets the task of it, unless it can be retried.
+    /// Prints what a task has copied, moved or removed. Forgets the task, unless it can be retried.
     func tellItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
         do { try tellKeptItems(tree, snapshot) } catch let failure as Client.Failure where failure.isUnknownTask {
             if options.isQuiet { return }
@@ -257,11 +258,11 @@ extension ClientCommandRunner {
         _ = try client.call("folderTask/forget", ["task": .string(task)])
     }
 
-    /// With their metadata, or a line for each. What was there already does not count.
+    /// Prints a line, or the metadata, for each copied object. Unchanged objects are taken out of the totals.
     private func tellCopied(_ items: [JSON]) throws {
         let wantsMetadata = options.json || options.isVerbose
         let targets = items.map { item -> JSON in ["reference": item["reference"]?.exactReference ?? .null] }
-        // One that is gone by now has none.
+        // An object that was removed since has no metadata.
         let metadata = wantsMetadata ? try client.callAll("reference/getMetadata", targets, atOnce: atOnce) : []
         for (index, item) in items.enumerated() {
             let target = item["reference"]?.title ?? ""
@@ -303,7 +304,7 @@ extension ClientCommandRunner {
             + (tree.isUpload && !transfers.areSeveral ? place : "")
     }
 
-    /// Names what was left out or has failed, or uploads it where it is a link that `put -r` follows.
+    /// Prints the items that were left out or have failed. A link to a file that `put -r` follows is uploaded instead.
     private func tellLeftOut(_ tree: TreeTransfer, _ snapshot: JSON) throws {
         guard snapshot["failures"] != nil, let task = snapshot["task"]?.string else { return }
         var unnamed = 0
@@ -331,7 +332,7 @@ extension ClientCommandRunner {
         transfers.display.note("and \(unnamed) more: \(call)")
     }
 
-    /// Of failures of trees.
+    /// The maximum number of printed failures of a tree.
     private static let mostNamed = 100
 
     private func items(of task: String, in states: [String], _ body: (JSON) throws -> Void) throws {
@@ -339,7 +340,7 @@ extension ClientCommandRunner {
     }
 
     private func pagesOfItems(of task: String, in states: [String], _ body: ([JSON]) throws -> Void) throws {
-        // None would be all.
+        // The service takes an empty list for all states.
         if states.isEmpty { return }
         var token: JSON?
         repeat {
@@ -355,7 +356,7 @@ extension ClientCommandRunner {
         } while token != nil
     }
 
-    /// `--dry-run`: the task makes its plan, and ends.
+    /// Prints what `--dry-run` does not do. The task makes its plan, and ends.
     private func tellPlan(of tree: TreeTransfer) throws {
         let params = tree.members + [.init(key: "dryRun", value: true), .init(key: "observe", value: Self.observed)]
         var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
@@ -389,7 +390,7 @@ extension ClientCommandRunner {
         try tellPlan(item["action"] == "move" ? "move" : "copy", source.title, object)
     }
 
-    /// One line for what `--dry-run` does not do.
+    /// Prints a line for one change that `--dry-run` does not make.
     func tellPlan(_ verb: String, _ source: String, _ target: String? = nil) throws {
         transfers.display.clear()
         if options.json {
@@ -412,10 +413,10 @@ extension FolderCopy {
 }
 
 extension TreeTransfer {
-    /// Its files are those of a directory.
+    /// The task reads or writes a local directory.
     fileprivate var followsFiles: Bool { !isCopy && !isRemoval }
 
-    /// The params of a task that transfers what another one has not.
+    /// The params of the task that transfers the rest of an earlier one.
     fileprivate var changed: [JSON.Member] {
         if members.contains(where: { $0.key == "changed" }) { return members }
         return members + [.init(key: "changed", value: true), .init(key: "trustTimes", value: true)]
