@@ -235,12 +235,17 @@ extension ClientCommandRunner {
     }
 
     /// Prints what a task has copied, moved or removed. Forgets the task, unless it can be retried.
-    func tellItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
+    private func tellItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
+        // Another command that follows the task may forget it first.
         do { try tellKeptItems(tree, snapshot) } catch let failure as Client.Failure where failure.isUnknownTask {
             if options.isQuiet { return }
             let count = ProgressReport.files(RunningTransfers.State(snapshot).files)
-            transfers.display.note("\(tree.source): an equal command has ended the same task, and names its \(count)")
+            return transfers.display.note("\(tree.source): an equal command names the \(count) of the same task")
         }
+        guard snapshot["status"] == "success" else { return }
+        do { _ = try client.call("folderTask/forget", ["task": snapshot["task"] ?? .null]) } catch let failure
+            as Client.Failure where failure.isUnknownTask
+        {}
     }
 
     private func tellKeptItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
@@ -254,8 +259,6 @@ extension ClientCommandRunner {
             if tree.isRemoval { return try items.forEach(self.tellRemoved) }
             try self.tellCopied(items)
         }
-        guard snapshot["status"] == "success" else { return }
-        _ = try client.call("folderTask/forget", ["task": .string(task)])
     }
 
     /// Prints a line, or the metadata, for each copied object. Unchanged objects are taken out of the totals.
