@@ -302,6 +302,93 @@ import Testing
         #expect(left == "paused\n0\ngoes on\n" || left.contains("noth"), "\(ran.text)")
     }
 
+    /// Begins a command with a task over the objects `d/a`, `d/b` and `d/c`, and kills it when the task has dealt with one
+    /// of them. Then `rest` runs, with `$X` as the command.
+    private func killed(_ command: String, _ operation: String, _ rest: String) async -> String {
+        let ran = await sh(
+            #"""
+            $S serve --harness --root r --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'
+            store() { printf %s "$1" | $S put -q - "$2" --socket s; }
+            show() { for name; do $S cat "$name" --socket s; printf ' '; done; echo; }
+            for n in a b c; do store $n d/$n; done
+            $S call harness/arm '{"on":"\#(operation)","nth":2,"do":{"hold":true}}' --socket s > /dev/null
+            X="$S \#(command) -p 1 --socket s"; $X > /dev/null 2>&1 & C=$!
+            await '$S call harness/settled "{}" --socket s | grep -q ""hold""'; kill -9 $C; wait $C 2> /dev/null
+            await '$S tasks -q --socket s | grep -q paused'
+            \#(rest)
+            $S tasks -q --socket s; kill $P; wait $P
+            """#)
+        return ran.text.replacing(/[^\n]*Killed[^\n]*\n/, with: "")
+    }
+
+    @Test(arguments: ["cp", "mv"])
+    func `The same command takes what has come to its sources, and keeps what came to its targets`(verb: String) async {
+        let ran = await killed(
+            "\(verb) -r d e", verb == "cp" ? "copy" : "move",
+            """
+            store new d; store new d/new; store new d/both; store theirs e/both
+            $X > out 2>&1; echo $?; grep -o 'd/both: ' out; grep '^[0-9]* files' out; $S ls -r d --socket s
+            show e e/a e/b e/c e/new e/both; $S ls -r e --socket s
+            """)
+        let left = verb == "cp" ? "a\nb\nboth\nc\nnew\nd\n" : "both\n"
+        let lines = ran.split(separator: "\n")
+        #expect(lines.first == "1" && lines[1...].first == "d/both: " && ran.contains(left), "\(ran)")
+        #expect(ran.contains("\n5 files, 9 bytes"), "\(ran)")
+        #expect(ran.contains("\nnew a b c new theirs \n") && !ran.contains("e/d"), "\(ran)")
+    }
+
+    @Test(arguments: ["cp", "mv"])
+    func `A command that continues says so once, and names its total once`(verb: String) async {
+        let ran = await killed(
+            "\(verb) -r d e", verb == "cp" ? "copy" : "move",
+            """
+            store new d/new; $X > out 2>&1; echo $?; grep -c 'goes on' out; grep '^[0-9]* files' out
+            """)
+        #expect(ran.hasPrefix("0\n1\n4 files, 6 bytes") && ran.split(separator: "\n").count == 3, "\(ran)")
+    }
+
+    @Test(arguments: ["mv -r nothing/ d/ t/", "rm -r nothing/ d/"])
+    func `A word that has never stood for anything is an error of the command that continues, too`(
+        command: String
+    ) async {
+        let ran = await killed(
+            command, command.hasPrefix("mv") ? "move" : "delete",
+            """
+            $X > out 2>&1; echo $?; grep -o 'there is nothing at [^ ]*' out; $S ls -r d --socket s 2>&1 | grep -c nothing
+            $S call reference/copyAll '{"reference":"gs://b/x","to":"gs://b/y","refresh":true}' --socket s 2>&1 | grep -o 'needs "key"'
+            """)
+        #expect(ran == "1\nthere is nothing at gs://default-bucket/nothing\n1\nneeds \"key\"\n", "\(ran)")
+    }
+
+    @Test func `A pause of a task that was resumed at once does not end the command that follows it`() async throws {
+        let service = #"""
+            import json, socket
+            server = socket.socket(socket.AF_UNIX)
+            server.bind("s"); server.listen()
+            lines = server.accept()[0].makefile("rw")
+            def snapshot(state, status="progress"):
+                return {"task": "t", "kind": "copy", "state": state, "status": status, "isPlanned": True, "files": {},
+                        "progress": {}, "reference": {"bucket": "b", "fullPath": "d", "name": "d"}}
+            def send(**message):
+                lines.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n"); lines.flush()
+            def tell(state, status):
+                send(method="folderTask/event", params={"observer": "o", "status": status, "snapshot": snapshot(state, status)})
+            for line in lines:
+                request = json.loads(line)
+                method, status = request["method"], request.get("params", {}).get("status")
+                kind, _, verb = method.partition("/")
+                result = {"list": {"tasks": [snapshot("running")] if kind == "folderTask" else []},
+                          "resume": {"accepted": True, "snapshot": snapshot("running")},
+                          "observe": {"observer": "o"}, "snapshot": snapshot("running")}.get(verb, {})
+                send(id=request.get("id"), result=result)
+                if status == "failure": tell("paused", "pause"); tell("running", "resume")
+                if verb == "snapshot": tell("success", "success")
+            """#
+        try Data(service.utf8).write(to: URL(filePath: place.directory + "/service.py"))
+        let ran = await sh("python3 service.py & await '[ -S s ]'; $S tasks resume t --socket s; echo $?; wait")
+        #expect(ran.text.hasSuffix("\n0\n") && !ran.text.contains("paused"), "\(ran.text)")
+    }
+
     @Test func `Equal commands at one time follow one task`() async {
         let ran = await sh(
             #"""

@@ -288,6 +288,22 @@ import Testing
         }
     }
 
+    @Test func `With pausesTasks a running task that a connection resumes pauses with it`() async throws {
+        try await onThread {
+            let service = try place.listeningService(Place.unreachable)
+            let other = try place.connect()
+            let task = try other.begin("reference/putData", #"{"reference":"gs://b/a","text":"x"}"#)
+            do {
+                let first = try place.connect()
+                try first.call("initialize", #"{"pausesTasks":true}"#)
+                #expect(try first.call("uploadTask/resume", #"{"task":"\#(task)"}"#)["accepted"] == false)
+            }
+            while try other.call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)["state"] != "paused" {}
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
     @Test func `With pausesTasks a task that is retried pauses, too`() async throws {
         let fixture = try StorageFixture()
         let held = Signal()

@@ -148,8 +148,8 @@ package final class InMemoryFolderPlan: FolderPlan {
         }
     }
 
-    package func item(_ path: String) async throws(StorageError) -> FolderItem? {
-        try use { state in state.items.first { $0.path.hasSameBytes(as: path) } }
+    package func items(at paths: [String]) async throws(StorageError) -> [FolderItem?] {
+        try use { state in paths.map { path in state.items.first { $0.path.hasSameBytes(as: path) } } }
     }
 
     package func noteTargets(
@@ -242,9 +242,11 @@ package final class InMemoryFolderPlan: FolderPlan {
         try use { state in
             for item in items {
                 guard let index = state.items.firstIndex(where: { $0.number == item.number }) else { continue }
-                state.items[index].state = item.state
-                (state.items[index].size, state.items[index].error) = (item.size, item.error)
-                state.items[index].version = item.version
+                let (path, action, source) = (
+                    state.items[index].path, state.items[index].action, state.items[index].source
+                )
+                state.items[index] = item
+                (state.items[index].path, state.items[index].action, state.items[index].source) = (path, action, source)
             }
         }
     }

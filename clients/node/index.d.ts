@@ -199,6 +199,8 @@ export interface CopyAllOptions extends DeleteAllOptions {
   changed?: boolean;
   /** 0 is the only value: nothing that is there is replaced. */
   ifGenerationMatch?: said.Precondition;
+  /** With `key`: an unfinished task takes these copies, too, and what has come to its sources. */
+  refresh?: boolean;
 }
 
 export interface FolderOptions extends Omit<DeleteAllOptions, "everything" | "keepItems"> {

@@ -24,6 +24,8 @@ package struct Client {
         var code: Int64?
         /// The name of the service's error; nil for the name `unknown`.
         var name: String?
+        /// The param of a request that the service has refused.
+        fileprivate(set) var param: String?
         /// The object that the failure concerns, as the members of a reference.
         var reference: JSON?
         /// A name or a pattern stands for no object.
@@ -298,6 +300,7 @@ extension Client.Failure {
         code = error?["code"]?.number?.int64
         // The name "unknown" has no information.
         name = data?["name"]?.string.flatMap { $0 == "unknown" ? nil : $0 }
+        param = data?["param"]?.string
         if let bucket = data?["bucket"], let object = data?["object"] {
             reference = ["bucket": bucket, "object": object]
         }
@@ -308,7 +311,7 @@ extension Client.Failure {
     /// The failure with a message that begins with its subject.
     func about(_ subject: String) -> Self {
         var failure = Self(message: "\(subject): \(sentence)", isAnswer: isAnswer)
-        (failure.code, failure.name, failure.reference) = (code, name, reference)
+        (failure.code, failure.name, failure.param, failure.reference) = (code, name, param, reference)
         return failure
     }
 }

@@ -1,11 +1,12 @@
 import JSONText
 import Storage
 
-// The tasks that an earlier command of the same words has begun. `cp -r`, `mv -r` and `rm -r` look for them before they
-// resolve names, because no name leads to what was moved or removed already.
+// The tasks that an earlier command of the same words has begun, and that have not ended. `cp -r`, `mv -r` and `rm -r`
+// look for them before they resolve names, because no name leads to what was moved or removed already. The command joins
+// such a task by its key, and the task of a copy then takes what has come to its sources, too (`refresh`).
 
 extension ClientCommandRunner {
-    /// What the keys of all tasks of a command begin with.
+    /// The beginning of the keys of all tasks over folders that a command begins.
     func commandKey(_ verb: String, _ words: [String]) -> String {
         let bucket = options.service.bucket.map { [JSON.Member(key: "bucket", value: .string($0))] } ?? []
         let flags = [("exact", options.isExact), ("sure", options.isSure)].filter(\.1)
@@ -15,48 +16,35 @@ extension ClientCommandRunner {
                 + flags.map { .init(key: $0.0, value: true) } + limitParams + writeParams)
     }
 
+    /// The key of a task that a command begins. It names the words that stand for nothing by their places.
+    func taskKey(_ command: String, of tree: TreeTransfer) -> String {
+        let words = unnamed.prefix(Self.mostUnnamed).map { "-\($0)" }
+        return ([command] + words + [Self.key(tree.method, tree.members)]).joined(separator: " ")
+    }
+
+    /// The maximum number of words in a key, which has at most 256 bytes.
+    private static let mostUnnamed = 30
+
     /// The unfinished tasks of earlier commands, whose keys begin with `command`.
     func earlierTasks(_ command: String) throws -> [ListedTask] {
-        try tasks(of: .folderTask).filter { task in
-            !task.hasEnded && task.snapshot["endpoint"] == nil
-                && task.snapshot["key"]?.string?.hasPrefix(command) == true
+        guard options.isRecursive, !options.isDryRun else { return [] }
+        return try tasks(of: .folderTask).filter { task in
+            !task.hasEnded && task.snapshot["endpoint"] == nil && task.key.hasPrefix(command)
         }
     }
+}
 
-    /// Follows tasks to their ends. Returns their last snapshots; what failed is left to this command, which finds it
-    /// again.
-    func end(_ tasks: [ListedTask]) throws -> [JSON] {
-        var ends: [JSON] = []
-        for task in tasks {
-            let tree = try tree(of: task)
-            func tell(_ snapshot: JSON) throws {
-                ends.append(snapshot)
-                if tree.keepsItems { try tellItems(tree, snapshot) }
-            }
-            var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask, completion: tell)
-            transfer.failed = { error, snapshot in
-                if error.isCancellation || snapshot["status"] == "pause" { return false }
-                try tell(snapshot)
-                return true
-            }
-            do { try goOn(with: task, transfer) } catch let failure as Client.Failure where failure.isUnknownTask {
-                ends.append(task.snapshot)
-            }
-        }
-        try endTransfers()
-        return ends
+extension ClientCommandRunner.ListedTask {
+    var key: String { snapshot["key"]?.string ?? "" }
+
+    /// The folder that the task copies, moves or removes.
+    var folder: Reference { get throws { try Reference(snapshot["reference"] ?? .null) } }
+
+    /// The folder that the task copies or moves, and its target.
+    var copy: FolderCopy {
+        get throws { FolderCopy(try folder, to: try Reference(snapshot["to"] ?? .null)) }
     }
 
-    private func tree(of task: ListedTask) throws -> TreeTransfer {
-        let folder = try Reference(task.snapshot["reference"] ?? .null)
-        if task.snapshot["kind"] == "delete" { return removal(of: folder) }
-        return TreeTransfer(method: "reference/copyAll", members: [], folder: folder, keepsItems: true)
-    }
-
-    /// Resumes a task, and follows it.
-    private func goOn(with task: ListedTask, _ transfer: RunningTransfers.Transfer) throws {
-        let answer = try client.call("folderTask/resume", ["task": .string(task.id)])
-        tellContinued(transfer, task.snapshot)
-        try follow(task, transfer, answer["snapshot"] ?? .null)
-    }
+    /// Whether the word at a place stood for something when a command began the task.
+    func knows(word place: Int) -> Bool { !key.split(separator: " ").contains("-\(place)") }
 }

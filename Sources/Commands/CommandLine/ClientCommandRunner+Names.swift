@@ -300,7 +300,7 @@ extension ClientCommandRunner {
         guard page["bucketExists"] == false, try !reference(String?.none).bucket.hasSameBytes(as: folder.bucket) else {
             return
         }
-        throw Client.Failure(message: "there is no bucket gs://\(folder.bucket)", isAnswer: true)
+        throw Client.Failure.nothing("there is no bucket gs://\(folder.bucket)")
     }
 
     /// Passes the direct children of a folder, or everything below it, page by page.
@@ -391,7 +391,7 @@ extension Client.Failure {
     /// The request means nothing that can be done.
     var isRefusal: Bool { code == -13050 }
     /// Another client has forgotten the task.
-    var isUnknownTask: Bool { isRefusal && sentence.hasPrefix("There is no folder task ") }
+    var isUnknownTask: Bool { isRefusal && param == "task" }
     func isAbout(_ object: Reference) -> Bool {
         reference?["bucket"]?.string?.hasSameBytes(as: object.bucket) == true
             && reference?["object"]?.string?.hasSameBytes(as: object.object) == true

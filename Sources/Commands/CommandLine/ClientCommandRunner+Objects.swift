@@ -34,7 +34,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Of objects as they are stored, or of files.
+    /// Prints the checksums of stored objects, or of local files.
     func hash(_ words: [String]) throws {
         guard !options.isLocal else { return try hashFiles(words) }
         try forEachObject(words) { object in
@@ -52,7 +52,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Reads to the end, unless a signal comes.
+    /// Reads a file to its end. Throws if a signal arrives.
     private func hashes(ofFile path: String) throws -> Checksums {
         let isInput = path == "-"
         let source: Descriptor
@@ -102,19 +102,19 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Knows all objects before the first one. Goes on after one that fails, if there are more.
+    /// Resolves all texts, then calls `body` for each object. Continues after a failure, if there are more objects.
     private func forEachObject(_ texts: [String], _ body: (Reference) throws -> Void) throws {
         let found = try allSources(texts)
         let isOnly = texts.count == 1 && !found.contains { $0.isMatch }
         for object in found.flatMap(\.items) { try attempt(orFail: isOnly) { try body(object) } }
     }
 
-    /// Finds all that was named before it removes the first object, and continues after one that cannot be removed.
+    /// Resolves all texts before the first removal. Continues after an object that cannot be removed.
     func remove(_ texts: [String]) throws {
         let command = commandKey("rm", texts)
         transfers.areMany = options.isRecursive
-        let earlier = takesWholeTrees ? try earlierTasks(command) : []
-        let sources = try earlier.isEmpty ? allSources(texts, walks: false) : restOfSources(texts)
+        let earlier = try earlierTasks(command)
+        let sources = try allSources(texts, walks: false, after: earlier)
         let isTree = options.isRecursive || sources.contains { $0.isMatch }
         transfers.areMany = isTree
         let trees = removableTrees(sources.compactMap(\.tree))
@@ -140,12 +140,11 @@ extension ClientCommandRunner {
         for start in stride(from: 0, to: found.count, by: 1024) {
             try remove(found[start..<min(start + 1024, found.count)], &removed, isOnly: isOnly)
         }
-        // The key of a tree continues its earlier task. An earlier task whose folder is empty by now is continued by its id.
-        for tree in trees { try removeTree(tree, command) { removed = removed.addingSaturated($0) } }
-        try endTransfers()
-        for end in try end(earlier.filter { try !trees.contains(Reference($0.snapshot["reference"] ?? .null)) }) {
-            removed = removed.addingSaturated(Self.count("deleted", end))
+        // The folder of an earlier task may be empty by now.
+        for tree in try trees + earlier.map({ try $0.folder }).filter({ !trees.contains($0) }) {
+            try removeTree(tree, command, after: earlier) { removed = removed.addingSaturated($0) }
         }
+        try endTransfers()
         if isTree, !options.isQuiet, !options.json { Console.writeError("\(removed) removed\n") }
         if failures > 0, !isTree {
             let left = failures
@@ -154,7 +153,8 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Without those in other ones. With a filter these may take less, and follow one another.
+    /// The trees that are in no other tree. With a filter a tree may leave out another one below it: both are removed, one
+    /// after the other.
     private func removableTrees(_ trees: [Reference]) -> [Reference] {
         if hasFilter { transfers.limit = 1 }
         return trees.enumerated().filter { index, tree in
@@ -183,7 +183,7 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Throws where nothing is to be removed. A person is asked; a script says beforehand that it means a whole bucket.
+    /// Asks a person on a terminal, and throws after the answer no. Elsewhere throws for a whole bucket without `-y`.
     private func confirm(_ texts: [String], buckets: [Reference], _ count: () throws -> Int) throws {
         guard !options.isSure else { return }
         if Descriptor.standardInput.isTerminal {

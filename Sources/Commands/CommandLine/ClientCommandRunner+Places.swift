@@ -1,33 +1,33 @@
 import Platform
 import Storage
 
-// From where to where `put`, `get`, `cp` and `mv` copy.
+// The sources and targets of `put`, `get`, `cp` and `mv`.
 
 extension ClientCommandRunner {
-    /// What all texts name. Goes on after one that names nothing, if there are more.
+    /// The sources that texts stand for. Continues after a text that stands for nothing, if there are more.
     ///
-    /// - Parameter walks: false where folders are taken as a whole, without a list of what is in them.
-    func allSources(_ texts: [String], walks: Bool = true) throws -> [CopySource<Reference>] {
+    /// - Parameters:
+    ///   - walks: false if folders are taken as a whole, without a list of what is in them.
+    ///   - earlier: tasks that may have moved or removed what a text has stood for.
+    func allSources(
+        _ texts: [String], walks: Bool = true, after earlier: [ListedTask] = []
+    ) throws -> [CopySource<Reference>] {
         var found: [CopySource<Reference>] = []
-        for text in texts { try attempt(orFail: texts.count == 1) { found += try self.sources(text, walks: walks) } }
-        return found
-    }
-
-    /// What texts name after a task has moved or removed some of it: nothing is no failure.
-    func restOfSources(_ texts: [String]) throws -> [CopySource<Reference>] {
-        var found: [CopySource<Reference>] = []
-        for text in texts {
-            do { found += try sources(text, walks: false) } catch let failure as Client.Failure
-                where failure.isAboutNothing
-            {}
+        for (place, text) in texts.enumerated() {
+            try attempt(orFail: texts.count == 1) {
+                do { found += try self.sources(text, walks: walks) } catch let failure as Client.Failure
+                    where failure.isAnswer
+                {
+                    if failure.isAboutNothing, earlier.contains(where: { $0.knows(word: place) }) { return }
+                    self.unnamed.append(place)
+                    throw failure
+                }
+            }
         }
         return found
     }
 
-    /// The command may begin tasks over folders.
-    var takesWholeTrees: Bool { options.isRecursive && !options.isDryRun }
-
-    /// Where objects go: `put`, `cp` and `mv`.
+    /// The target of `put`, `cp` and `mv`, and its row of the table.
     struct Destination {
         let reference: Reference
         let targets: CopyTargets
@@ -43,10 +43,15 @@ extension ClientCommandRunner {
         }
     }
 
-    func destination(_ text: String, of origin: CopyOrigin) throws -> Destination {
+    /// Resolves the target of `put`, `cp` and `mv`.
+    ///
+    /// - Parameter isContinued: an earlier command has found a folder among the sources, and a folder at the text if there
+    ///   were several. What its task has made since does not change the row of the table.
+    func destination(_ text: String, of origin: CopyOrigin, isContinued: Bool = false) throws -> Destination {
         let reference = try reference(text)
-        let kind = try destinationKind(text, reference, of: origin)
-        if let targets = CopyTargets(of: origin, at: kind) {
+        let row = !isContinued || origin == .several ? origin : .both
+        let kind = try isContinued && row == .several ? .slash : destinationKind(text, reference, of: row)
+        if let targets = CopyTargets(of: row, at: kind) {
             return Destination(reference: reference, targets: targets)
         }
         switch origin {
@@ -58,8 +63,8 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Asks for no more than the table needs: of a tree whether it would replace an object, of others whether DEST is a
-    /// folder and no object. With `--exact` a name is what it is, and several sources go below it.
+    /// The column of the table. For a tree the service is asked whether DEST is an object, for other sources whether DEST
+    /// is a folder and no object. With `--exact` nothing is asked, and several sources go below DEST.
     private func destinationKind(
         _ text: String, _ reference: Reference, of origin: CopyOrigin
     ) throws -> CopyDestination {
@@ -75,14 +80,14 @@ extension ClientCommandRunner {
         }
     }
 
-    /// False where this user may not look.
+    /// Returns false if the service refuses to let this user look.
     private func look(_ body: () throws -> Bool) throws -> Bool {
         do { return try body() } catch let failure as Client.Failure where failure.isDenied { return false }
     }
 
-    /// Where files go: `get`.
+    /// Resolves the target of `get`.
     ///
-    /// - Parameter target: empty for the working directory.
+    /// - Parameter target: a path; empty for the working directory.
     func localTargets(_ target: String, of origin: CopyOrigin) throws -> CopyTargets {
         let kind = LocalTree.destinationKind(target)
         if let targets = CopyTargets(of: origin, at: kind) { return targets }
@@ -92,7 +97,7 @@ extension ClientCommandRunner {
         throw UsageError(message: "several objects need a directory: end \(target) with / to create it")
     }
 
-    /// All copies of a command. Items that no target can be named like are reported, and left out.
+    /// Plans all copies of a command. An item whose target cannot have its name is reported, and left out.
     func plan<Item, Target>(
         _ sources: [CopySource<Item>], _ targets: CopyTargets, _ purpose: String,
         target: (Item, _ place: String?) throws -> Target
@@ -115,21 +120,25 @@ extension ClientCommandRunner {
 }
 
 extension [CopySource<Reference>] {
-    /// - Parameter words: what was written for them.
+    /// - Parameter words: the words of the command that stand for the sources.
     func origin(of words: [String]) -> CopyOrigin {
         words.count > 1 || contains { $0.isMatch } ? .several : first?.origin ?? .several
     }
 }
 
 extension LocalTree {
-    /// Of the DIRECTORY or FILE of `get`; empty for the working directory.
+    /// The column of the table for the target of `get`.
+    ///
+    /// - Parameter target: a path; empty for the working directory.
     fileprivate static func destinationKind(_ target: String) -> CopyDestination {
         if target.isEmpty || target.utf8.last == UInt8(ascii: "/") { return .slash }
         guard let kind = try? FileStatus(ofPath: target).kind else { return .missing }
         return kind == .directory ? .folder : .file
     }
 
-    /// Without slashes at its end; empty for the working directory.
+    /// The path of a directory without slashes at its end.
+    ///
+    /// - Parameter target: a path; empty for the working directory.
     static func directory(_ target: String) -> String {
         if target.isEmpty { return "." }
         let end = target.utf8.lastIndex { $0 != UInt8(ascii: "/") }
@@ -143,7 +152,7 @@ extension LocalTree {
 }
 
 extension String {
-    /// It leads to a file below a directory, and nowhere else.
+    /// The text is a path of a file below a directory, without `.` and `..`.
     var isRelativePath: Bool {
         utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
             !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) && !$0.contains(0)

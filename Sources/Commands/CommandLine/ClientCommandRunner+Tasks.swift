@@ -41,7 +41,7 @@ extension ClientCommandRunner {
         return tasks
     }
 
-    /// Lists the unfinished tasks; with `--all` the ended ones below them.
+    /// Prints the unfinished tasks; with `--all` the ended ones below them.
     private func list(_ all: [ListedTask]) throws {
         let shown = all.filter { !$0.hasEnded } + (options.showsAll ? all.filter(\.hasEnded) : [])
         // The shortest prefix that distinguishes all ids.
@@ -53,12 +53,12 @@ extension ClientCommandRunner {
         Console.writeError("\(all.count - shown.count) have ended: \(shellLine("tasks", "--all")) shows them\n")
     }
 
-    /// A line of at most 80 columns.
+    /// A line about a task, of at most 80 columns.
     private static func line(_ task: ListedTask, _ width: Int) -> String {
         let progress = task.snapshot["progress"]
         let total = progress?["totalUnitCount"]?.number?.int64 ?? 0
         let completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
-        // The total of a stream is what it has until now, and no fraction of it is done.
+        // The total of a stream is the number of its bytes so far, so it has no percentage.
         let isOpen = completed == total && progress?["fractionCompleted"]?.number?.double == 0
         let part = isOpen ? "so far" : "\(ProgressReport.percent(completed, of: total))%".padded(to: 4) + " of"
         let state = task.snapshot["state"]?.string ?? ""
@@ -89,7 +89,8 @@ extension ClientCommandRunner {
 
     /// Follows a task that was resumed.
     func follow(_ task: ListedTask, _ transfer: RunningTransfers.Transfer, _ snapshot: JSON) throws {
-        // Observes only now: an observer first gets the present state, which was paused before. It also gets an end.
+        // An observer first gets the present state, so the task is observed after it was resumed. A task that has ended
+        // reports its end.
         for status in ["progress", "pause", "success", "failure"] {
             _ = try client.call("\(task.kind.rawValue)/observe", ["task": .string(task.id), "status": .string(status)])
         }

@@ -46,7 +46,7 @@ extension ClientCommandRunner {
         tellTotal()
     }
 
-    /// Throws for a URL where a file of this machine is expected.
+    /// Throws for a URL in the place of a local file.
     private func checkNoURL(_ path: String) throws(UsageError) {
         guard Self.isURL(path) else { return }
         throw UsageError(message: "\(path) is no file: storage-rpc cp copies objects, and ./\(path) would be a file")
@@ -56,7 +56,7 @@ extension ClientCommandRunner {
         file == "-" || Descriptor.number(at: file) == Descriptor.standardInput.raw
     }
 
-    /// - Parameter size: in bytes; nil where it is unknown.
+    /// - Parameter size: the size of the file in bytes; nil if it is unknown.
     func put(_ file: String, _ reference: Reference, size: Int64?) throws {
         if options.isDryRun {
             if options.noClobber, try isThere(reference) { return try tellSkipped(reference.url) }
@@ -69,19 +69,19 @@ extension ClientCommandRunner {
         }
         transfer.failed = { error, _ in try self.isSkipped(error, reference) }
         if let size, size <= Self.largestWhole, isEmbedded {
-            // A task that has stopped within a larger file of the name ends by it.
+            // The key ends an unfinished task of a larger file with this name.
             try startWhole("reference/putFile", members + [keyMember("reference/putFile", members)], transfer)
         } else {
             try startKeyed("reference/putFile", members, transfer)
         }
     }
 
-    /// In bytes: what the engine embedded stores in one step.
+    /// The maximum size in bytes of a file that the embedded engine stores in one step.
     static let largestWhole: Int64 = 1 << 20
 
-    /// With `--no-clobber`, what is there is no failure.
+    /// Prints that a target was skipped, if `--no-clobber` is the reason of a failure. Returns false for another reason.
     ///
-    /// - Parameter source: an object that has to be there, too: the service looks at the target first.
+    /// - Parameter source: an object that must exist: the service looks at the target first.
     func isSkipped(_ error: Client.Failure, _ target: Reference, from source: Reference? = nil) throws -> Bool {
         guard options.noClobber, error.isPrecondition, error.isAbout(target) else { return false }
         try attempt(orFail: !transfers.areMany) {
@@ -97,19 +97,20 @@ extension ClientCommandRunner {
         transfers.display.note("\(target) is there already: skipped")
     }
 
-    /// Starts a task that stays in the root until it has ended: the same command goes on with it.
+    /// Starts a task that stays in the root until it has ended. An equal command resumes it.
     ///
-    /// - Parameter command: what the key begins with.
-    /// - Parameter others: params in which the same command may differ.
+    /// - Parameters:
+    ///   - key: the key of the task; nil for a key that is computed from the method and the members.
+    ///   - others: params that have no part in a computed key.
     func startKeyed(
-        _ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer, of command: String? = nil,
+        _ method: String, _ members: [JSON.Member], _ transfer: RunningTransfers.Transfer, key: String? = nil,
         others: [JSON.Member] = []
     ) throws {
         var transfer = transfer
         transfer.goesOn = true
-        let key = (command.map { $0 + " " } ?? "") + Self.key(method, members)
         let common: [JSON.Member] = [
-            .init(key: "key", value: .string(key)), .init(key: "observe", value: Self.observed),
+            .init(key: "key", value: .string(key ?? Self.key(method, members))),
+            .init(key: "observe", value: Self.observed),
         ]
         try start(method, .object(members + others + common), transfer)
     }
@@ -118,7 +119,7 @@ extension ClientCommandRunner {
         .init(key: "key", value: .string(Self.key(method, members)))
     }
 
-    /// The same for the same request.
+    /// A text that equal requests have in common.
     static func key(_ method: String, _ members: [JSON.Member]) -> String {
         "command " + Checksum(of: Array("\(method) \(JSON.object(members).text)".utf8)).md5.hexadecimal
     }
@@ -144,7 +145,7 @@ extension ClientCommandRunner {
             let path = place == nil ? LocalTree.directory(target) : LocalTree.path(target, place)
             return LocalFile(path: path, key: locations.key(of: path), treeKey: locations.treeKey(of: path))
         }
-        // With --allow-write no message reveals what is outside; the service refuses each target by itself.
+        // With --allow-write no message reveals files outside of the directories. The service refuses their names.
         if options.service.writable.isEmpty { try plan.checkDirectories(&locations) }
         transfers.areSeveral = plan.copies.count > 1
         transfers.waiting = (plan.copies.count { !$0.isTree }, nil)
@@ -160,7 +161,7 @@ extension ClientCommandRunner {
         tellTotal()
     }
 
-    /// - Parameter isBelow: the directories down to it are made.
+    /// - Parameter isBelow: the directories above the file are created.
     private func download(_ object: Reference, to path: String, isBelow: Bool) throws {
         if options.noClobber, (try? FileStatus(ofPath: path, followingLinks: false)) != nil {
             return try tellSkipped(path)
@@ -181,30 +182,14 @@ extension ClientCommandRunner {
 
     func copy(_ texts: [String], to target: String, moves: Bool) throws {
         let command = commandKey(moves ? "mv" : "cp", texts + [target])
-        guard takesWholeTrees, try !end(earlierTasks(command)).isEmpty else {
-            return try copy(try allSources(texts, walks: false), of: texts, to: target, command, moves: moves)
-        }
-        try copyRest(of: texts, to: target, command, moves: moves)
-    }
-
-    /// Copies what an earlier task has left: what came meanwhile, and what has failed.
-    private func copyRest(of texts: [String], to target: String, _ command: String, moves: Bool) throws {
-        let found = try restOfSources(texts)
-        if found.isEmpty { return tellTotal() }
-        try copy(found, of: texts, to: target, command, moves: moves, isRest: true)
-    }
-
-    private func copy(
-        _ found: [CopySource<Reference>], of texts: [String], to target: String, _ command: String, moves: Bool,
-        isRest: Bool = false
-    ) throws {
+        let earlier = try earlierTasks(command)
+        if !earlier.isEmpty { return try continueCopies(earlier, of: texts, to: target, command, moves: moves) }
+        let found = try allSources(texts, walks: false)
         let origin = found.origin(of: texts)
         transfers.areMany = origin == .several || options.isRecursive
         let destination = try destination(target, of: origin)
         if found.contains(where: { $0.tree != nil }) {
-            try copyTrees(found, to: destination, command, moves: moves, isRest: isRest) {
-                try self.copyRest(of: texts, to: target, command, moves: moves)
-            }
+            try copyTrees(copies(of: found, to: destination), command, moves: moves)
             try endTransfers()
             return tellTotal()
         }
@@ -212,7 +197,7 @@ extension ClientCommandRunner {
         try plan.checkSources(moves: moves)
         if options.isDryRun { return try tellPlan(of: plan.copies, moves: moves) }
         transfers.areSeveral = plan.copies.count > 1
-        // The engine embedded copies in one step, whatever the size.
+        // The embedded engine copies an object of any size in one step.
         if isEmbedded { transfers.limit = atOnce }
         let method = moves ? "reference/move" : "reference/copy"
         let showsEach = plan.copies.count <= Self.mostShown || options.isVerbose || options.json
@@ -234,7 +219,23 @@ extension ClientCommandRunner {
         tellTotal()
     }
 
-    /// Of several results: more of them are only summed up.
+    /// Continues the tasks of an earlier command. The last one takes all that the words stand for, too.
+    private func continueCopies(
+        _ earlier: [ListedTask], of texts: [String], to target: String, _ command: String, moves: Bool
+    ) throws {
+        transfers.areMany = true
+        for task in earlier.dropLast() {
+            try copyTrees([], command, moves: moves, after: task)
+            try endTransfers()
+        }
+        let found = try allSources(texts, walks: false, after: earlier)
+        let destination = try destination(target, of: found.origin(of: texts), isContinued: true)
+        try copyTrees(copies(of: found, to: destination), command, moves: moves, after: earlier.last)
+        try endTransfers()
+        tellTotal()
+    }
+
+    /// The maximum number of results that are printed one by one.
     static let mostShown = 20
 
     private func tellPlan(of copies: [CopyPlan<Reference, Reference>.Copy], moves: Bool) throws {
@@ -258,13 +259,13 @@ extension ClientCommandRunner {
 
     var metadataParams: [JSON.Member] { metadata.map { [.init(key: "metadata", value: $0)] } ?? [] }
 
-    /// What has to be there where something is written.
+    /// The params of the preconditions of a write.
     var writeParams: [JSON.Member] {
         (options.noClobber ? [.init(key: "ifGenerationMatch", value: 0)] : [])
             + options.preconditions.map { .init(key: $0.key, value: JSON(Int64($0.value))) }
     }
 
-    /// Of one object all of its metadata with `-v`, else a line; with `--json` an object.
+    /// Prints a line about a result; with `-v` all of its metadata, with `--json` a JSON object.
     func show(_ metadata: JSON, _ line: @autoclosure () -> String) throws {
         transfers.display.clear()
         if options.json { return try Console.print(metadata) }
@@ -272,7 +273,7 @@ extension ClientCommandRunner {
         for line in options.isVerbose ? Self.lines(metadata) : [line()] { try Console.print(line) }
     }
 
-    /// How many and how much, where that is no single result.
+    /// Prints the number of files and bytes after several results.
     private func tellTotal() {
         guard transfers.areSeveral, !options.isQuiet, !options.json, !options.isDryRun else { return }
         Console.writeError(
@@ -281,7 +282,7 @@ extension ClientCommandRunner {
 
     static func size(_ metadata: JSON) -> String { ProgressReport.size(metadata["size"]?.number?.int64 ?? 0) }
 
-    /// Says that objects are not in the cloud, and where.
+    /// Names the local root or service of the embedded engine; empty for a remote engine.
     var place: String {
         guard options.service.engine == .embedded else { return "" }
         if let socket = options.service.socket { return "  in the service at \(socket)" }
@@ -289,7 +290,7 @@ extension ClientCommandRunner {
         return "  on this disk: \(root)"
     }
 
-    /// The working directory has no links, so dots at the beginning of a path need no lookup.
+    /// The absolute path of a file. The path of the working directory has no links, so leading dots need no lookup.
     func absolute(_ path: String) -> String {
         guard path.utf8.first != UInt8(ascii: "/"), let present = CurrentProcess.workingDirectory else { return path }
         var directory = Array(present.utf8)[...], rest = Array(path.utf8)[...]
@@ -300,7 +301,7 @@ extension ClientCommandRunner {
         return String(decoding: directory + [UInt8(ascii: "/")] + rest, as: UTF8.self)
     }
 
-    /// One line a property, for people.
+    /// The lines of all properties, one for each, for people.
     static func lines(_ metadata: JSON) -> [String] {
         let members = metadata.object ?? []
         let width = members.map(\.key.count).max() ?? 0

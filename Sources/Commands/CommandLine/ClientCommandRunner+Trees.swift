@@ -7,19 +7,19 @@ import Storage
 /// A tree that a command transfers, or removes.
 struct TreeTransfer {
     let method: String
-    /// The params, without what has to be in every request.
+    /// The params of the request, without key and observers.
     let members: [JSON.Member]
-    /// Empty where no file of this machine is concerned.
+    /// The local directory; empty for a copy, a move or a removal.
     var directory = ""
     let folder: Reference
     /// `put -r` follows links to files, which the task leaves out.
     var followsLinks = false
-    /// The items are told after the end.
+    /// The command prints the items of the task after its end.
     var keepsItems = false
-    /// What the key of the task begins with, where names are resolved after the tasks of an earlier command have ended.
-    var command: String?
-    /// Transfers what came meanwhile, and what has failed, once a task of another command has ended.
-    var rest: (() throws -> Void)?
+    /// The key of the task; nil for a key that is computed from the params.
+    var key: String?
+    /// The task that has the key copies what has come to its sources, too.
+    var refreshes = false
 
     var isUpload: Bool { method == "reference/putDirectory" }
     var isCopy: Bool { method == "reference/copyAll" }
@@ -45,7 +45,7 @@ extension ClientCommandRunner {
                 folder: folder))
     }
 
-    /// Makes what is below one of them that which is below the other.
+    /// Makes a directory a copy of a folder, or a folder a copy of a directory.
     func sync(_ source: String, _ target: String) throws {
         guard Self.isURL(source) != Self.isURL(target) else {
             throw UsageError(
@@ -83,21 +83,22 @@ extension ClientCommandRunner {
         try endTransfers()
     }
 
-    /// A slash at the end means nothing, but for what is left of `gs://BUCKET/$UNSET` and `docs/$UNSET/`.
+    /// The folder of `sync`, with or without a slash at its end. Throws for `gs://BUCKET/$UNSET` and `docs/$UNSET/` with an
+    /// unset variable.
     private func syncFolder(_ text: String) throws -> Reference {
         let reference = try reference(text)
         try checkWholeBucket(reference, text)
         return try folder(text) ?? reference
     }
 
-    /// - Parameter skips: a file that is there with the same bytes is not transferred.
+    /// - Parameter skips: the task skips a file whose target has the same bytes.
     private func treeParams(_ folder: Reference, _ directory: String, skips: Bool = true) -> [JSON.Member] {
         [.init(key: "reference", value: folder.json), .init(key: "directory", value: .string(absolute(directory)))]
             + limitParams + writeParams + (skips ? [.init(key: "changed", value: true)] : [])
             + (skips && !options.readsAll ? [.init(key: "trustTimes", value: true)] : [])
     }
 
-    /// What a task takes, and how much at a time.
+    /// The patterns of `--include` and `--exclude`, and the number of concurrent transfers.
     var limitParams: [JSON.Member] {
         func patterns(_ key: String, _ texts: [String]) -> [JSON.Member] {
             texts.isEmpty ? [] : [.init(key: key, value: .array(texts.map(JSON.string)))]
@@ -106,17 +107,12 @@ extension ClientCommandRunner {
             + (options.atOnce.map { [.init(key: "atOnce", value: JSON(Int64($0)))] } ?? [])
     }
 
-    /// Copies or moves folders, and the objects that are named with them, as one task.
-    ///
-    /// - Parameter rest: copies what a task of another command has left.
-    func copyTrees(
-        _ sources: [CopySource<Reference>], to destination: Destination, _ command: String, moves: Bool, isRest: Bool,
-        rest: @escaping () throws -> Void
-    ) throws {
+    /// The copies of sources. A name that no object can have is reported, and left out.
+    func copies(of sources: [CopySource<Reference>], to destination: Destination) -> [FolderCopy] {
         var copies: [FolderCopy] = []
         for (item, place, isTree) in sources.flatMap({ $0.placed(at: destination.targets) }) {
             do throws(Client.Failure) {
-                // The name of a folder may end with a slash. What is in a folder without a name has its place there.
+                // The name of a folder may end with a slash. A folder without a name is copied to the destination itself.
                 let folder = place.flatMap { $0.isEmpty ? nil : $0 + "/" }
                 let target = try destination.target(of: item, isTree ? folder : place)
                 copies.append(FolderCopy(item, to: target, isObject: !isTree))
@@ -124,6 +120,17 @@ extension ClientCommandRunner {
                 fail(error.message)
             }
         }
+        return copies
+    }
+
+    /// Copies or moves folders, and the objects that are named with them, as one task.
+    ///
+    /// - Parameter earlier: the task of an earlier command, which takes the copies, too.
+    func copyTrees(
+        _ copies: [FolderCopy], _ command: String, moves: Bool, after earlier: ListedTask? = nil
+    ) throws {
+        var copies = copies
+        if let first = try earlier?.copy { copies = [first] + copies.filter { $0 != first } }
         guard let first = copies.firstIndex(where: { !$0.isObject }) else { return }
         let folder = copies.remove(at: first)
         let flags: [(String, Bool)] = [
@@ -133,18 +140,22 @@ extension ClientCommandRunner {
             [.init(key: "reference", value: folder.source.json), .init(key: "to", value: folder.target.json)]
             + (copies.isEmpty ? [] : [.init(key: "others", value: .array(copies.map(\.json)))])
             + flags.filter(\.1).map { .init(key: $0.0, value: true) } + limitParams + writeParams
-        let tree = TreeTransfer(
-            method: "reference/copyAll", members: members, folder: folder.source, keepsItems: true, command: command,
-            rest: rest)
+        var tree = TreeTransfer(
+            method: "reference/copyAll", members: members, folder: folder.source, keepsItems: true)
         if options.isDryRun { return try tellPlan(of: tree) }
-        try transfer(tree, isRest: isRest)
+        (tree.key, tree.refreshes) = (earlier?.key ?? taskKey(command, of: tree), earlier != nil)
+        try transfer(tree, isRest: false)
     }
 
-    /// Removes all that is in a folder. Calls `removed` with the number of objects.
-    func removeTree(_ folder: Reference, _ command: String, _ removed: @escaping (Int) -> Void) throws {
+    /// Removes all objects below a folder. Calls `removed` with the number of objects.
+    ///
+    /// - Parameter earlier: the tasks of earlier commands, of which the one over this folder continues.
+    func removeTree(
+        _ folder: Reference, _ command: String, after earlier: [ListedTask] = [], _ removed: @escaping (Int) -> Void
+    ) throws {
         var tree = removal(of: folder)
-        tree.command = command
         if options.isDryRun { return try tellPlan(of: tree) }
+        tree.key = try earlier.first { try $0.folder == folder }?.key ?? taskKey(command, of: tree)
         try transfer(tree, isRest: false) { removed(Self.count("deleted", $0)) }
     }
 
@@ -172,47 +183,48 @@ extension ClientCommandRunner {
                 && unfinishedKeys().contains(Self.key(tree.method, tree.changed)))
     }
 
-    /// A task that goes on transfers what was there when an earlier command began it. What was changed since then is the
-    /// rest, for a second task.
+    /// A task over a directory that an earlier command began transfers what existed then. A second task transfers the
+    /// rest: what was changed since, what has failed, and what was left out.
     ///
     /// - Parameter earlier: the number of files that tasks before this one have transferred.
     private func transfer(
         _ tree: TreeTransfer, isRest: Bool, earlier: Int = 0, ended: ((JSON) -> Void)? = nil
     ) throws {
-        // What fails or is left out is found by the second task, too.
-        func goOn(after snapshot: JSON) -> Bool {
-            guard transfers.continued.remove(snapshot["task"]?.string ?? "") != nil else { return false }
-            if tree.isRemoval { return false }
+        func beginRest(after snapshot: JSON) -> Bool {
+            let isContinued = transfers.continued.remove(snapshot["task"]?.string ?? "") != nil
+            guard isContinued, tree.followsFiles else { return false }
             let files = earlier.addingSaturated(Self.count("completed", snapshot))
-            transfers.next.append(
-                tree.rest ?? { try self.transfer(tree, isRest: true, earlier: files, ended: ended) })
+            transfers.next.append { try self.transfer(tree, isRest: true, earlier: files, ended: ended) }
+            // The second task counts all files.
+            transfers.discount(snapshot)
             return true
         }
         var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
             ended?(snapshot)
             if tree.keepsItems { try self.tellItems(tree, snapshot) }
-            if goOn(after: snapshot) { return }
+            if beginRest(after: snapshot) { return }
             if tree.followsFiles { try self.show(snapshot, self.line(tree, snapshot, earlier)) }
             try self.tellLeftOut(tree, snapshot)
         }
         transfer.failed = { error, snapshot in
             ended?(snapshot)
             try self.checkRefusal(tree, error, snapshot)
-            if !error.isCancellation, goOn(after: snapshot) { return true }
+            if !error.isCancellation, beginRest(after: snapshot) { return true }
             guard snapshot["failures"] != nil else { return false }
             let before = self.failures
             if tree.keepsItems { try self.tellItems(tree, snapshot) }
             try self.tellLeftOut(tree, snapshot)
-            // Its files are counted already.
+            // `tellLeftOut` has counted the failed files.
             self.fail("\(tree.source): \(error.message)", counts: self.failures == before)
             return true
         }
         try startKeyed(
-            tree.method, isRest ? tree.changed : tree.members, transfer, of: tree.command,
-            others: tree.keepsItems ? [.init(key: "keepItems", value: true)] : [])
+            tree.method, isRest ? tree.changed : tree.members, transfer, key: tree.key,
+            others: [("keepItems", tree.keepsItems), ("refresh", tree.refreshes)].filter(\.1)
+                .map { .init(key: $0.0, value: true) })
     }
 
-    /// Throws where a copy was refused before its first write: it ends the command.
+    /// Throws for a copy that was refused before its first write. The error ends the command.
     private func checkRefusal(_ tree: TreeTransfer, _ error: Client.Failure, _ snapshot: JSON) throws {
         guard tree.isCopy, error.isRefusal, Self.count("total", snapshot) == 0, snapshot["failures"] == nil else {
             return
@@ -222,11 +234,18 @@ extension ClientCommandRunner {
             message: error.sentence.hasSuffix(".") ? String(error.sentence.dropLast()) : error.sentence)
     }
 
-    /// Tells what was copied, moved or removed, and forgets the task of it, unless it can be retried.
-    func tellItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
+    /// Prints what a task has copied, moved or removed. Forgets the task, unless it can be retried.
+    private func tellItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
+        // Another command that follows the task may forget it first.
         do { try tellKeptItems(tree, snapshot) } catch let failure as Client.Failure where failure.isUnknownTask {
-            // Another command has followed the task, too, and was faster.
+            if options.isQuiet { return }
+            let count = ProgressReport.files(RunningTransfers.State(snapshot).files)
+            return transfers.display.note("\(tree.source): an equal command names the \(count) of the same task")
         }
+        guard snapshot["status"] == "success" else { return }
+        do { _ = try client.call("folderTask/forget", ["task": snapshot["task"] ?? .null]) } catch let failure
+            as Client.Failure where failure.isUnknownTask
+        {}
     }
 
     private func tellKeptItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
@@ -240,15 +259,13 @@ extension ClientCommandRunner {
             if tree.isRemoval { return try items.forEach(self.tellRemoved) }
             try self.tellCopied(items)
         }
-        guard snapshot["status"] == "success" else { return }
-        _ = try client.call("folderTask/forget", ["task": .string(task)])
     }
 
-    /// With their metadata, or a line for each. What was there already does not count.
+    /// Prints a line, or the metadata, for each copied object. Unchanged objects are taken out of the totals.
     private func tellCopied(_ items: [JSON]) throws {
         let wantsMetadata = options.json || options.isVerbose
         let targets = items.map { item -> JSON in ["reference": item["reference"]?.exactReference ?? .null] }
-        // One that is gone by now has none.
+        // An object that was removed since has no metadata.
         let metadata = wantsMetadata ? try client.callAll("reference/getMetadata", targets, atOnce: atOnce) : []
         for (index, item) in items.enumerated() {
             let target = item["reference"]?.title ?? ""
@@ -290,7 +307,7 @@ extension ClientCommandRunner {
             + (tree.isUpload && !transfers.areSeveral ? place : "")
     }
 
-    /// Names what was left out or has failed, or uploads it where it is a link that `put -r` follows.
+    /// Prints the items that were left out or have failed. A link to a file that `put -r` follows is uploaded instead.
     private func tellLeftOut(_ tree: TreeTransfer, _ snapshot: JSON) throws {
         guard snapshot["failures"] != nil, let task = snapshot["task"]?.string else { return }
         var unnamed = 0
@@ -318,7 +335,7 @@ extension ClientCommandRunner {
         transfers.display.note("and \(unnamed) more: \(call)")
     }
 
-    /// Of failures of trees.
+    /// The maximum number of printed failures of a tree.
     private static let mostNamed = 100
 
     private func items(of task: String, in states: [String], _ body: (JSON) throws -> Void) throws {
@@ -326,7 +343,7 @@ extension ClientCommandRunner {
     }
 
     private func pagesOfItems(of task: String, in states: [String], _ body: ([JSON]) throws -> Void) throws {
-        // None would be all.
+        // The service takes an empty list for all states.
         if states.isEmpty { return }
         var token: JSON?
         repeat {
@@ -342,7 +359,7 @@ extension ClientCommandRunner {
         } while token != nil
     }
 
-    /// `--dry-run`: the task makes its plan, and ends.
+    /// Prints what `--dry-run` does not do. The task makes its plan, and ends.
     private func tellPlan(of tree: TreeTransfer) throws {
         let params = tree.members + [.init(key: "dryRun", value: true), .init(key: "observe", value: Self.observed)]
         var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
@@ -376,7 +393,7 @@ extension ClientCommandRunner {
         try tellPlan(item["action"] == "move" ? "move" : "copy", source.title, object)
     }
 
-    /// One line for what `--dry-run` does not do.
+    /// Prints a line for one change that `--dry-run` does not make.
     func tellPlan(_ verb: String, _ source: String, _ target: String? = nil) throws {
         transfers.display.clear()
         if options.json {
@@ -399,13 +416,11 @@ extension FolderCopy {
 }
 
 extension TreeTransfer {
-    /// Its files are those of a directory.
+    /// The task reads or writes a local directory.
     fileprivate var followsFiles: Bool { !isCopy && !isRemoval }
 
-    /// The params of a task that transfers what another one has not.
+    /// The params of the task that transfers the rest of an earlier one.
     fileprivate var changed: [JSON.Member] {
-        if isRemoval || members.contains(where: { $0.key == "move" }) { return members }
-        if isCopy { return members + [.init(key: "changed", value: true)] }
         if members.contains(where: { $0.key == "changed" }) { return members }
         return members + [.init(key: "changed", value: true), .init(key: "trustTimes", value: true)]
     }

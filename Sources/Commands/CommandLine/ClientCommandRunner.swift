@@ -17,6 +17,8 @@ package final class ClientCommandRunner {
     var listsMetadata = false
     /// The objects that lists with metadata have shown to need only one step.
     var smallObjects: Set<Reference> = []
+    /// The places of the words of the command that stand for nothing.
+    var unnamed: [Int] = []
     /// Answers to requests of a stream that arrived before answers to earlier ones.
     var early: [JSON] = []
     /// The command accepts `-r`.

@@ -9,10 +9,10 @@ import Storage
 
 /// One end of a copy: an object, or a file of this machine. Two ends are the same if their keys have the same bytes.
 protocol CopyEnd {
-    /// For people.
+    /// The name for people.
     var title: String { get }
     var key: String { get }
-    /// As a folder or a directory.
+    /// The key of the folder or directory of this name.
     var treeKey: String { get }
 }
 
@@ -28,18 +28,20 @@ struct LocalFile: CopyEnd {
     var title: String { path }
     let treeKey: String
 
-    /// - Parameter key: where the file is; nil for its path.
+    /// - Parameters:
+    ///   - key: the key of the file; nil for its path.
+    ///   - treeKey: the key of the directory; nil for its path.
     init(path: String, key: String? = nil, treeKey: String? = nil) {
         (self.path, self.key, self.treeKey) = (path, key ?? path, treeKey ?? path)
     }
 }
 
-/// All copies that a command makes. Throws what would lose bytes, with both names.
+/// All copies that a command makes. A copy that would lose bytes is refused by an error with both names.
 struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     struct Copy {
         let source: Source
         let target: Target
-        /// All below them.
+        /// The copy takes all files or objects below the source.
         let isTree: Bool
     }
 
@@ -48,7 +50,7 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     private var writers = ByteKeyedDictionary<String>()
     private let purpose: String
 
-    /// - Parameter purpose: what happens to sources: "copied", say.
+    /// - Parameter purpose: the participle for messages, such as "copied".
     init(purpose: String) { self.purpose = purpose }
 
     mutating func add(
@@ -67,7 +69,7 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
 }
 
 extension CopyPlan where Source == Reference, Target == Reference {
-    /// No target replaces its source or what another copy still reads, and nothing is moved to two targets.
+    /// Throws if a target would replace its source or the source of another copy, or if a source would be moved twice.
     func checkSources(moves: Bool) throws(CopyRefusal) {
         var seen: Set<Reference> = []
         for copy in copies {
@@ -85,8 +87,8 @@ extension CopyPlan where Source == Reference, Target == Reference {
 }
 
 extension CopyPlan where Target == LocalFile {
-    /// Each target can be created: it is a file or nothing yet, and what leads to it are directories or nothing yet, also
-    /// after all other targets are there.
+    /// Throws if a target cannot be created: an entry of another kind exists at its path, or a file exists, or will exist,
+    /// in the place of one of its directories.
     func checkDirectories(_ locations: inout FileLocations) throws(CopyRefusal) {
         try checkTrees(&locations)
         var checked = ByteKeyedDictionary<Bool>()
@@ -99,7 +101,7 @@ extension CopyPlan where Target == LocalFile {
         }
     }
 
-    /// No target is in the directory of another tree, by whatever links: one file could come from both.
+    /// Throws if a target is in the directory of another tree, also through links: both could write one file.
     private func checkTrees(_ locations: inout FileLocations) throws(CopyRefusal) {
         guard copies.count > 1 else { return }
         for copy in copies {
@@ -134,7 +136,7 @@ extension CopyPlan where Target == LocalFile {
             throw CopyRefusal(
                 "\(writer) would be \(parent), and \(source.title) needs a directory of that name", purpose)
         }
-        // A link that leads nowhere is there, but is no directory.
+        // A broken link exists, and is no directory.
         guard let there = try? FileStatus(ofPath: parent, followingLinks: false).kind, there != .directory,
             !LocalTree.isDirectory(parent)
         else { return }
@@ -142,12 +144,12 @@ extension CopyPlan where Target == LocalFile {
     }
 }
 
-/// Says where files are or will be: by the device and inode of the deepest directory that is there, and the names that
-/// follow. Two paths of one file have one key, whatever links they lead through.
+/// Computes the keys of files that exist or will exist: the device and inode of the deepest existing directory, and the
+/// names that follow. Two paths of one file have one key, also if they lead through links.
 struct FileLocations {
     private var directories = ByteKeyedDictionary<String>()
 
-    /// A link at the path itself is not followed, because a download replaces it.
+    /// The key of a file. A link at the path itself is not followed, because a download replaces it.
     mutating func key(of path: String) -> String {
         var trimmed = Array(path.utf8)[...]
         while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
@@ -155,10 +157,10 @@ struct FileLocations {
         return directory(path.parentPath) + "/" + path.fileName
     }
 
-    /// Where a directory is: a link at the path itself is followed.
+    /// The key of a directory. A link at the path itself is followed.
     mutating func treeKey(of path: String) -> String { directory(path.isEmpty ? "." : path) }
 
-    /// The absolute path of a directory without links, as far as it is there.
+    /// The absolute path of a directory, without links in the part that exists.
     func resolved(_ path: String) -> String {
         var (deepest, missing): (String, [String]) = (path.isEmpty ? "." : path, [])
         while true {

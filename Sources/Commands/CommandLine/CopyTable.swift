@@ -25,13 +25,13 @@ package enum CopyDestination: CaseIterable, Sendable {
     /// A folder or a directory.
     case folder
     case bucket
-    /// It ends with a slash.
+    /// A text that ends with a slash.
     case slash
 }
 
 /// The table of `help copying` and `clients/commands.md`: where `put`, `get`, `cp` and `mv` copy to.
 ///
-/// The same command given twice does the same: where a tree goes does not depend on what is there.
+/// A command that is given twice does the same: the target of a tree does not depend on what exists there.
 package struct CopyTargets: Equatable, Sendable {
     package enum Base: Sendable {
         case destination
@@ -39,12 +39,12 @@ package struct CopyTargets: Equatable, Sendable {
         case name
     }
 
-    /// Of a file or an object. Nil where there is none.
+    /// The target of a file or an object; nil if the origin has none.
     package let item: Base?
-    /// Of what is below a folder. Nil where there is none.
+    /// The target of the members of a folder; nil if the origin has none.
     package let members: Base?
 
-    /// Nil where it is refused.
+    /// Nil for a combination that is refused.
     package init?(of origin: CopyOrigin, at destination: CopyDestination) {
         switch (origin, destination) {
         case (.single, .missing), (.single, .file): (item, members) = (.destination, nil)
@@ -70,7 +70,7 @@ package struct CopyTargets: Equatable, Sendable {
         }
     }
 
-    /// For people: `x` is the name of a file or an object, `d` that of a folder.
+    /// The cell of the table for people: `x` is the name of a file or an object, `d` the name of a folder.
     package var text: String {
         let names = [item.map { $0 == .name ? "DEST/x" : "DEST" }, members.map { $0 == .name ? "DEST/d/…" : "DEST/…" }]
         return names.compactMap { $0 }.joined(separator: ", ")
@@ -78,7 +78,7 @@ package struct CopyTargets: Equatable, Sendable {
 }
 
 extension CopyTargets {
-    /// For 80 columns.
+    /// The table of `help copying`, at most 80 columns wide.
     static var help: String {
         let rows: [(String, CopyOrigin)] = [
             ("x: a file or an object", .single), ("d, d/ with -r: a folder", .tree),
@@ -101,17 +101,17 @@ extension CopyTargets {
     }
 }
 
-/// What a word of the command line stands for, or one match of a pattern.
+/// The items that a word of the command line stands for, or one match of a pattern.
 package struct CopySource<Item> {
-    /// What it is called below a destination; empty for what has no name of its own: a bucket, `dir/.`.
+    /// The name below a destination; empty for a bucket and `dir/.`, which have no name of their own.
     package let name: String
-    /// The file or the object of just this name.
+    /// The file or the object with exactly this name.
     package var itself: Item?
     /// A folder or directory that is transferred as a whole.
     package var tree: Item?
-    /// What is below a folder that is walked instead.
+    /// The items below a folder that is listed by the command.
     var members: [Item] = []
-    /// Of a pattern.
+    /// The source is a match of a pattern.
     var isMatch = false
 
     package init(name: String, itself: Item? = nil, tree: Item? = nil) {
@@ -120,13 +120,13 @@ package struct CopySource<Item> {
 
     var items: [Item] { (itself.map { [$0] } ?? []) + members }
 
-    /// As the only source.
+    /// The row of the table if this is the only source.
     package var origin: CopyOrigin {
         guard tree != nil else { return .single }
         return itself != nil ? .both : name.isEmpty ? .unnamed : .tree
     }
 
-    /// Where the item and the tree belong: a name below the destination, or nil for the destination itself.
+    /// The item and the tree with their places: a name below the destination, or nil for the destination itself.
     package func placed(at targets: CopyTargets) -> [(item: Item, place: String?, isTree: Bool)] {
         let treePlace = targets.members == .name && (isMatch || !name.isEmpty) ? name : nil
         return (itself.map { [($0, targets.item == .name ? name : nil, false)] } ?? [])

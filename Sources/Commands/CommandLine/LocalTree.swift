@@ -7,7 +7,7 @@ struct LocalTree {
     let path: String
     /// The last part of the path; empty for `.`, `..` and `/`.
     let name: String
-    /// Of what is there, links followed; nil for nothing, or where it cannot be inspected.
+    /// The status of the file, links followed; nil if none exists, or if it cannot be inspected.
     let status: FileStatus?
     var isDirectory: Bool { status?.kind == .directory }
 
@@ -18,7 +18,7 @@ struct LocalTree {
         name = last == "." || last == ".." ? "" : last
     }
 
-    /// False where nothing is there, or the directory cannot be searched.
+    /// Whether the path is a directory; false if it does not exist, or if its parent cannot be searched.
     static func isDirectory(_ path: String) -> Bool { (try? FileStatus(ofPath: path))?.kind == .directory }
 
     static func isLinkToFile(_ path: String) -> Bool {

@@ -13,12 +13,12 @@ package struct ProgressReport {
     }
 
     package var files = 0
-    /// Nil until all files are known.
+    /// The number of all files; nil until all are known.
     package var allFiles: Int?
     package var bytes: Int64 = 0
-    /// Nil until all sizes are known.
+    /// The sum of all sizes; nil until all are known.
     package var allBytes: Int64?
-    /// In bytes per second. Nil until it is known.
+    /// The rate in bytes per second; nil until it is known.
     package var rate: Double?
     /// Some of the running transfers, if there are several.
     package var running: [Running] = []
@@ -79,7 +79,7 @@ package struct ProgressReport {
         return (counts + [sizes + percent] + speed + time).joined(separator: ", ")
     }
 
-    /// From 0 to 100; 100 for a total of 0.
+    /// The percentage, from 0 to 100; 100 for a total of 0.
     package static func percent(_ completed: Int64, of total: Int64) -> Int {
         total == 0 ? 100 : min(max(Int(saturating: Double(completed) / Double(total) * 100), 0), 100)
     }
@@ -94,10 +94,10 @@ package struct ProgressReport {
         return "\((value * 10).rounded() / 10) TiB"
     }
 
-    /// `1 file`, `2 files`.
+    /// A number of files as a text: `1 file`, `2 files`.
     static func files(_ count: Int) -> String { count == 1 ? "1 file" : "\(count) files" }
 
-    /// `1:02:03`, or `2:03`.
+    /// Seconds as a text: `1:02:03`, or `2:03`.
     private static func clock(_ seconds: Int) -> String {
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let (minutes, rest) = (seconds / 60, seconds % 60)

@@ -9,7 +9,7 @@ struct RunningTransfers {
         /// The name for people.
         let name: String
         let kind: Kind
-        /// After an interruption the task stays in the root, paused, and the same command resumes it.
+        /// After an interruption the task stays in the root, paused, and an equal command resumes it.
         var goesOn = false
         /// Called after success with the metadata of the object, or the snapshot of a folder.
         var completion: (_ result: JSON) throws -> Void
@@ -27,7 +27,7 @@ struct RunningTransfers {
     struct State {
         var completed: Int64 = 0
         var total: Int64 = 0
-        /// The finished files of a folder, and all of them.
+        /// The number of finished files of a folder, and of all its files.
         var (files, allFiles) = (0, 1)
         /// The totals are final.
         var isPlanned = true
@@ -72,7 +72,7 @@ struct RunningTransfers {
         order.append(task)
     }
 
-    /// Nil for a task that the command does not follow.
+    /// Takes the snapshot of an event. Returns nil for a task that the command does not follow.
     mutating func report(_ task: String, _ snapshot: JSON) -> Transfer? {
         guard let before = running[task]?.state else { return nil }
         let state = State(snapshot)
@@ -84,6 +84,18 @@ struct RunningTransfers {
         patience = Patience(hasNews: hasNews && !isEnding)
         meter.add(moved)
         return running[task]
+    }
+
+    /// Adds an ended transfer to the totals.
+    mutating func count(_ transfer: Transfer) {
+        count = count.addingSaturated(transfer.kind == .folderTask ? transfer.state.files : 1)
+        bytes = bytes.addingSaturated(transfer.state.completed)
+    }
+
+    /// Takes the files of a folder out of the totals.
+    mutating func discount(_ snapshot: JSON) {
+        let state = State(snapshot)
+        (count, bytes) = (count.subtractingSaturated(state.files), bytes.subtractingSaturated(state.completed))
     }
 
     mutating func end(_ task: String) {
@@ -123,7 +135,7 @@ struct RunningTransfers {
         return report
     }
 
-    /// A request waits before a retry.
+    /// Prints that a request waits before a retry.
     mutating func noteRetry(_ retry: JSON) {
         display.note(ClientCommandRunner.line(about: retry))
         patience = Patience(hasNews: true)
@@ -181,7 +193,7 @@ extension ClientCommandRunner {
         }
     }
 
-    func tellContinued(_ transfer: RunningTransfers.Transfer, _ snapshot: JSON) {
+    private func tellContinued(_ transfer: RunningTransfers.Transfer, _ snapshot: JSON) {
         guard !options.isQuiet else { return }
         let done = RunningTransfers.State(snapshot).done(transfer.kind).map { ": \($0)" } ?? ""
         transfers.display.note("\(transfer.name) goes on\(done)")
@@ -242,8 +254,8 @@ extension ClientCommandRunner {
         return nil
     }
 
-    /// Ends all running transfers before the command ends by an error or a signal, unless another signal arrives. Those
-    /// that the same command can resume are paused.
+    /// Stops all running transfers before the command ends by an error or a signal, unless another signal arrives. Transfers
+    /// that an equal command can resume are paused, others cancelled.
     func stopTransfers() {
         transfers.display.clear()
         transfers.isEnding = true
@@ -281,12 +293,13 @@ extension ClientCommandRunner {
         case "pause" where transfers.isEnding: transfers.pause(task)
         case "failure": try fail(task, snapshot["error"], snapshot)
         case "pause":
+            // A task that was resumed while it stopped reports a pause, and continues.
+            guard try isPaused(task, transfer.kind) else { return }
             let advice = transfer.goesOn ? "; the same command goes on" : ""
             try fail(task, ["message": .string("paused by another client\(advice)")], snapshot)
         case "success":
             transfers.end(task)
-            transfers.count = transfers.count.addingSaturated(transfer.kind == .folderTask ? transfer.state.files : 1)
-            transfers.bytes = transfers.bytes.addingSaturated(transfer.state.completed)
+            transfers.count(transfer)
             guard !transfers.isEnding else { return }
             let result = transfer.kind == .folderTask ? snapshot : snapshot["metadata"] ?? .null
             try attempt(orFail: !transfers.areMany) { try transfer.completion(result) }
@@ -295,9 +308,19 @@ extension ClientCommandRunner {
         }
     }
 
+    private func isPaused(_ task: String, _ kind: RunningTransfers.Kind) throws -> Bool {
+        do {
+            return try client.call("\(kind.rawValue)/snapshot", ["task": .string(task)])["state"] == "paused"
+        } catch let failure as Client.Failure where failure.isUnknownTask {
+            return false
+        }
+    }
+
     private func fail(_ task: String, _ error: JSON?, _ snapshot: JSON = .null) throws {
         guard let transfer = transfers.running[task] else { return }
         transfers.end(task)
+        // The files of a folder that were transferred count.
+        if transfer.kind == .folderTask { transfers.count(transfer) }
         guard !transfers.isEnding else { return }
         let failure = Client.Failure(error)
         if try transfer.failed?(failure, snapshot) == true { return }
@@ -305,13 +328,13 @@ extension ClientCommandRunner {
         fail(failure.about(transfer.name))
     }
 
-    /// Why a task waits, and until when.
+    /// A line that says why a task waits, and until when.
     private static func line(_ transfer: RunningTransfers.Transfer, _ retry: JSON) -> String {
         let waited = transfer.waitsSince.map { $0.duration(to: .now).components.seconds } ?? 0
         return "\(transfer.name): \(line(about: retry))" + (waited > 0 ? " It has waited \(waited) s." : "")
     }
 
-    /// Why a task or a request waits, and until when.
+    /// A sentence that says why a task or a request waits, and until when.
     static func line(about retry: JSON) -> String {
         let reason = retry["error"]?["message"]?.string ?? "The last try failed."
         let attempt = retry["attempt"]?.number?.int64 ?? 1

@@ -179,7 +179,9 @@ extension FolderPlanFile {
         try await write { try $0.add(items, directories: directories) }
     }
 
-    func item(_ path: String) async throws(StorageError) -> FolderItem? { try await read { try $0.item(path) } }
+    func items(at paths: [String]) async throws(StorageError) -> [FolderItem?] {
+        try await read { database in try paths.map(database.item) }
+    }
 
     func noteTargets(
         _ objects: [(path: String, object: FolderObject)], settlesSame: Bool

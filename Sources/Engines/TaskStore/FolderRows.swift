@@ -257,13 +257,15 @@ extension Database {
         for item in items {
             try run(
                 """
-                UPDATE items SET state = :state, size = :size, error = :error, inode = :inode, changed = :changed
+                UPDATE items SET state = :state, size = :size, error = :error, inode = :inode, changed = :changed,
+                generation = :generation, theirSize = :theirSize, md5 = :md5, crc32c = :crc32c, replaced = :replaced
                 WHERE number = :number
                 """,
                 [
                     "state": .text(item.state.rawValue), "size": .integer(item.size),
                     "error": .text(try item.error?.text), "number": .integer(item.number),
-                ] + .version(item.version))
+                    "replaced": .integer(item.replaced),
+                ] + .version(item.version) + .object(item.object))
         }
     }
 

@@ -14,7 +14,7 @@ final class UnkeptPlan: FolderPlan {
         return []
     }
 
-    func item(_ path: String) async -> FolderItem? { nil }
+    func items(at paths: [String]) async -> [FolderItem?] { paths.map { _ in nil } }
     func noteTargets(_ objects: [(path: String, object: FolderObject)], settlesSame: Bool) async {}
     func conflict(in bucket: String, moves: Bool) async -> (FolderItem, FolderItem)? { nil }
 

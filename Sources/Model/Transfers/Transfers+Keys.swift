@@ -71,7 +71,13 @@ extension Transfers {
         return try await tasks.exclusively(for: request.key, of: FolderTask.kind) {
             if let key = request.key, let task = folders.unfinishedTask(withKey: key) {
                 try StorageError.checkSame(key, of: task.id, request.comparison(with: task.request))
-                return RequestedTask(task, isContinued: true)
+                guard request.refreshes == true else { return RequestedTask(task, isContinued: true) }
+                // A task whose end is being recorded takes no more.
+                if task.isEnding { try await task.settle() }
+                if !task.hasEnded {
+                    try task.refresh(with: request)
+                    return RequestedTask(task, isContinued: true)
+                }
             }
             return RequestedTask(try await folder(request, for: client))
         }
@@ -98,14 +104,16 @@ extension FolderRequest {
     /// For each param whether the other request has the same value.
     fileprivate func comparison(with other: FolderRequest) -> [(param: String, isSame: Bool?)] {
         [
-            ("the method", kind == other.kind), ("reference", reference == other.reference),
+            ("the method", kind == other.kind),
+            ("reference", refreshes == true || reference == other.reference),
             ("directory", (directory ?? "").hasSameBytes(as: other.directory ?? "")),
             ("include", include.elementsEqual(other.include) { $0.hasSameBytes(as: $1) }),
             ("exclude", exclude.elementsEqual(other.exclude) { $0.hasSameBytes(as: $1) }),
             ("changed", onlyChanged == other.onlyChanged),
             ("trustTimes", (trustsTimes ?? false) == (other.trustsTimes ?? false)),
             ("delete", deletesOthers == other.deletesOthers),
-            ("to", target == other.target), ("others", copies == other.copies),
+            ("to", refreshes == true || target == other.target),
+            ("others", refreshes == true || copies == other.copies),
             ("dryRun", isDryRun == other.isDryRun), ("ifGenerationMatch", keepsExisting == other.keepsExisting),
             ("metadata", metadata == other.metadata), ("atOnce", atOnce == other.atOnce),
         ]

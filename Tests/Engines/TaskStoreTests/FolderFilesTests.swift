@@ -179,8 +179,10 @@ import Testing
             [("e//", object(9)), ("e/\u{E9}", object(8, md5: [3])), ("no", object(1))], settlesSame: false)
         #expect(try await all(plan).map(\.replaced) == [8, 9, nil])
         var failed = try await all(plan)[0]
-        failed.state = .failed
+        (failed.state, failed.object, failed.replaced) = (.failed, object(11), 12)
         try await plan.update([failed])
+        let updated = try await all(plan)[0]
+        #expect(updated.object == object(11) && updated.replaced == 12)
         #expect(try await plan.renew() == false)
         #expect(try await all(plan).map(\.replaced) == [nil, nil, nil])
         try await plan.noteTargets([("e//", object(9)), ("z", object(8, md5: [3], crc32c: 1))], settlesSame: true)

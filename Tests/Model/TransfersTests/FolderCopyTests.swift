@@ -340,6 +340,83 @@ import Testing
         withExtendedLifetime(next) {}
     }
 
+    /// A paused task that has dealt with `d/a`, and a request that refreshes it.
+    private func halfway(
+        _ kind: FolderRequest.Kind, _ others: [FolderCopy] = []
+    ) async throws -> (TransfersFixture, FolderRequest, FolderTask) {
+        objects["d/a"] = "1"
+        var request = try Self.request(kind)
+        request.key = "k"
+        let task = try await stage.transfers.folder(request)
+        let plan = try #require(stage.folders?[task.id])
+        var item = FolderItem("e/a", .transfer, .done, size: 1)
+        item.source = try Reference(bucket: "b", object: "d/a")
+        item.object = FolderObject(try objects.metadata(of: try #require(item.source)))
+        try await plan.add([item], directories: [])
+        try await plan.keep(.working)
+        objects["e/a"] = "1"
+        objects.makeNewest("e/a")
+        if kind == .move { objects["d/a"] = nil }
+        let next = try await stage.afterCrash(.pause, Self.backend(over: objects))
+        request.refreshes = true
+        request.copies? += others
+        return (next, request, try next.transfers.folders.task(task.id))
+    }
+
+    private func refreshed(
+        _ request: FolderRequest, _ task: FolderTask, in stage: TransfersFixture
+    ) async throws -> FolderSnapshot {
+        let joined = try await stage.transfers.keyedFolder(request, for: TransferClient(settings: Settings()))
+        #expect(joined.isContinued && joined.task === task)
+        #expect(task.resume())
+        _ = try? await task.result()
+        return task.snapshot()
+    }
+
+    @Test(arguments: [FolderRequest.Kind.copy, .move])
+    func `A task that is refreshed takes what its sources have by now, and keeps what came to its targets`(
+        kind: FolderRequest.Kind
+    ) async throws {
+        let (next, request, task) = try await halfway(kind)
+        (objects["d/a"], objects["d/b"], objects["d/new"]) = ("2", "2", "2")
+        (objects["e/b"], objects["e/new"]) = ("theirs", "old")
+        objects.makeNewest("e/b")
+        let end = try await refreshed(request, task, in: next)
+        #expect(end.state == .failed && end.counts.failed == (kind == .copy ? 1 : 2), "\(end)")
+        #expect(objects["e/new"] == "2" && objects["e/b"] == "theirs" && objects["d/b"] == "2")
+        // A copy is made again; an object that was moved exists nowhere else.
+        #expect(objects["e/a"] == (kind == .copy ? "2" : "1") && objects["d/a"] == "2")
+        #expect(end.counts.total == 3)
+    }
+
+    @Test func `A task that is refreshed takes the copies of the request, and none of what it has written`()
+        async throws
+    {
+        (objects["x/a"], objects["x/b"], objects["o"]) = ("3", "3", "3")
+        let object = FolderCopy(
+            try Reference(bucket: "b", object: "o"), to: try Reference(bucket: "b", object: "e/o"), isObject: true)
+        let folder = FolderCopy(try Reference(bucket: "b", object: "x"), to: try Reference(bucket: "b", object: "e/x"))
+        let own = FolderCopy(try Reference(bucket: "b", object: "e"), to: try Reference(bucket: "b", object: "e"))
+        let (next, request, task) = try await halfway(.move, [object, folder, own])
+        let end = try await refreshed(request, task, in: next)
+        #expect(end.state == .success && end.counts.completed == 4, "\(end)")
+        #expect(objects.names == ["e/a", "e/o", "e/x/a", "e/x/b"])
+    }
+
+    @Test func `Copies of a refresh that would lose bytes are refused`() async throws {
+        objects["x/a"] = "3"
+        let folder = FolderCopy(try Reference(bucket: "b", object: "x"), to: try Reference(bucket: "b", object: "e"))
+        let (next, request, task) = try await halfway(.move, [folder])
+        var other = request
+        other.refreshes = nil
+        await #expect(throws: StorageError.self) {
+            try await next.transfers.keyedFolder(other, for: TransferClient(settings: Settings()))
+        }
+        let end = try await refreshed(request, task, in: next)
+        #expect(end.error?.message.contains("would both become gs://b/e/a") == true, "\(end)")
+        #expect(objects.names == ["e/a", "x/a"] && objects["e/a"] == "1")
+    }
+
     @Test(arguments: [true, false])
     func `A move that finds its copy deletes the source, if nothing of it is lost`(isSame: Bool) async throws {
         (objects["d/a"], objects["d/b"]) = ("1", "2")

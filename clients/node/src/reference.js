@@ -15,7 +15,7 @@ const COPY_OPTIONS = [...UPLOAD_OPTIONS, "ifSourceGenerationMatch", "ifSourceMet
 const STREAM_OPTIONS = [...UPLOAD_OPTIONS, "size"];
 const FOLDER_OPTIONS = ["include", "exclude", "changed", "trustTimes", "delete", "dryRun", "ifGenerationMatch", "atOnce", "key"];
 const DELETE_OPTIONS = ["include", "exclude", "everything", "dryRun", "atOnce", "keepItems", "key"];
-const COPY_ALL_OPTIONS = [...DELETE_OPTIONS, "others", "changed", "ifGenerationMatch"];
+const COPY_ALL_OPTIONS = [...DELETE_OPTIONS, "others", "changed", "ifGenerationMatch", "refresh"];
 const NO_FILES = Object.fromEntries(COUNTS.map((name) => [name, 0]));
 const TASK_OPTIONS = ["observe", "onProgress", "signal"];
 

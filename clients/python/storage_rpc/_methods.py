@@ -1073,6 +1073,7 @@ class ReferenceMethods(Asking, Referring):
         at_once: int | None = None,
         keep_items: bool | None = None,
         key: str | None = None,
+        refresh: bool | None = None,
         on_progress: Callable[[FolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
         timeout: float | None = None,
@@ -1122,6 +1123,12 @@ class ReferenceMethods(Asking, Referring):
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
         observers and `wait` aside, are InvalidArgument.
+
+        `refresh`: With `key`: where the request joins a task, `reference`, `to` and `others` may be other ones, in
+        the same target bucket. The task takes them in addition to its own, and lists its sources again when it has
+        carried out its plan: it copies what was added or changed there since, and what has failed. An object that
+        came to a target after the task began stays, and the item has failed, unless it is an earlier copy that the
+        task has made of the same object. With `dry_run`, or without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/copyAll",
@@ -1139,6 +1146,7 @@ class ReferenceMethods(Asking, Referring):
                     atOnce=at_once,
                     keepItems=keep_items,
                     key=key,
+                    refresh=refresh,
                 ),
             },
             on_progress,
@@ -2097,6 +2105,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         at_once: int | None = None,
         keep_items: bool | None = None,
         key: str | None = None,
+        refresh: bool | None = None,
         on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
     ) -> AsyncFolderTask:
@@ -2145,6 +2154,12 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
         observers and `wait` aside, are InvalidArgument.
+
+        `refresh`: With `key`: where the request joins a task, `reference`, `to` and `others` may be other ones, in
+        the same target bucket. The task takes them in addition to its own, and lists its sources again when it has
+        carried out its plan: it copies what was added or changed there since, and what has failed. An object that
+        came to a target after the task began stays, and the item has failed, unless it is an earlier copy that the
+        task has made of the same object. With `dry_run`, or without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/copyAll",
@@ -2162,6 +2177,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
                     atOnce=at_once,
                     keepItems=keep_items,
                     key=key,
+                    refresh=refresh,
                 ),
             },
             on_progress,

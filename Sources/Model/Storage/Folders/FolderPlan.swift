@@ -10,8 +10,8 @@ public protocol FolderPlan: AnyObject, Sendable {
     /// of such paths.
     @discardableResult
     func add(_ items: [FolderItem], directories: [String]) async throws(StorageError) -> [FolderItem]
-    /// The item of a path; nil if the plan has none.
-    func item(_ path: String) async throws(StorageError) -> FolderItem?
+    /// The items of these paths; nil for a path that has none.
+    func items(at paths: [String]) async throws(StorageError) -> [FolderItem?]
     /// A directory that has not been read; nil if all have been.
     func nextDirectory() async throws(StorageError) -> String?
     /// Marks a directory as read.
@@ -36,7 +36,7 @@ public protocol FolderPlan: AnyObject, Sendable {
 
     /// The next pending items of an action with numbers above the given one, in the order of their numbers.
     func pending(_ action: FolderItem.Action, after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
-    /// Stores the state, size, error and local version of items.
+    /// Stores items by their numbers, all but path, action and source.
     func update(_ items: [FolderItem]) async throws(StorageError)
     /// Prepares a task that has ended for a retry: failed items become pending, and directories that could not be read
     /// are read again. Forgets the generations at the targets of copies, and all items of a task that failed before all of
@@ -51,6 +51,11 @@ public protocol FolderPlan: AnyObject, Sendable {
     /// Removes the plan with its file. Later calls fail.
     func remove() async
     func close() async
+}
+
+extension FolderPlan {
+    /// The item of a path; nil if the plan has none.
+    public func item(_ path: String) async throws(StorageError) -> FolderItem? { try await items(at: [path])[0] }
 }
 
 /// The stage of a task over a folder.

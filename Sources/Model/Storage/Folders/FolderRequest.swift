@@ -46,6 +46,9 @@ public struct FolderRequest: Codable, Equatable, Sendable {
     public var atOnce: Int?
     /// The key that the client has given the task: a request with the same key joins the task until the task has ended.
     public var key: String?
+    /// Where the key joins an unfinished task of copies: that task takes these copies, too, and plans its sources again.
+    /// Nil in requests of earlier versions, and in stored ones.
+    public var refreshes: Bool?
     public var client = FolderClient()
 
     public static let atOnceRange = 1...64
@@ -59,7 +62,7 @@ public struct FolderRequest: Codable, Equatable, Sendable {
 }
 
 /// A folder, or one object, that a task copies or moves.
-public struct FolderCopy: Codable, Equatable, Sendable {
+public struct FolderCopy: Codable, Hashable, Sendable {
     public var source: Reference
     public var target: Reference
     public var isObject: Bool

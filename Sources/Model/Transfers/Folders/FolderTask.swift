@@ -22,6 +22,10 @@ import Storage
     private(set) var counts = FolderCounts()
     private(set) var failures: [FolderItem] = []
     private var tellsProgress = false
+    /// The sources of copies are to be planned again, once the plan is carried out.
+    private(set) var isRefreshing = false
+    /// The copies of requests that have refreshed the task. They end with the process; their items are in the plan.
+    private var added: [FolderCopy] = []
 
     /// A new task, or one of an earlier process, which is paused or has ended.
     init(_ stored: StoredFolder, isNew: Bool, tokens: (any TokenSource)? = nil, of transfers: Transfers) {
@@ -42,6 +46,24 @@ import Storage
     public var reference: Reference { request.reference }
     public var key: String? { request.key }
     public var endpoint: String? { stored.endpoint }
+
+    var copies: [FolderCopy] { (request.copies ?? []) + added }
+
+    /// Takes the copies of a request, too, and what has come to the sources since they were planned.
+    func refresh(with other: FolderRequest) throws(StorageError) {
+        let known = Set(copies), new = (other.copies ?? []).filter { !known.contains($0) }
+        guard other.target?.bucket.hasSameBytes(as: request.target?.bucket ?? "") == true else {
+            throw .invalidArgument("to", "Task \(id) copies to another bucket.")
+        }
+        guard copies.count + new.count <= FolderCopy.most else {
+            throw .invalidArgument("others", "Task \(id) would have more than \(FolderCopy.most) folders and objects.")
+        }
+        added += new
+        isRefreshing = true
+    }
+
+    /// All sources are planned, or are about to be.
+    func didRefresh() { isRefreshing = false }
 
     private var title: String { "the task over \(request.reference.url)" }
 
@@ -127,6 +149,8 @@ import Storage
         Loop.task { [self] in
             let end = await work.run()
             self.work = nil
+            // The request for it came after the work had looked.
+            if end == .succeeded, isRefreshing, case .working = machine.state { return begin() }
             post(end.map(FolderMachine.Event.finished) ?? .stopped)
         }
     }
@@ -170,7 +194,7 @@ import Storage
     }
 
     /// Forgets the ends of transfers that the plan does not know.
-    private func forgetEnded() async {
+    func forgetEnded() async {
         await transfers.forgetFolderTransfers(exchange(&endedBefore, with: [:]).values.map(\.task))
     }
 }

@@ -5,28 +5,46 @@ import Storage
 // generation that was at its target when the plan was made.
 
 extension FolderWork {
-    private var copies: [FolderCopy] { request.copies ?? [] }
+    private var copies: [FolderCopy] { task.copies }
+
+    /// An object to copy, or why there is none, and the name of the copy.
+    fileprivate struct Source {
+        let object: Result<ObjectMetadata, StorageError>
+        let reference: Reference
+        let name: String
+        /// The folder that the object was found in.
+        var folder: Reference?
+    }
 
     func planCopies() async throws(StorageError) {
-        try await forEachGroup { [self] group async throws(StorageError) in
-            let found = await described(group.map(\.source))
-            var items: [FolderItem] = []
-            for (copy, object) in zip(group, found) { items.append(try item(of: copy, object)) }
-            try await add(copies: items)
-        }
-        for copy in copies where !copy.isObject {
-            try await forEachPage(below: copy.source) { [self] page async throws(StorageError) in
-                try await add(
-                    copies: try page.map { path, metadata throws(StorageError) in
-                        try item(of: metadata, to: copy.target.prefix + path, from: copy.source)
-                    })
-            }
+        try await forEachSource { [self] page async throws(StorageError) in
+            try await add(copies: try page.map { source throws(StorageError) in try item(of: source) })
         }
         guard !isStopping else { return }
         if let (first, second) = try await plan.conflict(in: bucket, moves: request.kind == .move) {
-            throw request.refusal(of: first, second)
+            throw refusal(of: first, second)
         }
         try await noteTargets()
+    }
+
+    /// Passes all objects to copy, page by page.
+    private func forEachSource(
+        _ body: ([Source]) async throws(StorageError) -> Void
+    ) async throws(StorageError) {
+        try await forEachGroup { [self] group async throws(StorageError) in
+            let found = await described(group.map(\.source))
+            try await body(zip(group, found).map { Source(object: $1, reference: $0.source, name: $0.target.object) })
+        }
+        for copy in copies where !copy.isObject {
+            try await forEachPage(below: copy.source) { page async throws(StorageError) in
+                try await body(
+                    page.map { path, metadata in
+                        Source(
+                            object: .success(metadata), reference: metadata.reference,
+                            name: copy.target.prefix + path, folder: copy.source)
+                    })
+            }
+        }
     }
 
     private var bucket: String { (request.target ?? request.reference).bucket }
@@ -76,14 +94,12 @@ extension FolderWork {
         return found
     }
 
-    private func item(
-        of copy: FolderCopy, _ found: Result<ObjectMetadata, StorageError>
-    ) throws(StorageError) -> FolderItem {
-        do throws(StorageError) { return try item(of: try found.get(), to: copy.target.object) } catch {
-            if error.concernsAll || isStopping || found.isSuccess { throw error }
-            var item = FolderItem(copy.target.object, .transfer, .failed, error: error)
-            item.source = copy.source
-            return item
+    private func item(of source: Source) throws(StorageError) -> FolderItem {
+        do throws(StorageError) {
+            return try item(of: try source.object.get(), to: source.name, from: source.folder)
+        } catch {
+            if error.concernsAll || isStopping || source.object.isSuccess { throw error }
+            return source.item(failed: error)
         }
     }
 
@@ -96,20 +112,130 @@ extension FolderWork {
         let target: Reference
         do throws(StorageError) { target = try request.object(name) } catch { return item.with(.refused, error) }
         guard target != object.reference else {
-            throw request.refusal("\(target.url) would be \(request.purpose) to itself")
+            throw refusal("\(target.url) would be \(purpose) to itself")
         }
         if let folder, target.bucket.hasSameBytes(as: folder.bucket),
             target.object.utf8.starts(with: folder.prefix.utf8)
         {
-            throw request.refusal("\(folder.url) would be \(request.purpose) into itself, to \(target.url)")
+            throw refusal("\(folder.url) would be \(purpose) into itself, to \(target.url)")
         }
         return item
+    }
+
+    // MARK: - The rest
+
+    /// Plans what was added to the sources since they were planned, what was changed there, and what has failed. No item
+    /// is pending before.
+    ///
+    /// An item replaces nothing until the names are compared, and then only an object that is older than the task.
+    func planRest() async throws(StorageError) {
+        await task.forgetEnded()
+        var flaw: StorageError?
+        try await forEachSource { [self] page async throws(StorageError) in
+            let other = try await planRest(page)
+            flaw = flaw ?? other
+        }
+        if flaw == nil, !isStopping,
+            let (first, second) = try await plan.conflict(in: bucket, moves: request.kind == .move)
+        {
+            flaw = refusal(of: first, second)
+        }
+        try await forEachPending { [self] items async throws(StorageError) in
+            if let flaw { return items.map { $0.with(.refused, flaw) } }
+            return try await replacingOlder(items)
+        }
+        task.begin(
+            .working, try await plan.counts(),
+            try await plan.items([.failed, .refused], after: 0, most: FolderSnapshot.mostFailures))
+        if let flaw { throw flaw }
+        if !isStopping { task.didRefresh() }
+    }
+
+    /// Returns why two sources cannot both be copied.
+    private func planRest(_ page: [Source]) async throws(StorageError) -> StorageError? {
+        let atSources = try await plan.items(at: page.map(\.reference.object))
+        let atTargets = try await plan.items(at: page.map(\.name))
+        var new: [FolderItem] = [], changed: [(before: FolderItem, item: FolderItem)] = []
+        for (source, (written, before)) in zip(page, zip(atSources, atTargets)) {
+            // The task has written it.
+            if written != nil, source.reference.bucket.hasSameBytes(as: bucket) { continue }
+            var item: FolderItem
+            do throws(StorageError) { item = try self.item(of: source) } catch {
+                if error.concernsAll || isStopping { throw error }
+                item = source.item(failed: error)
+            }
+            guard let before else {
+                new.append(item)
+                continue
+            }
+            guard before.source == item.source else { return refusal(of: before, item) }
+            guard item.state == .pending, before.state != .refused,
+                before.state == .failed || before.object?.generation != item.object?.generation
+            else { continue }
+            item.number = before.number
+            changed.append((before, item))
+        }
+        for item in try await add(new) where item.state != .refused {
+            guard let other = try await plan.item(item.path) else { continue }
+            return refusal(of: other, item)
+        }
+        if !changed.isEmpty { try await plan.update(try await replacingOwn(changed)) }
+        return nil
+    }
+
+    /// Items whose copies may replace the earlier copies that the task has made.
+    private func replacingOwn(
+        _ changed: [(before: FolderItem, item: FolderItem)]
+    ) async throws(StorageError) -> [FolderItem] {
+        // The earlier copy of an object that was moved is the only one.
+        guard request.kind == .copy else { return changed.map(\.item) }
+        var items: [FolderItem] = []
+        for start in stride(from: 0, to: changed.count, by: Self.deletionsAtOnce) where !isStopping {
+            let group = changed[start..<min(start + Self.deletionsAtOnce, changed.count)]
+            let targets = try group.map { pair throws(StorageError) in try request.object(pair.item.path) }
+            for (pair, found) in zip(group, await described(targets)) {
+                var item = pair.item
+                if pair.before.state == .done, case .success(let copy) = found,
+                    pair.before.object?.hasSameBytes(as: FolderObject(copy)) == true
+                {
+                    item.replaced = copy.generation
+                }
+                items.append(item)
+            }
+        }
+        return items
+    }
+
+    /// Items that may replace what was at their targets before the task began.
+    private func replacingOlder(_ items: [FolderItem]) async throws(StorageError) -> [FolderItem] {
+        let targets = try items.map { item throws(StorageError) in try request.object(item.path) }
+        var noted: [FolderItem] = []
+        for (var item, (target, found)) in zip(items, zip(targets, await described(targets))) {
+            // The generation is read before the age: what comes in between is not replaced.
+            if item.replaced == nil, case .success(let object) = found, try await !isNewer(target) {
+                item.replaced = object.generation
+            }
+            noted.append(item)
+        }
+        return noted
+    }
+
+    private func forEachPending(
+        _ change: ([FolderItem]) async throws(StorageError) -> [FolderItem]
+    ) async throws(StorageError) {
+        var last: Int64 = 0
+        while !isStopping {
+            let items = try await plan.pending(.transfer, after: last, most: Self.deletionsAtOnce)
+            guard let number = items.last?.number else { return }
+            try await plan.update(try await change(items))
+            last = number
+        }
     }
 
     private func add(copies items: [FolderItem]) async throws(StorageError) {
         for item in try await add(items) where item.state != .refused {
             guard let other = try await plan.item(item.path), other.state != .refused else { continue }
-            throw request.refusal(of: other, item)
+            throw refusal(of: other, item)
         }
     }
 
@@ -165,11 +291,12 @@ extension FolderWork {
     }
 }
 
-extension FolderRequest {
-    fileprivate var purpose: String { kind == .move ? "moved" : "copied" }
+extension FolderWork {
+    fileprivate var purpose: String { request.kind == .move ? "moved" : "copied" }
 
+    /// The error of a copy that would lose bytes. Before the plan is complete, nothing is copied.
     fileprivate func refusal(_ reason: String) -> StorageError {
-        .invalidArgument("to", "\(reason); nothing was \(purpose).")
+        .invalidArgument("to", reason + (task.stage == .planning ? "; nothing was \(purpose)." : "."))
     }
 
     /// Why two copies cannot both be made.
@@ -177,10 +304,18 @@ extension FolderRequest {
         let (one, other) = (first.source?.url ?? "", second.source?.url ?? "")
         if one.hasSameBytes(as: other) { return refusal("\(one) is named twice") }
         if first.path.hasSameBytes(as: second.path) {
-            let target = (try? object(first.path))?.url ?? first.path
+            let target = (try? request.object(first.path))?.url ?? first.path
             return refusal("\(one) and \(other) would both become \(target)")
         }
         return refusal("\(one) would replace \(other), which is to be \(purpose), too")
+    }
+}
+
+extension FolderWork.Source {
+    fileprivate func item(failed error: StorageError) -> FolderItem {
+        var item = FolderItem(name, .transfer, .failed, error: error)
+        item.source = reference
+        return item
     }
 }
 

@@ -23,7 +23,7 @@ import Storage
     /// Compares paths with patterns.
     private static let patterns = WorkerThreads("patterns", limit: 4)
 
-    private let task: FolderTask
+    let task: FolderTask
     let transfers: Transfers
     private let tokens: (any TokenSource)?
     let replacesNewer: Bool
@@ -106,6 +106,10 @@ import Storage
             }
             if !isStopping, task.counts.failed == 0, !request.isDryRun { try await makeRoom() }
             if !isStopping { try await transferAll() }
+            if task.isRefreshing, !isEnded {
+                try await planRest()
+                if !isStopping { try await transferAll() }
+            }
             if let fatal { throw fatal }
             if !isStopping, task.counts.failed == 0, !request.isDryRun { try await deleteAsPlanned() }
         } catch {
@@ -227,6 +231,7 @@ import Storage
     // MARK: - The plan
 
     private func makePlan() async throws(StorageError) {
+        task.didRefresh()
         let directories = request.directory == nil ? [] : [""]
         try await plan.clear()
         try await plan.add([], directories: directories)

@@ -16,7 +16,7 @@ extension Transfers {
         defer { tasks.giveBackPlace() }
         let client = orDefault(client)
         var request = request
-        request.client = await FolderClient(client, of: request.kind)
+        (request.client, request.refreshes) = (await FolderClient(client, of: request.kind), nil)
         let began = Beginning(context.time.now(), lastGeneration: try await backend.lastGeneration())
         let (id, number) = (tasks.newID(), folders.newNumber())
         let plan = try await folderStore.begin(id, request, number: number, began: began)

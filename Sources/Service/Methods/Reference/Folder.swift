@@ -50,6 +50,7 @@ struct FolderOptions: Sendable {
         }
         request.key = try params.taskKey()
         request.atOnce = try params.atOnce()
+        if kind.isCopy { request.refreshes = try params.refresh(request) }
         if kind == .put { request.metadata = try params.folderMetadata() }
         start = try StartOptions(&params)
     }
@@ -166,6 +167,15 @@ extension Params {
             throw .invalidParam("trustTimes", "needs \"changed\": nothing is compared")
         }
         return trusts
+    }
+
+    fileprivate mutating func refresh(_ request: FolderRequest) throws(RPCError) -> Bool? {
+        guard let refreshes = try optionalBool("refresh") else { return nil }
+        guard !refreshes || request.key != nil else { throw .invalidParam("refresh", "needs \"key\"") }
+        guard !refreshes || !request.isDryRun else {
+            throw .invalidParam("refresh", "cannot be given with dryRun: nothing is copied")
+        }
+        return refreshes
     }
 
     fileprivate mutating func atOnce() throws(RPCError) -> Int? {

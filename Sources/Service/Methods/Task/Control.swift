@@ -47,7 +47,8 @@ struct Resume<Controlled: MethodTask>: TaskMethod {
         let task: Controlled = try await request.task(task)
         try task.checkEndpoint()
         let isResumed = task.resume(tokens: request.context.tokens)
-        if isResumed { request.context.began(task) }
+        // The client takes over a task that runs already.
+        if !task.hasEnded { request.context.began(task) }
         return accepted(isResumed, task)
     }
 }

@@ -1133,6 +1133,12 @@ public enum StorageCalls {
         /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
         /// observers and `wait` aside, are -13050.
         public var key: String?
+        /// With `key`: where the request joins a task, `reference`, `to` and `others` may be other ones, in the same
+        /// target bucket. The task takes them in addition to its own, and lists its sources again when it has carried
+        /// out its plan: it copies what was added or changed there since, and what has failed. An object that came to a
+        /// target after the task began stays, and the item has failed, unless it is an earlier copy that the task has
+        /// made of the same object. With `dryRun`, or without `key`, -32602.
+        public var refresh: Bool?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
         /// Answers only when the task has ended: with the final FolderSnapshot, or with the task's error.
@@ -1143,7 +1149,7 @@ public enum StorageCalls {
         public static var method: String { "reference/copyAll" }
 
         /// Makes one. What is nil is not said.
-        public init(reference: StorageWire.ReferenceParam, to: StorageWire.ReferenceParam, move: Bool? = nil, others: [StorageWire.FolderCopy]? = nil, include: [String]? = nil, exclude: [String]? = nil, everything: Bool? = nil, changed: Bool? = nil, dryRun: Bool? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, keepItems: Bool? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+        public init(reference: StorageWire.ReferenceParam, to: StorageWire.ReferenceParam, move: Bool? = nil, others: [StorageWire.FolderCopy]? = nil, include: [String]? = nil, exclude: [String]? = nil, everything: Bool? = nil, changed: Bool? = nil, dryRun: Bool? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, keepItems: Bool? = nil, key: String? = nil, refresh: Bool? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
             self.reference = reference
             self.to = to
             self.move = move
@@ -1157,6 +1163,7 @@ public enum StorageCalls {
             self.atOnce = atOnce
             self.keepItems = keepItems
             self.key = key
+            self.refresh = refresh
             self.observe = observe
             self.wait = wait
         }
