@@ -209,6 +209,8 @@ extension FolderPlanFile {
         try await read { try $0.hasItems(below: path) || $0.hasItem(above: path) }
     }
 
+    func hasFailedTransfers() async throws(StorageError) -> Bool { try await read { try $0.hasFailedTransfers() } }
+
     func clear() async throws(StorageError) { try await write { try $0.clear() } }
 
     func pending(
@@ -219,11 +221,14 @@ extension FolderPlanFile {
 
     func update(_ items: [FolderItem]) async throws(StorageError) { try await write { try $0.update(items) } }
 
-    func renew() async throws(StorageError) -> Bool {
-        try await write { [id, files] database in
-            try files.ends?.renewTombstone(for: id)
-            try database.renewItems()
-            return try database.nextDirectory() != nil
+    func renew(at retried: Beginning) async throws(StorageError) -> (stage: FolderStage, counts: FolderCounts) {
+        try await use { state in
+            try self.files.ends?.reserveTombstone(for: self.id)
+            let database = try self.opened(&state)
+            let renewed = try self.transaction(database) { try database.renew(at: retried) }
+            // The slot may have the only record of the end, which is erased once the plan has the retry.
+            try self.files.ends?.eraseTombstone(of: self.id)
+            return renewed
         }
     }
 

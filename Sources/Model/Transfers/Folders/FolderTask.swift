@@ -22,6 +22,8 @@ import Storage
     private(set) var counts = FolderCounts()
     private(set) var failures: [FolderItem] = []
     private var tellsProgress = false
+    /// The next work begins by a client's retry, so its plan may name all that exists then.
+    private var isRetried = false
 
     /// A new task, or one of an earlier process, which is paused or has ended.
     init(_ stored: StoredFolder, isNew: Bool, tokens: (any TokenSource)? = nil, of transfers: Transfers) {
@@ -122,7 +124,9 @@ import Storage
     }
 
     private func begin() {
-        let work = FolderWork(self, transfers, tokens, replacesNewer: control.replacesNewer)
+        let work = FolderWork(
+            self, transfers, tokens, replacesNewer: control.replacesNewer,
+            retried: exchange(&isRetried, with: false) ? nil : stored.retried)
         self.work = work
         Loop.task { [self] in
             let end = await work.run()
@@ -191,18 +195,18 @@ extension FolderTask {
 
     public var mayRunAgain: Bool { machine.allows(.retry) && endpoint == nil }
 
-    /// Continues with what failed, and what is still to do.
+    /// Continues with failed and pending items. The task is unchanged if the plan cannot store the retry.
     public func runAgain(_ tokens: (any TokenSource)?, in transfers: Transfers) async throws -> FolderTask? {
         try await transfers.context.ends?.checkEnd(of: id, titled: title)
-        let hasDirectories = try await plan.renew()
-        // The items of a task that failed while it planned count as none.
-        let counts = try await plan.counts(), isEmpty = counts == FolderCounts()
-        // What is by now at the targets of copies may be replaced, and what is in the way of deletions removed.
-        let notes = request.kind.isCopy || counts.toDelete > counts.deleted
-        stored.stage = isEmpty ? .planning : hasDirectories || notes ? .completing : .working
-        try await plan.keep(stage)
-        try await recall()
-        (self.tokens, control.end, control.replacesNewer) = (tokens, .none, true)
+        let retried = Beginning(
+            transfers.context.time.now(), lastGeneration: try await transfers.backend.lastGeneration())
+        let renewed = try await plan.renew(at: retried)
+        (stored.stage, stored.retried, counts) = (renewed.stage, retried, renewed.counts)
+        failures = failures.filter { $0.state == .refused }
+        if let refused = try? await plan.items([.refused], after: 0, most: FolderSnapshot.mostFailures) {
+            failures = refused
+        }
+        (self.tokens, control.end, control.replacesNewer, isRetried) = (tokens, .none, true, true)
         post(.retry)
         return self
     }

@@ -43,7 +43,10 @@ extension FolderWork {
         try await forEachGroup { [self] group async throws(StorageError) in
             var objects: [(path: String, object: FolderObject)] = []
             for (copy, found) in zip(group, await described(group.map(\.target))) {
-                do throws(StorageError) { objects.append((copy.target.object, FolderObject(try found.get()))) } catch {
+                do throws(StorageError) {
+                    let object = try found.get()
+                    if !isTooNew(object) { objects.append((copy.target.object, FolderObject(object))) }
+                } catch {
                     guard error.code == .objectNotFound else { throw error }
                 }
             }
@@ -181,13 +184,6 @@ extension FolderRequest {
             return refusal("\(one) and \(other) would both become \(target)")
         }
         return refusal("\(one) would replace \(other), which is to be \(purpose), too")
-    }
-}
-
-extension FolderObject {
-    /// Whether their sizes and checksums prove that their bytes are the same.
-    fileprivate func hasSameBytes(as other: FolderObject) -> Bool {
-        size == other.size && checksums.agree(with: other.checksums) == true
     }
 }
 

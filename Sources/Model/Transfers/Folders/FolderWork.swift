@@ -27,8 +27,11 @@ import Storage
     let transfers: Transfers
     private let tokens: (any TokenSource)?
     let replacesNewer: Bool
-    /// The work has completed the plan of a retry, which names what was there at that moment.
-    private var isRetry = false
+    /// The moment of a retry that an earlier work began: a plan that this work completes names nothing newer. Nil if
+    /// a client's retry begins this work, and for a task that was never retried.
+    private let retried: Beginning?
+    /// This work has made the plan itself, so the plan names what the source has by now.
+    private var hasPlanned = false
     /// Of the request, from the beginning of the plan.
     private var filter = FolderFilter()
     private let tree: (any LocalTree)?
@@ -59,8 +62,12 @@ import Storage
     /// Items that are under way, and this work itself, which wait for files or for the engine.
     private var waits = 0
 
-    init(_ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool) {
+    init(
+        _ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool,
+        retried: Beginning?
+    ) {
         (self.task, self.transfers, self.tokens, self.replacesNewer) = (task, transfers, tokens, replacesNewer)
+        self.retried = retried
         tree = task.request.directory.map {
             transfers.engine.files.tree($0, isWritten: task.request.kind == .write && !task.request.isDryRun)
         }
@@ -99,21 +106,41 @@ import Storage
         do throws(StorageError) {
             filter = try await makeFilter()
             if isStopping { return nil }
-            switch task.stage {
-            case .planning: try await makePlan()
-            case .completing: try await completePlan()
-            case .working, .ended: break
+            do throws(StorageError) { try await workByPlan() } catch {
+                // A deletion needs no plan, and no room on the disk.
+                guard request.kind == .delete, error.isWithoutRoom, !isStopping, !request.isDryRun else { throw error }
+                (fatal, changed) = (nil, [])
+                try await deleteUnplanned()
             }
-            if !isStopping, task.counts.failed == 0, !request.isDryRun { try await makeRoom() }
-            if !isStopping { try await transferAll() }
-            if let fatal { throw fatal }
-            if !isStopping, task.counts.failed == 0, !request.isDryRun { try await deleteAsPlanned() }
         } catch {
             if task.stage == .planning, !isUnplanned { await forgetPlan() }
-            return isStopping ? nil : .failed(error.orAbout(request.reference))
+            if !isStopping { return .failed(error.orAbout(request.reference)) }
         }
-        if isStopping { return nil }
+        if isStopping {
+            // The plan does not know the deletions without it, which the next work tries again.
+            if isUnplanned, task.stage != .planning { try? await task.recall() }
+            return nil
+        }
         return task.counts.failed == 0 ? .succeeded : .failed(summary)
+    }
+
+    private func workByPlan() async throws(StorageError) {
+        switch task.stage {
+        case .planning: try await makePlan()
+        case .completing: try await completePlan()
+        case .working, .ended: break
+        }
+        if request.kind == .write, try await mayDelete() { try await makeRoom() }
+        if !isStopping { try await transferAll() }
+        if let fatal { throw fatal }
+        if try await mayDelete() { try await deleteAll() }
+        if let fatal { throw fatal }
+    }
+
+    /// Whether the target may lose what the source does not have: no transfer, and no reading of the source, has failed.
+    private func mayDelete() async throws(StorageError) -> Bool {
+        guard !isStopping, !request.isDryRun, task.counts.toDelete > task.counts.deleted else { return false }
+        return try await !plan.hasFailedTransfers()
     }
 
     private func forgetPlan() async {
@@ -197,9 +224,20 @@ import Storage
             }
             let taken = filters ? await filtered(objects) { $0.takes($1.path) } : objects
             guard !isStopping else { return }
-            try await body(taken)
+            try await body(taken.filter { !isTooNew($0.metadata) })
             token = page.pageToken
         } while token != nil && !isStopping
+    }
+
+    /// Whether an object came after the retry whose plan is being completed.
+    func isTooNew(_ object: ObjectMetadata) -> Bool {
+        task.stage == .completing && retried?.isBefore(object) == true
+    }
+
+    /// Whether a local file was changed after the retry whose plan is being completed.
+    private func isTooNew(_ version: LocalVersion?) -> Bool {
+        guard task.stage == .completing, let retried, let version else { return false }
+        return retried.isBefore(fileChangedAt: version.changed)
     }
 
     // MARK: - Patterns
@@ -237,21 +275,14 @@ import Storage
             try await planDownloads()
             try await planLocalDeletions()
         case .copy, .move: try await planCopies()
-        case .delete:
-            do throws(StorageError) {
-                try await planDeletions()
-                return try await keepPlan()
-            } catch {
-                guard error.isWithoutRoom, !isStopping, !request.isDryRun else { throw error }
-                return try await deleteUnplanned()
-            }
+        case .delete: try await planDeletions()
         }
         try await keepPlan()
+        hasPlanned = true
     }
 
     /// Reads the directories that could not be read before, and notes what is to be replaced or removed by now.
     private func completePlan() async throws(StorageError) {
-        isRetry = true
         switch request.kind {
         case .put: try await planUploads()
         case .write:
@@ -321,7 +352,7 @@ import Storage
         guard request.deletesOthers, !isStopping, try await hasDirectory() else { return }
         try await walk { [self] entry in
             if case .unknown(let why) = entry.kind { return unread(entry.path, why) }
-            guard entry.kind == .file else { return nil }
+            guard entry.kind == .file, !isTooNew(entry.version) else { return nil }
             return FolderItem(entry.path, .delete, size: entry.size, version: entry.version)
         }
     }
@@ -336,7 +367,9 @@ import Storage
             var changed: [FolderItem] = []
             for var item in items {
                 // The deletion of one that cannot be inspected fails by itself.
-                guard let version = try? await tree.entry(item.path)?.version, version != item.version else { continue }
+                guard let version = try? await tree.entry(item.path)?.version, version != item.version,
+                    !isTooNew(version)
+                else { continue }
                 item.version = version
                 changed.append(item)
             }
@@ -362,10 +395,13 @@ import Storage
         }
     }
 
-    /// Deletes page by page of the list, where the disk has no room for a plan: a deletion needs none. The totals are not
-    /// known before the end, and after a stop all that is left is planned anew.
+    /// Deletes page by page of the list if the disk has no room for the plan, or for its progress. The totals are not
+    /// known before the end.
+    ///
+    /// Without a complete plan the next work plans anew. A complete plan stays for the next work, and objects that are
+    /// newer than the task stay, since the plan may not have them.
     private func deleteUnplanned() async throws(StorageError) {
-        await forgetPlan()
+        if task.stage == .planning { await forgetPlan() } else { task.begin(task.stage, FolderCounts(), []) }
         isUnplanned = true
         let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
@@ -376,8 +412,8 @@ import Storage
             }
             if let fatal { throw fatal }
         }
-        // Some items may have fitted.
-        try? await plan.clear()
+        // The plan may have items, which are all deleted.
+        if !isStopping, task.stage == .planning || task.counts.failed == 0 { try? await plan.clear() }
     }
 
     private func deleteUnplanned(_ items: ArraySlice<FolderItem>) async {
@@ -718,25 +754,12 @@ import Storage
 
     // MARK: - Deletions
 
-    /// Where the plan has no room for what was deleted, the rest of a folder needs none.
-    private func deleteAsPlanned() async throws(StorageError) {
-        do throws(StorageError) {
-            try await deleteAll()
-            if let fatal { throw fatal }
-        } catch {
-            guard request.kind == .delete, error.isWithoutRoom, !isStopping else { throw error }
-            (fatal, changed) = (nil, [])
-            try await deleteUnplanned()
-        }
-    }
-
     private func deleteAll() async throws(StorageError) {
         try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in await deleted(item) }
     }
 
     /// Where a file takes the place of a directory, or a directory that of a file, what is there is deleted first.
     private func makeRoom() async throws(StorageError) {
-        guard request.kind == .write, task.counts.toDelete > task.counts.deleted else { return }
         try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in
             do throws(StorageError) {
                 return try await plan.isInTheWay(item.path) ? await deleted(item) : nil
@@ -760,12 +783,12 @@ import Storage
         }
     }
 
-    /// Whether what a mirror would remove has come to its source since the plan. Objects are looked for in a retry, which
-    /// removes also what has changed.
+    /// Whether the source of a mirror has a file or an object that the plan removes from the target: it came after the
+    /// plan. The search for an object is a request, which is left out if the plan was just made.
     private func isInSource(_ item: FolderItem) async throws(StorageError) -> Bool {
         switch request.kind {
         case .put: return try await isSource(item.path)
-        case .write where isRetry:
+        case .write where !hasPlanned:
             guard let object = try? request.object(item.path) else { return false }
             switch await described([object])[0] {
             case .success: return true
@@ -786,9 +809,10 @@ import Storage
         }
         let object = try request.object(item.path)
         let conditions = Preconditions(generation: item.object?.generation)
+        let keepsNewer = !replacesNewer || isUnplanned && task.stage != .planning
         do throws(StorageError) {
-            try await requesting { [transfers, began = task.began, replacesNewer] caller async throws(StorageError) in
-                if !replacesNewer, try await transfers.backend.isNewer(object, than: began, for: caller) {
+            try await requesting { [transfers, began = task.began] caller async throws(StorageError) in
+                if keepsNewer, try await transfers.backend.isNewer(object, than: began, for: caller) {
                     throw .newerObject(at: object)
                 }
                 try await transfers.backend.delete(object, if: conditions, for: caller)
