@@ -7,6 +7,7 @@ package final class InMemoryFolderStore: FolderStore {
     private let plans = Mutex<[InMemoryFolderPlan]>([])
     private let failing = Mutex<StorageError?>(nil)
     private let full = Mutex(false)
+    private let room = Mutex<Int?>(nil)
     private let held = Mutex<Signal?>(nil)
     private let noted = Mutex<(@Sendable () -> Void)?>(nil)
     private let unreadable: [StorageError]
@@ -23,6 +24,22 @@ package final class InMemoryFolderStore: FolderStore {
     package var isFull: Bool {
         get { full.withLock { $0 } }
         set { full.withLock { $0 = newValue } }
+    }
+
+    /// The number of calls of plans that have room; every later call fails, except one that stores an end. Nil if
+    /// all calls have room.
+    package var callsWithRoom: Int? {
+        get { room.withLock { $0 } }
+        set { room.withLock { $0 = newValue } }
+    }
+
+    fileprivate func useRoom() throws(StorageError) {
+        let hasRoom = room.withLock { room in
+            guard let calls = room else { return true }
+            room = calls - 1
+            return calls > 0
+        }
+        if !hasRoom { throw StorageError(.quotaExceeded, "There is no room left.") }
     }
 
     /// Writes of the states of items wait for this signal.
@@ -72,6 +89,7 @@ package final class InMemoryFolderPlan: FolderPlan {
         var items: [FolderItem] = []
         var directories: [String] = []
         var stage = FolderStage.planning
+        var retried: Beginning?
         var kept: FolderCounts?
         var isRemoved = false
         var endpoint: String?
@@ -103,7 +121,7 @@ package final class InMemoryFolderPlan: FolderPlan {
         state.withLock { state in
             StoredFolder(
                 plan: self, request: request, stage: state.stage, number: number, began: began,
-                endpoint: state.endpoint)
+                retried: state.retried, endpoint: state.endpoint)
         }
     }
 
@@ -118,8 +136,9 @@ package final class InMemoryFolderPlan: FolderPlan {
     }
 
     /// The changes of a process that has ended are lost.
-    private func use<Value>(_ body: (inout State) -> Value) throws(StorageError) -> Value {
+    private func use<Value>(needsRoom: Bool = true, _ body: (inout State) -> Value) throws(StorageError) -> Value {
         if let failure = store.failure { throw failure }
+        if needsRoom { try store.useRoom() }
         return try state.withLock { state throws(StorageError) in
             guard !state.isRemoved else { throw StorageError(.unknown, "The plan of task \(id) was removed.") }
             var changed = state
@@ -160,12 +179,8 @@ package final class InMemoryFolderPlan: FolderPlan {
                 for index in state.items.indices where state.items[index].path.hasSameBytes(as: path) {
                     guard state.items[index].state == .pending else { continue }
                     state.items[index].replaced = object.generation
-                    guard settlesSame, let source = state.items[index].object, source.size == object.size else {
-                        continue
-                    }
-                    if source.checksums.md5 == object.checksums.md5, source.checksums.md5 != nil {
-                        state.items[index].state = .unchanged
-                    }
+                    guard settlesSame, let source = state.items[index].object else { continue }
+                    if source.hasSameBytes(as: object) { state.items[index].state = .unchanged }
                 }
             }
         }
@@ -226,6 +241,10 @@ package final class InMemoryFolderPlan: FolderPlan {
         }
     }
 
+    package func hasFailedTransfers() async throws(StorageError) -> Bool {
+        try use { state in state.items.contains { $0.state == .failed && $0.action != .delete } }
+    }
+
     package func clear() async throws(StorageError) { try use { ($0.items, $0.directories) = ([], []) } }
 
     package func pending(
@@ -251,7 +270,7 @@ package final class InMemoryFolderPlan: FolderPlan {
         }
     }
 
-    package func renew() async throws(StorageError) -> Bool {
+    package func renew(at retried: Beginning) async throws(StorageError) -> (stage: FolderStage, counts: FolderCounts) {
         try use { state in
             let reads = state.items.filter { $0.action == .read && $0.state == .failed }.map(\.path)
             state.items.removeAll { $0.action == .read && $0.state == .failed }
@@ -262,7 +281,9 @@ package final class InMemoryFolderPlan: FolderPlan {
             for index in state.items.indices where state.items[index].state == .pending {
                 state.items[index].replaced = nil
             }
-            return !state.directories.isEmpty
+            state.stage = state.counts == FolderCounts() ? .planning : .completing
+            (state.retried, state.kept) = (retried, nil)
+            return (state.stage, state.counts)
         }
     }
 
@@ -277,7 +298,9 @@ package final class InMemoryFolderPlan: FolderPlan {
     package func counts() async throws(StorageError) -> FolderCounts { try use { $0.counts } }
 
     package func keep(_ stage: FolderStage) async throws(StorageError) {
-        try use { [isDryRun = request.isDryRun || request.keepsItems == true] state in
+        var isEnd = false
+        if case .ended = stage { isEnd = true }
+        try use(needsRoom: !isEnd) { [isDryRun = request.isDryRun || request.keepsItems == true] state in
             if stage == .working { store.afterNotes?() }
             (state.stage, state.kept) = (stage, nil)
             guard case .ended(let outcome, _) = stage, outcome == .succeeded || outcome == .cancelled, !isDryRun else {

@@ -76,7 +76,7 @@ package final class FolderFiles: FolderStore {
                     .success(
                         StoredFolder(
                             plan: plan, request: row.request, stage: await stage(of: plan, row), number: row.number,
-                            began: row.began,
+                            began: row.began, retried: row.retried,
                             endpoint: row.place == place ? nil : row.place.withoutSecretParts)))
             }
         }

@@ -211,6 +211,8 @@ extension FolderPlanFile {
         try await read { try $0.hasItems(below: path) || $0.hasItem(above: path) }
     }
 
+    func hasFailedTransfers() async throws(StorageError) -> Bool { try await read { try $0.hasFailedTransfers() } }
+
     func clear() async throws(StorageError) { try await write { try $0.clear() } }
 
     func pending(
@@ -221,12 +223,15 @@ extension FolderPlanFile {
 
     func update(_ items: [FolderItem]) async throws(StorageError) { try await write { try $0.update(items) } }
 
-    func renew() async throws(StorageError) -> Bool {
+    func renew(at retried: Beginning) async throws(StorageError) -> (stage: FolderStage, counts: FolderCounts) {
         let renew = { () async throws(StorageError) in
-            try await self.write { [id = self.id, files = self.files] database in
-                try files.ends?.renewTombstone(for: id)
-                try database.renewItems()
-                return try database.nextDirectory() != nil
+            try await self.use { [id = self.id, files = self.files] state in
+                try files.ends?.reserveTombstone(for: id)
+                let database = try self.opened(&state)
+                let renewed = try self.transaction(database) { try database.renew(at: retried) }
+                // The slot may have the only record of the end, which is erased once the plan has the retry.
+                try files.ends?.eraseTombstone(of: id)
+                return renewed
             }
         }
         guard let ends = files.ends else { return try await renew() }

@@ -64,6 +64,7 @@ struct FolderRow {
     var place: String
     var number: Int64
     var began: Beginning
+    var retried: Beginning?
     var request: FolderRequest
     var stage: FolderStage
 
@@ -74,6 +75,10 @@ struct FolderRow {
         guard (0..<Int64.max / 2).contains(number) else { throw Unreadable(description: "its number is \(number)") }
         began = Beginning(
             Timestamp(microseconds: try row.integer("began")), lastGeneration: try row.integerOrNil("lastGeneration"))
+        if let time = try row.integerOrNil("retried") {
+            retried = Beginning(
+                Timestamp(microseconds: time), lastGeneration: try row.integerOrNil("retriedGeneration"))
+        }
         request = try FolderRequest(text: try row.text("request"))
         if let flaw = request.flaw { throw Unreadable(description: flaw) }
         stage = try FolderStage(row)
@@ -153,19 +158,15 @@ extension Database {
     }
 
     func noteTargets(_ objects: [(path: String, object: FolderObject)], settlesSame: Bool) throws {
-        let settled =
-            "CASE WHEN theirSize = :theirSize AND (md5 = :md5 OR crc32c = :crc32c) THEN 'unchanged' ELSE state END"
         for (path, object) in objects {
+            guard let item = try item(path), item.state == .pending else { continue }
+            let isSame = settlesSame && item.object?.hasSameBytes(as: object) == true
             try run(
-                """
-                UPDATE items SET replaced = :generation, state = \(settlesSame ? settled : "state")
-                WHERE path = :path AND state = 'pending'
-                """,
-                settlesSame
-                    ? .object(object) + ["path": .path(path)]
-                    : [
-                        "path": .path(path), "generation": .integer(object.generation),
-                    ])
+                "UPDATE items SET replaced = :generation, state = :state WHERE number = :number",
+                [
+                    "generation": .integer(object.generation), "number": .integer(item.number),
+                    "state": .text((isSame ? FolderItem.State.unchanged : .pending).rawValue),
+                ])
         }
     }
 
@@ -249,6 +250,11 @@ extension Database {
         return try first(sql, ["start": .blob(start), "end": .blob(end)]) { _ in true } ?? false
     }
 
+    func hasFailedTransfers() throws -> Bool {
+        try first("SELECT number FROM items WHERE state = 'failed' AND action <> 'delete' LIMIT 1") { _ in true }
+            ?? false
+    }
+
     func hasAnyItem() throws -> Bool { try first("SELECT number FROM items LIMIT 1") { _ in true } ?? false }
 
     func clear() throws { try execute("DELETE FROM items; DELETE FROM directories") }
@@ -269,7 +275,20 @@ extension Database {
         }
     }
 
-    func renewItems() throws {
+    /// Prepares the items for a retry, and stores the retry with its stage.
+    func renew(at retried: Beginning) throws -> (stage: FolderStage, counts: FolderCounts) {
+        try renewItems()
+        // A task that failed while it planned counts no items.
+        let counts = try counts(), stage: FolderStage = counts == FolderCounts() ? .planning : .completing
+        if stage == .planning { try clear() }
+        try setStage(stage)
+        try run(
+            "UPDATE folder SET retried = :time, retriedGeneration = :generation",
+            ["time": .integer(retried.time.microseconds), "generation": .integer(retried.lastGeneration)])
+        return (stage, counts)
+    }
+
+    private func renewItems() throws {
         // Items of a plan whose end is not stored are not all of its items.
         try execute(
             """

@@ -29,5 +29,12 @@ extension Schema {
                     ALTER TABLE items ADD COLUMN replaced INTEGER;
                     CREATE INDEX bySource ON items (source) WHERE source IS NOT NULL;
                     """),
+            // The moment of the last retry, and the newest generation of the engine at that moment.
+            Migration(
+                version: 4,
+                sql: """
+                    ALTER TABLE folder ADD COLUMN retried INTEGER;
+                    ALTER TABLE folder ADD COLUMN retriedGeneration INTEGER;
+                    """),
         ])
 }

@@ -58,6 +58,10 @@ package struct TaskFiles: Sendable {
         }
     }
 
+    func eraseTombstone(of task: String) throws(StorageError) {
+        try withTombstones { () throws(SystemError) in try tombstones.erase(task) }
+    }
+
     func writeTombstone(of record: TaskRecord) throws(StorageError) {
         guard case .ended(let outcome, let time) = record.stage else { return }
         try writeTombstone(RecordedEnd(outcome, time), of: record.id)

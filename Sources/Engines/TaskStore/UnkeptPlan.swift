@@ -23,11 +23,14 @@ final class UnkeptPlan: FolderPlan {
     func note(_ objects: [(path: String, object: FolderObject)]) async -> Set<String> { [] }
     func hasItems(below path: String) async -> Bool { false }
     func isInTheWay(_ path: String) async -> Bool { false }
+    func hasFailedTransfers() async -> Bool { false }
     func clear() async {}
 
     func pending(_ action: FolderItem.Action, after number: Int64, most: Int) async -> [FolderItem] { [] }
     func update(_ items: [FolderItem]) async {}
-    func renew() async -> Bool { false }
+    func renew(at retried: Beginning) async -> (stage: FolderStage, counts: FolderCounts) {
+        (.planning, FolderCounts())
+    }
     func items(_ states: [FolderItem.State], after number: Int64, most: Int) async -> [FolderItem] { [] }
     func counts() async -> FolderCounts { FolderCounts() }
 

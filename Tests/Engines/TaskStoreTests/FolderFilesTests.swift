@@ -183,9 +183,11 @@ import Testing
         try await plan.update([failed])
         let updated = try await all(plan)[0]
         #expect(updated.object == object(11) && updated.replaced == 12)
-        #expect(try await plan.renew() == false)
+        #expect(try await plan.renew(at: beginning).stage == .completing)
         #expect(try await all(plan).map(\.replaced) == [nil, nil, nil])
-        try await plan.noteTargets([("e//", object(9)), ("z", object(8, md5: [3], crc32c: 1))], settlesSame: true)
+        try await plan.noteTargets(
+            [("e//", object(9)), ("e/\u{E9}", object(8, crc32c: 1)), ("z", object(8, md5: [3], crc32c: 1))],
+            settlesSame: true)
         #expect(try await all(plan).map(\.state) == [.pending, .unchanged, .pending])
     }
 
@@ -235,7 +237,9 @@ import Testing
         items[2].state = .failed
         try await plan.update(items)
         #expect(try await all(plan) == items)
-        #expect(try await !plan.renew())
+        #expect(try await plan.hasFailedTransfers())
+        #expect(try await plan.renew(at: beginning).counts == plan.counts())
+        #expect(try await !plan.hasFailedTransfers())
         for index in [1, 2] { (items[index].state, items[index].error) = (.pending, nil) }
         #expect(try await all(plan) == items)
     }
@@ -247,7 +251,8 @@ import Testing
         try await plan.add([FolderItem("a"), FolderItem("d", .read, .failed, error: error)], directories: [])
         let counts = try await plan.counts()
         #expect(counts.failed == 1 && counts.total == 1)
-        #expect(try await plan.renew())
+        #expect(try await plan.hasFailedTransfers())
+        #expect(try await plan.renew(at: beginning).stage == .completing)
         #expect(try await all(plan).map(\.path) == ["a"])
         #expect(try await plan.nextDirectory() == "d")
     }
@@ -314,7 +319,7 @@ import Testing
             let failure = FolderOutcome.failed(StorageError(.unknown, "A sentence."))
             try await plan.keep(.ended(isDryRun ? .succeeded : failure, at: began))
             #expect(try await all(plan).count == items.count)
-            _ = try await plan.renew()
+            _ = try await plan.renew(at: beginning)
             try await plan.keep(.working)
             #expect(try await plan.counts().failed == 0)
         }
@@ -347,7 +352,7 @@ import Testing
         if !hasRoom { try await first.refuseChanges() }
         try await first.keep(.ended(.failed(StorageError(.quotaExceeded, "A sentence.")), at: began))
         let plan = try #require(try await stored(FolderFiles(root, place: "p")).first?.plan)
-        _ = try await plan.renew()
+        #expect(try await plan.renew(at: beginning).stage == .planning)
         #expect(try await plan.counts() == FolderCounts())
     }
 
@@ -356,10 +361,32 @@ import Testing
         let plan = try await begin(FolderFiles(root, place: "p"))
         try await plan.refuseChanges()
         try await plan.keep(.ended(.failed(StorageError(.quotaExceeded, "A sentence.")), at: began))
-        _ = try await plan.renew()
+        _ = try await plan.renew(at: beginning)
         try await plan.keep(.working)
         await plan.close()
         #expect(try await stored(FolderFiles(root, place: "p")).map(\.stage) == [.working])
+    }
+
+    @Test func `A retry is stored as a whole, with its stage and its moment, or not at all`() async throws {
+        let root = try root()
+        let plan = try await begin(FolderFiles(root, place: "p"))
+        try await plan.keep(.working)
+        let error = StorageError(.unknown, "A sentence.")
+        try await plan.add([FolderItem("a", .transfer, .failed, error: error)], directories: [])
+        let items = try await all(plan), end = FolderStage.ended(.failed(error), at: began)
+        try await plan.refuseChanges()
+        // Only a slot has this end.
+        try await plan.keep(end)
+        try await plan.refuseChanges()
+        _ = try await failure { _ = try await plan.renew(at: beginning) }
+        #expect(try await all(plan) == items)
+        await plan.close()
+        let found = try #require(try await stored(FolderFiles(root, place: "p")).first)
+        #expect(found.stage == end && found.retried == nil)
+        _ = try await found.plan.renew(at: beginning)
+        await found.plan.close()
+        let again = try #require(try await stored(FolderFiles(root, place: "p")).first)
+        #expect(again.stage == .completing && again.retried == beginning)
     }
 
     // MARK: - Crashes

@@ -43,6 +43,8 @@ import Testing
 
         var names: [String] { state.withLock { $0.all.keys.sorted() } }
 
+        var lastGeneration: Int64 { state.withLock { $0.lastGeneration } }
+
         func metadata(of reference: Reference) throws(StorageError) -> ObjectMetadata {
             guard let (bytes, generation) = state.withLock({ $0.all[reference.object] }) else {
                 throw .objectNotFound(reference)
@@ -241,6 +243,48 @@ import Testing
         #expect(try await stage.transfers.retry(task) === task)
         let end = try await task.result()
         #expect(end.counts.unchanged == 1 && end.counts.deleted == 0 && objects.names == ["d/a"])
+    }
+
+    @Test(arguments: [FolderRequest.Kind.delete, .put])
+    func `A retry that another process completes removes nothing that is newer than the retry`(
+        kind: FolderRequest.Kind
+    ) async throws {
+        for isReplaced in [false, true] {
+            objects["d/a"] = "1"
+            let task = try await failedRemoval(kind)
+            let plan = try #require(stage.folders?[task.id])
+            let retried = Beginning(.init(microseconds: 1 << 60), lastGeneration: objects.lastGeneration)
+            #expect(try await plan.renew(at: retried).stage == .completing)
+            if isReplaced { objects["d/a"] = "newest" }
+            let next = try await stage.afterCrash(.pause, Self.backend(over: objects))
+            let again = try next.transfers.folders.task(task.id)
+            #expect(again.resume())
+            _ = try? await again.result()
+            #expect(again.state == (isReplaced ? .failed : .success), "\(again.snapshot())")
+            #expect(objects.names == (isReplaced ? ["d/a"] : []))
+        }
+    }
+
+    @Test func `A copy that another process retries replaces nothing that is newer than the retry`() async throws {
+        (objects["d/a"], objects["e/a"]) = ("1", "old")
+        let task = try await stage.transfers.folder(Self.request())
+        stage.folders?.afterNotes = { [objects] in objects["e/a"] = "newer" }
+        task.start()
+        _ = try? await task.result()
+        #expect(task.state == .failed)
+        stage.folders?.afterNotes = nil
+        let plan = try #require(stage.folders?[task.id])
+        let retried = Beginning(.init(microseconds: 1 << 60), lastGeneration: objects.lastGeneration)
+        _ = try await plan.renew(at: retried)
+        objects["e/a"] = "newest"
+        let next = try await stage.afterCrash(.pause, Self.backend(over: objects))
+        let again = try next.transfers.folders.task(task.id)
+        #expect(again.resume())
+        _ = try? await again.result()
+        #expect(again.state == .failed && objects["e/a"] == "newest", "\(again.snapshot())")
+        #expect(try await next.transfers.retry(again) === again)
+        _ = try? await again.result()
+        #expect(again.state == .success && objects["e/a"] == "1", "\(again.snapshot())")
     }
 
     @Test func `With keepsExisting what is there is unchanged, and is not moved`() async throws {

@@ -163,20 +163,19 @@ import Testing
     }
 
     @Test func `A retry that is interrupted while it reads goes on in the next process`() async throws {
-        tree.files = ["d/new": [1]]
+        tree.files = ["a": [1], "d/new": [1]]
         tree.fail("d", .file("/local/d", "cannot be read"))
         objects["m/d/x"] = 3
         let task = try await begin { $0.deletesOthers = true }
         #expect(await ended(task).state == .failed)
         let plan = try #require(stage.folders?[task.id])
-        #expect(try await plan.renew())
-        try await plan.keep(.completing)
+        #expect(try await plan.renew(at: Beginning(.init(microseconds: 1))).stage == .completing)
         tree.fail("d", nil)
         let next = try await stage.afterCrash(.resume, stage.backend)
         let again = try next.transfers.folders.task(task.id)
         #expect(again.snapshot().isPlanned == false)
         #expect(await ended(again).state == .success)
-        #expect(objects.names == ["m/d/new"])
+        #expect(objects.names == ["m/a", "m/d/new"])
     }
 
     @Test func `A local file that was written after it was listed is not removed, and a retry removes it`() async throws
@@ -203,6 +202,102 @@ import Testing
         objects["m/written"] = 3
         let end = try await retry(task, stage)
         #expect(end.state == .success && end.counts.unchanged == 1 && tree.files == ["written": [2]])
+    }
+
+    @Test func `A retry that cannot read all completes its plan in the next one`() async throws {
+        let objects = Objects(), isAway = Mutex(false)
+        let backend = ScriptedBackend(
+            page: { _, _, _, _ throws(StorageError) in
+                if isAway.withLock({ $0 }) { throw StorageError(.unknown, "The server is away.") }
+                return try objects.listing
+            },
+            remove: { reference, _ in objects[reference.object] = nil })
+        let stage = TransfersFixture(backend, folders: InMemoryFolderStore())
+        backend.tree.fail("d", .file("/local/d", "cannot be read"))
+        for name in ["link", "d/link"] { backend.tree.put(other: name, "is a link") }
+        for name in ["m/d/link", "m/d/x"] { objects[name] = 3 }
+        var request = FolderRequest(.put, try Reference(bucket: "b", path: "m"), directory: "/local")
+        request.deletesOthers = true
+        let task = try await stage.transfers.folder(request)
+        task.start()
+        #expect(await ended(task).state == .failed)
+        backend.tree.fail("d", nil)
+        isAway.withLock { $0 = true }
+        #expect(try await retry(task, stage).state == .failed && objects.names == ["m/d/link", "m/d/x"])
+        isAway.withLock { $0 = false }
+        #expect(try await retry(task, stage).state == .success && objects.names == ["m/d/link"])
+    }
+
+    @Test func `A retry that the plan cannot store changes nothing`() async throws {
+        tree.files = ["a": [1]]
+        tree.hide("a", true)
+        let task = try await begin()
+        let end = await ended(task)
+        #expect(end.state == .failed && end.failures.map(\.path) == ["a"])
+        let plan = try #require(stage.folders?[task.id])
+        let (items, stored) = (plan.items, plan.stage)
+        stage.folders?.callsWithRoom = 0
+        await #expect(throws: StorageError.self) { _ = try await stage.transfers.retry(task) }
+        #expect(task.snapshot() == end && plan.items == items && plan.stage == stored)
+        stage.folders?.callsWithRoom = nil
+        tree.hide("a", false)
+        #expect(try await retry(task, stage).state == .success)
+    }
+
+    // MARK: - Plans of earlier processes
+
+    /// The end of a task whose plan an earlier process has made, and that a client resumes.
+    private func resumed(
+        _ kind: FolderRequest.Kind, with items: [FolderItem], _ change: () -> Void = {}
+    ) async throws -> FolderSnapshot {
+        var request = FolderRequest(
+            kind, try Reference(bucket: "b", path: "m"), directory: kind == .delete ? nil : "/local")
+        request.deletesOthers = kind != .delete
+        let task = try await stage.transfers.folder(request)
+        let plan = try #require(stage.folders?[task.id])
+        try await plan.add(items, directories: [])
+        try await plan.keep(.working)
+        change()
+        let next = try await stage.afterCrash(.pause, stage.backend)
+        let again = try next.transfers.folders.task(task.id)
+        #expect(again.resume())
+        return await ended(again)
+    }
+
+    @Test(arguments: [FolderRequest.Kind.delete, .put, .write])
+    func `Deletions continue after some of them have failed, but not after another failure`(
+        kind: FolderRequest.Kind
+    ) async throws {
+        let isLocal = kind == .write
+        let object = FolderObject(generation: 7, size: 3, checksums: Checksums())
+        func deletion(_ path: String, _ state: FolderItem.State = .pending) -> FolderItem {
+            let error = state == .failed ? StorageError(.preconditionFailed, "It was replaced.") : nil
+            return FolderItem(path, .delete, state, size: 3, object: isLocal ? nil : object, error: error)
+        }
+        func make(_ names: [String]) {
+            for name in names { if isLocal { tree[name] = [1] } else { objects["m/" + name] = 3 } }
+        }
+        make(["a", "b", "c"])
+        let items = [deletion("a", .failed), deletion("b"), deletion("c")]
+        let end = try await resumed(kind, with: items)
+        #expect(end.state == .failed && end.counts.deleted == 2 && end.counts.failed == 1, "\(end)")
+        #expect(isLocal ? tree.files.keys.sorted() == ["a"] : objects.names == ["m/a"])
+        make(["b", "c"])
+        for action in [FolderItem.Action.transfer, .read] where kind != .delete {
+            let failed = FolderItem("x", action, .failed, error: StorageError(.unknown, "It was away."))
+            let end = try await resumed(kind, with: items + [failed])
+            #expect(end.state == .failed && end.counts.deleted == 0 && end.counts.failed == 2, "\(end)")
+        }
+    }
+
+    @Test func `A file whose object has come to the folder since the plan is not removed by a resumed mirror`()
+        async throws
+    {
+        tree.files = ["old": [1], "kept": [1]]
+        let items = ["old", "kept"].map { FolderItem($0, .delete, size: 1) }
+        let end = try await resumed(.write, with: items) { objects["m/kept"] = 3 }
+        #expect(end.state == .success && end.counts.unchanged == 1 && end.counts.deleted == 1, "\(end)")
+        #expect(tree.files == ["kept": [1]])
     }
 
     // MARK: - What is newer than the task
@@ -342,6 +437,44 @@ import Testing
         task.start()
         let end = await ended(task)
         #expect(end.state == .success && objects.names.isEmpty, "\(end)")
+    }
+
+    @Test(arguments: 0..<24)
+    func `All objects of a folder are deleted whichever call of the plan has no room`(callsWithRoom: Int) async throws {
+        let (objects, folders) = (Objects(), InMemoryFolderStore())
+        for number in 0..<150 { objects["m/\(number)"] = 3 }
+        let backend = ScriptedBackend(
+            describe: { reference, _ throws(StorageError) in try objects.metadata(of: reference) },
+            page: { _, _, _, _ throws(StorageError) in try objects.listing },
+            remove: { reference, _ in objects[reference.object] = nil })
+        let stage = TransfersFixture(backend, folders: folders)
+        let task = try await stage.transfers.folder(FolderRequest(.delete, Reference(bucket: "b", path: "m")))
+        folders.callsWithRoom = callsWithRoom
+        task.start()
+        let end = await ended(task)
+        #expect(end.state == .success && objects.names.isEmpty, "\(end)")
+    }
+
+    @Test func `A deletion whose plan has no room for its progress keeps what is newer than the task`() async throws {
+        let (objects, folders) = (Objects(), InMemoryFolderStore())
+        for number in 0..<150 { objects["m/\(number)"] = 3 }
+        let backend = ScriptedBackend(
+            describe: { reference, _ throws(StorageError) in try objects.metadata(of: reference) },
+            page: { _, _, _, _ throws(StorageError) in try objects.listing },
+            remove: { reference, _ in
+                objects[reference.object] = nil
+                guard objects.names.count == 149 else { return }
+                folders.callsWithRoom = 0
+                (objects["m/new"], objects.newer["m/new"]) = (3, [1, 2, 3])
+            })
+        let stage = TransfersFixture(backend, folders: folders)
+        let task = try await stage.transfers.folder(FolderRequest(.delete, Reference(bucket: "b", path: "m")))
+        task.start()
+        let end = await ended(task)
+        #expect(end.state == .failed && end.failures.map(\.path) == ["new"], "\(end)")
+        #expect(objects.names == ["m/new"])
+        folders.callsWithRoom = nil
+        #expect(try await retry(task, stage).state == .success && objects.names == ["m/new"])
     }
 
     @Test func `A list that ends early deletes nothing by plan, and without a plan the counts tell what was deleted`()

@@ -31,6 +31,8 @@ public protocol FolderPlan: AnyObject, Sendable {
     func hasItems(below path: String) async throws(StorageError) -> Bool
     /// Whether a file at this path prevents a transfer: to a path below it, or to a directory of the path.
     func isInTheWay(_ path: String) async throws(StorageError) -> Bool
+    /// Whether a transfer, or the reading of a local directory, has failed.
+    func hasFailedTransfers() async throws(StorageError) -> Bool
     /// Removes all items and directories.
     func clear() async throws(StorageError)
 
@@ -38,10 +40,10 @@ public protocol FolderPlan: AnyObject, Sendable {
     func pending(_ action: FolderItem.Action, after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
     /// Stores items by their numbers, all but path, action and source.
     func update(_ items: [FolderItem]) async throws(StorageError)
-    /// Prepares a task that has ended for a retry: failed items become pending, and directories that could not be read
-    /// are read again. Forgets the generations at the targets of copies, and all items of a task that failed before all of
-    /// them were known. Returns whether there are directories to read.
-    func renew() async throws(StorageError) -> Bool
+    /// Prepares a task that has ended for a retry, in one step with its stage: failed items become pending, and
+    /// directories that could not be read are read again. Forgets the generations at the targets of copies, and all items
+    /// of a task that failed before all of them were known. A retry that cannot be stored changes nothing.
+    func renew(at retried: Beginning) async throws(StorageError) -> (stage: FolderStage, counts: FolderCounts)
     /// The items in the given states with numbers above the given one, in the order of their numbers.
     func items(_ states: [FolderItem.State], after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
     func counts() async throws(StorageError) -> FolderCounts
@@ -102,15 +104,17 @@ public struct StoredFolder: Sendable {
     /// Orders tasks by their creation.
     public var number: Int64
     public var began: Beginning
+    /// The moment of the last retry; nil if there was none.
+    public var retried: Beginning?
     /// The endpoint of the task, if it is another than the service's.
     public var endpoint: String?
 
     public init(
         plan: any FolderPlan, request: FolderRequest, stage: FolderStage, number: Int64, began: Beginning,
-        endpoint: String? = nil
+        retried: Beginning? = nil, endpoint: String? = nil
     ) {
         (self.plan, self.request, self.stage) = (plan, request, stage)
-        (self.number, self.began, self.endpoint) = (number, began, endpoint)
+        (self.number, self.began, self.retried, self.endpoint) = (number, began, retried, endpoint)
     }
 }
 

@@ -154,4 +154,9 @@ public struct FolderObject: Equatable, Sendable {
     public init(_ metadata: ObjectMetadata) {
         self.init(generation: metadata.generation, size: metadata.size, checksums: metadata.checksums)
     }
+
+    /// Whether the sizes and checksums prove that the bytes are the same.
+    package func hasSameBytes(as other: FolderObject) -> Bool {
+        size == other.size && checksums.agree(with: other.checksums) == true
+    }
 }

@@ -1,23 +1,24 @@
 import Platform
 import Storage
 
-/// One task over a folder: its machine decides, its work lists, transfers and deletes, and its plan outlives the process.
+/// One task over a folder: a machine decides, a work lists, transfers and deletes, and a plan outlives the process.
 ///
 ///     FolderMachine   decides, as a value
 ///        ▼ ▲         ┌──▶ observers: snapshots
-///     FolderTask ────┴──▶ FolderPlan: the items, and how far they are
+///     FolderTask ────┴──▶ FolderPlan: the items and their states
 ///        ▼ ▲
-///     FolderWork      plans, then transfers, then deletes; each file is a task of its own, which clients do not see
+///     FolderWork      plans, then transfers, then deletes; each transfer is a task that clients do not see
 @Loop public final class FolderTask: StorageTask {
     private var stored: StoredFolder
     private unowned let transfers: Transfers
     public private(set) var machine: FolderMachine
     public var control: TaskControl
     private var tokens: (any TokenSource)?
+    /// The running work; nil while the task is paused or has ended.
     private(set) var work: FolderWork?
-    /// Unfinished transfers of large files, by the paths of their items, which go on when their items' turn comes.
+    /// Unfinished transfers of large files by the paths of their items. A transfer resumes when the work begins its item.
     var transfersBefore: [String: any FolderTransfer] = [:]
-    /// Large files that an earlier process has transferred without a word in the plan.
+    /// Finished transfers of an earlier process by the paths of their items, which the plan still has as pending.
     var endedBefore: [String: (task: String, size: Int64)] = [:]
     private(set) var counts = FolderCounts()
     private(set) var failures: [FolderItem] = []
@@ -26,8 +27,10 @@ import Storage
     private(set) var isRefreshing = false
     /// The copies of requests that have refreshed the task. They end with the process; their items are in the plan.
     private var added: [FolderCopy] = []
+    /// Whether a client's retry begins the next work, which may then name all that exists in its plan.
+    private var isRetried = false
 
-    /// A new task, or one of an earlier process, which is paused or has ended.
+    /// Creates a new task, or restores a task of an earlier process, which is paused or has ended.
     init(_ stored: StoredFolder, isNew: Bool, tokens: (any TokenSource)? = nil, of transfers: Transfers) {
         (self.stored, self.tokens, self.transfers) = (stored, tokens, transfers)
         switch stored.stage {
@@ -67,7 +70,7 @@ import Storage
 
     private var title: String { "the task over \(request.reference.url)" }
 
-    /// Reads what the plan of an earlier process knows.
+    /// Reads the counts and the failures from the plan.
     func recall() async throws(StorageError) {
         counts = try await plan.counts()
         failures = try await plan.items([.failed, .refused], after: 0, most: FolderSnapshot.mostFailures)
@@ -99,7 +102,7 @@ import Storage
 
     // MARK: - What its work reports
 
-    /// Engine requests in flight that no transfer makes.
+    /// The number of engine requests in flight that belong to no transfer.
     var operations: Int { work?.operations ?? 0 }
 
     func count(_ change: (inout FolderCounts) -> Void) {
@@ -116,7 +119,7 @@ import Storage
         didProgress()
     }
 
-    /// Publishes progress once in an iteration of the loop.
+    /// Publishes progress, at most once in an iteration of the loop.
     func didProgress() {
         guard !tellsProgress, !control.observers.isEmpty else { return }
         tellsProgress = true
@@ -144,7 +147,9 @@ import Storage
     }
 
     private func begin() {
-        let work = FolderWork(self, transfers, tokens, replacesNewer: control.replacesNewer)
+        let work = FolderWork(
+            self, transfers, tokens, replacesNewer: control.replacesNewer,
+            retried: exchange(&isRetried, with: false) ? nil : stored.retried)
         self.work = work
         Loop.task { [self] in
             let end = await work.run()
@@ -159,13 +164,13 @@ import Storage
         guard case .ended(let outcome) = machine.state else { return }
         Loop.task { [self] in
             await dropTransfers()
-            // A retry of the task needs them.
+            // A retry of a failed task needs the ends of its transfers.
             if outcome == .succeeded || outcome == .cancelled { await forgetEnded() }
             let end = FolderStage.ended(outcome, at: transfers.context.time.now())
             if let ends = transfers.context.ends {
                 await ends.end(plan, end, titled: title)
             } else {
-                // It ends with the process.
+                // Without a store of ends the task ends with the process.
                 try? await plan.keep(end)
             }
             await plan.close()
@@ -178,7 +183,7 @@ import Storage
         }
     }
 
-    /// Removes all that is kept of an ended task.
+    /// Removes an ended task from the store, with its plan and its transfers.
     func remove() async {
         transfers.context.ends?.drop(id)
         await dropTransfers()
@@ -186,14 +191,14 @@ import Storage
         await plan.remove()
     }
 
-    /// Cancels the transfers that have stopped before their ends: they hold files, and sessions at servers.
+    /// Cancels the unfinished transfers, which hold files and sessions at servers.
     private func dropTransfers() async {
         let dropped = exchange(&transfersBefore, with: [:]).values
         for transfer in dropped { _ = try? await transfer.cancel(tokens: tokens) }
         await transfers.forgetFolderTransfers(dropped.map(\.id))
     }
 
-    /// Forgets the ends of transfers that the plan does not know.
+    /// Removes the records of finished transfers that the plan has as pending.
     func forgetEnded() async {
         await transfers.forgetFolderTransfers(exchange(&endedBefore, with: [:]).values.map(\.task))
     }
@@ -215,18 +220,18 @@ extension FolderTask {
 
     public var mayRunAgain: Bool { machine.allows(.retry) && endpoint == nil }
 
-    /// Continues with what failed, and what is still to do.
+    /// Continues with failed and pending items. The task is unchanged if the plan cannot store the retry.
     public func runAgain(_ tokens: (any TokenSource)?, in transfers: Transfers) async throws -> FolderTask? {
         try await transfers.context.ends?.checkEnd(of: id, titled: title)
-        let hasDirectories = try await plan.renew()
-        // The items of a task that failed while it planned count as none.
-        let counts = try await plan.counts(), isEmpty = counts == FolderCounts()
-        // What is by now at the targets of copies may be replaced, and what is in the way of deletions removed.
-        let notes = request.kind.isCopy || counts.toDelete > counts.deleted
-        stored.stage = isEmpty ? .planning : hasDirectories || notes ? .completing : .working
-        try await plan.keep(stage)
-        try await recall()
-        (self.tokens, control.end, control.replacesNewer) = (tokens, .none, true)
+        let retried = Beginning(
+            transfers.context.time.now(), lastGeneration: try await transfers.backend.lastGeneration())
+        let renewed = try await plan.renew(at: retried)
+        (stored.stage, stored.retried, counts) = (renewed.stage, retried, renewed.counts)
+        failures = failures.filter { $0.state == .refused }
+        if let refused = try? await plan.items([.refused], after: 0, most: FolderSnapshot.mostFailures) {
+            failures = refused
+        }
+        (self.tokens, control.end, control.replacesNewer, isRetried) = (tokens, .none, true, true)
         post(.retry)
         return self
     }
@@ -237,7 +242,7 @@ extension FolderTask {
         observer.connection.notifyFolder(observer.handle, event)
     }
 
-    /// A page of its items.
+    /// Returns a page of the task's items in the given states, and the token of the next page.
     public func items(
         _ states: [FolderItem.State], _ maxResults: Int64?, after pageToken: String?
     ) async throws(StorageError) -> (items: [FolderItem], pageToken: String?) {

@@ -3,23 +3,25 @@ import Storage
 
 /// The transfer of one file of a folder.
 @Loop protocol FolderTransfer: StorageTask {
-    /// Its task survives the process, or would have: it goes on where it was. Any other begins anew.
+    /// Whether the transfer has a record, or had one before it ended. After a kill a recorded transfer resumes, and an
+    /// unrecorded one restarts.
     var isRecorded: Bool { get }
-    /// Bytes that are transferred.
+    /// The number of transferred bytes.
     var completed: Int64 { get }
     var didProgress: (@Loop () -> Void)? { get set }
-    /// Starts, or continues with the tokens of the client that has resumed the folder.
+    /// Starts the transfer, or resumes it with the tokens of the client that resumed the folder.
     func begin(_ tokens: (any TokenSource)?, replacesNewer: Bool)
-    /// Stops it: a recorded one is paused, any other cancelled.
+    /// Pauses a recorded transfer, and cancels an unrecorded one.
     func stop()
-    /// Nil while it is paused by a request.
+    /// How the transfer ended; nil while it runs, or is paused by a request.
     var end: FolderTransferEnd? { get }
 }
 
+/// How the transfer of one file of a folder ended.
 enum FolderTransferEnd {
     case transferred(size: Int64)
     case stopped
-    /// What is at its target is newer than the folder's task.
+    /// The target has an object or a file that is newer than the folder's task.
     case superseded(StorageError)
     case failed(StorageError)
 }

@@ -1,8 +1,8 @@
 import Platform
 import Storage
 
-// Copies and moves of folders. All names are known, and compared, before the first write; each copy then replaces only the
-// generation that was at its target when the plan was made.
+// Copies and moves of folders. The work compares all names before the first write. Each copy replaces only the generation
+// that the plan has for its target.
 
 extension FolderWork {
     private var copies: [FolderCopy] { task.copies }
@@ -49,7 +49,7 @@ extension FolderWork {
 
     private var bucket: String { (request.target ?? request.reference).bucket }
 
-    /// Notes what is at the targets.
+    /// Stores in the plan which objects exist at the targets.
     func noteTargets() async throws(StorageError) {
         let settlesSame = request.onlyChanged
         for copy in copies where !copy.isObject {
@@ -61,7 +61,10 @@ extension FolderWork {
         try await forEachGroup { [self] group async throws(StorageError) in
             var objects: [(path: String, object: FolderObject)] = []
             for (copy, found) in zip(group, await described(group.map(\.target))) {
-                do throws(StorageError) { objects.append((copy.target.object, FolderObject(try found.get()))) } catch {
+                do throws(StorageError) {
+                    let object = try found.get()
+                    if !isTooNew(object) { objects.append((copy.target.object, FolderObject(object))) }
+                } catch {
                     guard error.code == .objectNotFound else { throw error }
                 }
             }
@@ -69,7 +72,7 @@ extension FolderWork {
         }
     }
 
-    /// Passes the objects that are copied without a folder, a few at a time.
+    /// Calls `body` with groups of the objects that the request names one by one.
     private func forEachGroup(
         _ body: (ArraySlice<FolderCopy>) async throws(StorageError) -> Void
     ) async throws(StorageError) {
@@ -103,7 +106,7 @@ extension FolderWork {
         }
     }
 
-    /// Throws where the copy would replace what it is made of.
+    /// The item of one copy. Throws if the target is the source, or lies in the folder of the source.
     private func item(
         of object: ObjectMetadata, to name: String, from folder: Reference? = nil
     ) throws(StorageError) -> FolderItem {
@@ -239,8 +242,8 @@ extension FolderWork {
         }
     }
 
-    /// The end of a copy that has failed, where that is none: an earlier process, or an attempt without an answer, has made
-    /// it, or what is there stays. Throws the error otherwise.
+    /// Settles the item of a failed copy if its target is right nonetheless: an earlier attempt, whose answer was lost, has
+    /// made the copy, or the request keeps existing objects. Throws the error of the copy otherwise.
     func end(ofCopy item: FolderItem, after error: StorageError) async throws(StorageError) -> FolderItem? {
         guard [.preconditionFailed, .objectNotFound].contains(error.code), !isEnded else { throw error }
         if try await isCopied(item) { return done(item, size: item.size) }
@@ -249,7 +252,7 @@ extension FolderWork {
         return unchanged(item)
     }
 
-    /// Throws where a move, for which no client asks in this process, would remove a source that is newer than the task.
+    /// Throws if a move would remove a source that is newer than the task, and no client has resumed the task.
     func checkSource(of item: FolderItem) async throws(StorageError) {
         guard request.kind == .move, !replacesNewer, let source = item.source else { return }
         if try await isNewer(source) { throw .newerObject(at: source) }
@@ -261,9 +264,11 @@ extension FolderWork {
         }
     }
 
-    /// Whether another object has come to the target of an item, with the bytes of the source. A move then ends, too: its
-    /// source goes if nothing of it is lost. Without its source it has ended if its target was written since the task
-    /// began: what was moved there may have been replaced since.
+    /// Whether an earlier attempt has made the copy of an item: the target has another generation than the plan, and the
+    /// bytes of the source.
+    ///
+    /// For a move, deletes the source if the copy has all its bytes and metadata. A move whose source is gone is made if
+    /// its target was written after the task began, with any bytes, since a client may have replaced the moved object.
     func isCopied(_ item: FolderItem) async throws(StorageError) -> Bool {
         guard let object = item.object, let source = item.source, let target = try? request.object(item.path) else {
             return false
@@ -299,7 +304,7 @@ extension FolderWork {
         .invalidArgument("to", reason + (task.stage == .planning ? "; nothing was \(purpose)." : "."))
     }
 
-    /// Why two copies cannot both be made.
+    /// The error that says why two copies exclude each other.
     fileprivate func refusal(of first: FolderItem, _ second: FolderItem) -> StorageError {
         let (one, other) = (first.source?.url ?? "", second.source?.url ?? "")
         if one.hasSameBytes(as: other) { return refusal("\(one) is named twice") }
@@ -316,13 +321,6 @@ extension FolderWork.Source {
         var item = FolderItem(name, .transfer, .failed, error: error)
         item.source = reference
         return item
-    }
-}
-
-extension FolderObject {
-    /// Whether their sizes and checksums prove that their bytes are the same.
-    fileprivate func hasSameBytes(as other: FolderObject) -> Bool {
-        size == other.size && checksums.agree(with: other.checksums) == true
     }
 }
 

@@ -1,66 +1,75 @@
 import Platform
 import Storage
 
-/// The work of a task over a folder, from its beginning or from where it was stopped, until it ends or is stopped again.
+/// The work of a task over a folder, from a start or a resume to the end or the next stop.
 ///
-/// First the plan: all that is to be done. Then the transfers, as many at a time as the window has. Deletions come last,
-/// and only where everything else has succeeded.
+/// The work first makes the plan, then begins the transfers, and deletes last. It deletes nothing after a failure to read
+/// the source or to transfer a file.
 @Loop final class FolderWork: LimiterWaiter {
-    /// Files in flight. The limits of the engine decide how many of them move.
+    /// The maximum number of begun transfers. The engine's limits decide how many of them run.
     private static let window = 48
+    /// The maximum number of concurrent deletions.
     static let deletionsAtOnce = 32
-    /// Items that are read from the plan at once.
+    /// The number of items in one read of the plan.
     private static let batch = 64
-    /// Items that are under way, or whose ends the plan does not have yet. A kill lets so many be transferred again.
+    /// The maximum number of begun items whose ends the plan does not have. After a kill the next process repeats these.
     private static let mostUnwritten = 64
-    /// Files that one thread compares with their objects.
+    /// The number of files that one thread compares with their objects.
     private static let comparedAtOnce = 16
-    /// Of a file on this machine, in bytes.
+    /// The maximum length of a local path, in bytes.
     private static let longestPath = 4095
-    /// Entries of a directory, and objects of a list.
+    /// The maximum number of directory entries, or of listed objects, in one read.
     private static let page = 500
 
-    /// Compares paths with patterns.
+    /// The threads that compare paths with patterns.
     private static let patterns = WorkerThreads("patterns", limit: 4)
 
     let task: FolderTask
     let transfers: Transfers
     private let tokens: (any TokenSource)?
     let replacesNewer: Bool
-    /// The work has completed the plan of a retry, which names what was there at that moment.
-    private var isRetry = false
-    /// Of the request, from the beginning of the plan.
+    /// The moment of the retry that an earlier work began: if this work completes the plan, the plan names nothing newer.
+    /// Nil if a client's retry begins this work, or if the task was never retried.
+    private let retried: Beginning?
+    /// Whether this work has made the plan, so that the plan has the present state of the source.
+    private var hasPlanned = false
+    /// The patterns of the request.
     private var filter = FolderFilter()
     private let tree: (any LocalTree)?
     var request: FolderRequest { task.request }
     var plan: any FolderPlan { task.plan }
     var began: Beginning { task.began }
 
-    /// Other tasks over folders come first.
+    /// Whether the work waits for its turn among the tasks over folders.
     private(set) var isQueued = true
     private(set) var isStopping = false
-    /// Objects are deleted without a plan: the counts are those of the deletions.
+    /// Whether the work deletes without a plan. The counts then have only the listed objects.
     private var isUnplanned = false
-    /// The error that concerns all files.
+    /// The error that ended the work for all files.
     private var fatal: StorageError?
     private var inFlight: [Int64: any FolderTransfer] = [:]
-    /// The states of items that the plan does not have yet.
+    /// The items whose new states the plan does not have.
     private var changed: [FolderItem] = []
     private var isWriting = false
-    /// Recorded transfers whose ends the plan does not know yet.
+    /// The ids of recorded transfers whose ends the plan does not have.
     private var recorded: [String] = []
+    /// The number of begun items.
     private var active = 0
     private let progressed = Waiters()
-    /// Work that a stop cancels.
+    /// The functions that cancel requests and comparisons in flight, by number.
     private var cancels: [Int: () -> Void] = [:]
     private var lastWork = 0
-    /// Requests to the engine, without transfers.
+    /// The number of engine requests in flight that belong to no transfer.
     private(set) var operations = 0
-    /// Items that are under way, and this work itself, which wait for files or for the engine.
+    /// The number of waits for files or for the engine, by begun items and by the work itself.
     private var waits = 0
 
-    init(_ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool) {
+    init(
+        _ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool,
+        retried: Beginning?
+    ) {
         (self.task, self.transfers, self.tokens, self.replacesNewer) = (task, transfers, tokens, replacesNewer)
+        self.retried = retried
         tree = task.request.directory.map {
             transfers.engine.files.tree($0, isWritten: task.request.kind == .write && !task.request.isDryRun)
         }
@@ -87,10 +96,10 @@ import Storage
         for transfer in inFlight.values { transfer.stop() }
     }
 
-    /// Ends the waits after failures. False where there is none.
+    /// Ends the waits of transfers after failures. Returns false if no transfer waits.
     func retry() -> Bool { inFlight.values.reduce(false) { $1.endRest() || $0 } }
 
-    /// Nil where it was stopped before its end.
+    /// Works until the end, and returns the outcome; nil if the work was stopped.
     func run() async -> FolderOutcome? {
         transfers.tasks.limits.folders.acquire(self)
         defer { transfers.tasks.limits.folders.release(self) }
@@ -99,25 +108,46 @@ import Storage
         do throws(StorageError) {
             filter = try await makeFilter()
             if isStopping { return nil }
-            switch task.stage {
-            case .planning: try await makePlan()
-            case .completing: try await completePlan()
-            case .working, .ended: break
+            do throws(StorageError) { try await workByPlan() } catch {
+                // A deletion needs no plan, and no room on the disk.
+                guard request.kind == .delete, error.isWithoutRoom, !isStopping, !request.isDryRun else { throw error }
+                (fatal, changed) = (nil, [])
+                try await deleteUnplanned()
             }
-            if !isStopping, task.counts.failed == 0, !request.isDryRun { try await makeRoom() }
-            if !isStopping { try await transferAll() }
-            if task.isRefreshing, !isEnded {
-                try await planRest()
-                if !isStopping { try await transferAll() }
-            }
-            if let fatal { throw fatal }
-            if !isStopping, task.counts.failed == 0, !request.isDryRun { try await deleteAsPlanned() }
         } catch {
             if task.stage == .planning, !isUnplanned { await forgetPlan() }
-            return isStopping ? nil : .failed(error.orAbout(request.reference))
+            if !isStopping { return .failed(error.orAbout(request.reference)) }
         }
-        if isStopping { return nil }
+        if isStopping {
+            // The plan has no unplanned deletions, so the next work repeats them and counts them again.
+            if isUnplanned, task.stage != .planning { try? await task.recall() }
+            return nil
+        }
         return task.counts.failed == 0 ? .succeeded : .failed(summary)
+    }
+
+    private func workByPlan() async throws(StorageError) {
+        switch task.stage {
+        case .planning: try await makePlan()
+        case .completing: try await completePlan()
+        case .working, .ended: break
+        }
+        if request.kind == .write, try await mayDelete() { try await makeRoom() }
+        if !isStopping { try await transferAll() }
+        if task.isRefreshing, !isEnded {
+            try await planRest()
+            if !isStopping { try await transferAll() }
+        }
+        if let fatal { throw fatal }
+        if try await mayDelete() { try await deleteAll() }
+        if let fatal { throw fatal }
+    }
+
+    /// Whether there are deletions, and no transfer and no reading of the source has failed. A failed deletion stops no
+    /// other one.
+    private func mayDelete() async throws(StorageError) -> Bool {
+        guard !isStopping, !request.isDryRun, task.counts.toDelete > task.counts.deleted else { return false }
+        return try await !plan.hasFailedTransfers()
     }
 
     private func forgetPlan() async {
@@ -141,14 +171,14 @@ import Storage
 
     // MARK: - Requests
 
-    /// A request to the engine, which a stop cancels.
+    /// Sends a request to the engine, and waits for the answer. A stop cancels the request.
     func requesting<Value: Sendable>(
         _ body: @escaping @Loop (Caller) async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
         try await begunRequest(body)()
     }
 
-    /// Begins a request to the engine. Returns how to wait for it.
+    /// Begins a request to the engine. Returns the function that waits for the answer.
     func begunRequest<Value: Sendable>(
         _ body: @escaping @Loop (Caller) async throws(StorageError) -> Value
     ) -> () async throws(StorageError) -> Value {
@@ -164,7 +194,7 @@ import Storage
         }
     }
 
-    /// Begins work that a stop cancels. Returns how to wait for it.
+    /// Begins work that a stop cancels. Returns the function that waits for the result.
     private func cancellable<Value: Sendable>(
         _ body: @escaping @Loop () async throws(StorageError) -> Value
     ) -> () async throws(StorageError) -> Value {
@@ -181,9 +211,10 @@ import Storage
         }
     }
 
-    /// Passes all objects below a folder, page by page, with their paths there.
+    /// Calls `body` with each page of the objects below a folder, and with their paths below it. A page has no object that
+    /// is newer than the retry whose plan this work completes.
     ///
-    /// - Parameter filters: leaves out what the request does not take.
+    /// - Parameter filters: leaves out the objects that the request's patterns exclude.
     func forEachPage(
         below folder: Reference, filters: Bool = true,
         _ body: ([(path: String, metadata: ObjectMetadata)]) async throws(StorageError) -> Void
@@ -201,9 +232,20 @@ import Storage
             }
             let taken = filters ? await filtered(objects) { $0.takes($1.path) } : objects
             guard !isStopping else { return }
-            try await body(taken)
+            try await body(taken.filter { !isTooNew($0.metadata) })
             token = page.pageToken
         } while token != nil && !isStopping
+    }
+
+    /// Whether an object is newer than the retry whose plan this work completes.
+    func isTooNew(_ object: ObjectMetadata) -> Bool {
+        task.stage == .completing && retried?.isBefore(object) == true
+    }
+
+    /// Whether a local file was changed after the retry whose plan this work completes.
+    private func isTooNew(_ version: LocalVersion?) -> Bool {
+        guard task.stage == .completing, let retried, let version else { return false }
+        return retried.isBefore(fileChangedAt: version.changed)
     }
 
     // MARK: - Patterns
@@ -220,7 +262,7 @@ import Storage
         await filtered(entries) { $0.wants($1) }
     }
 
-    /// Many long patterns take milliseconds for a long path, so they are compared on a thread.
+    /// The elements that `isWanted` takes. The comparison runs on a thread, since many long patterns take milliseconds.
     private func filtered<Element: Sendable>(
         _ elements: [Element], by isWanted: @escaping @Sendable (FolderFilter, Element) -> Bool
     ) async -> [Element] {
@@ -242,21 +284,15 @@ import Storage
             try await planDownloads()
             try await planLocalDeletions()
         case .copy, .move: try await planCopies()
-        case .delete:
-            do throws(StorageError) {
-                try await planDeletions()
-                return try await keepPlan()
-            } catch {
-                guard error.isWithoutRoom, !isStopping, !request.isDryRun else { throw error }
-                return try await deleteUnplanned()
-            }
+        case .delete: try await planDeletions()
         }
         try await keepPlan()
+        hasPlanned = true
     }
 
-    /// Reads the directories that could not be read before, and notes what is to be replaced or removed by now.
+    /// Completes the plan of a retry: reads the unread directories, and stores the present versions of the objects and
+    /// files to replace or remove.
     private func completePlan() async throws(StorageError) {
-        isRetry = true
         switch request.kind {
         case .put: try await planUploads()
         case .write:
@@ -296,7 +332,7 @@ import Storage
         }
     }
 
-    /// Whether a file has come to the directory, since it was read, that an object belongs to.
+    /// Whether the local directory has a file at the path of an object.
     private func isSource(_ path: String) async throws(StorageError) -> Bool {
         guard path.isFilePath, let kind = try await tree?.entry(path)?.kind else { return false }
         return kind != .directory
@@ -315,7 +351,9 @@ import Storage
         }
     }
 
-    /// - Parameter longest: of the names in its directory, in bytes.
+    /// Whether a path, and each name in it, is short enough for the local file system.
+    ///
+    /// - Parameter longest: the maximum length of a file's name, in bytes.
     private func fits(_ path: String, _ longest: Int?) -> Bool {
         guard let tree, let longest else { return true }
         return tree.absolute(path).utf8.count <= Self.longestPath
@@ -326,12 +364,12 @@ import Storage
         guard request.deletesOthers, !isStopping, try await hasDirectory() else { return }
         try await walk { [self] entry in
             if case .unknown(let why) = entry.kind { return unread(entry.path, why) }
-            guard entry.kind == .file else { return nil }
+            guard entry.kind == .file, !isTooNew(entry.version) else { return nil }
             return FolderItem(entry.path, .delete, size: entry.size, version: entry.version)
         }
     }
 
-    /// Notes the versions of the files that are still to be removed.
+    /// Stores the present versions of the local files to remove.
     private func noteLocalDeletions() async throws(StorageError) {
         guard let tree else { return }
         var last: Int64 = 0
@@ -340,8 +378,10 @@ import Storage
             guard let number = items.last?.number else { return }
             var changed: [FolderItem] = []
             for var item in items {
-                // The deletion of one that cannot be inspected fails by itself.
-                guard let version = try? await tree.entry(item.path)?.version, version != item.version else { continue }
+                // If a file cannot be inspected, its deletion fails later.
+                guard let version = try? await tree.entry(item.path)?.version, version != item.version,
+                    !isTooNew(version)
+                else { continue }
                 item.version = version
                 changed.append(item)
             }
@@ -367,10 +407,13 @@ import Storage
         }
     }
 
-    /// Deletes page by page of the list, where the disk has no room for a plan: a deletion needs none. The totals are not
-    /// known before the end, and after a stop all that is left is planned anew.
+    /// Deletes page by page of the list if the disk has no room for the plan, or for its progress. The totals are not
+    /// known before the end.
+    ///
+    /// Without a complete plan the next work plans anew. A complete plan stays for the next work, and objects that are
+    /// newer than the task stay, since the plan may not have them.
     private func deleteUnplanned() async throws(StorageError) {
-        await forgetPlan()
+        if task.stage == .planning { await forgetPlan() } else { task.begin(task.stage, FolderCounts(), []) }
         isUnplanned = true
         let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
@@ -381,8 +424,8 @@ import Storage
             }
             if let fatal { throw fatal }
         }
-        // Some items may have fitted.
-        try? await plan.clear()
+        // Any items in the plan are deleted.
+        if !isStopping, task.stage == .planning || task.counts.failed == 0 { try? await plan.clear() }
     }
 
     private func deleteUnplanned(_ items: ArraySlice<FolderItem>) async {
@@ -397,9 +440,8 @@ import Storage
         while active > 0 { await somethingEnds() }
     }
 
-    /// Reads the directories of the local tree that are still to be read. Adds an item for each entry that `item` has one
-    /// for, and that no item has the path of. A directory that cannot be read is an item that has failed; where it is read
-    /// again it may turn out to be a file, or gone.
+    /// Reads the unread directories of the local tree. Adds the item that `item` returns for an entry, unless the plan has
+    /// the path. An unreadable directory becomes a failed item. A directory that is read again may be a file, or missing.
     private func walk(_ item: (LocalEntry) -> FolderItem?) async throws(StorageError) {
         guard let tree else { return }
         while !isStopping {
@@ -445,12 +487,12 @@ import Storage
         return item
     }
 
-    /// What may be a file or a directory.
+    /// The failed item of an entry whose kind is unknown.
     private func unread(_ path: String, _ why: String) -> FolderItem {
         FolderItem(path, .read, .failed, error: .file(tree?.absolute(path) ?? path, why))
     }
 
-    /// Returns the items of paths that were there.
+    /// Adds items and directories to the plan. Returns the items whose paths the plan already has.
     @discardableResult
     func add(_ items: [FolderItem], directories: [String] = []) async throws(StorageError) -> [FolderItem] {
         guard !items.isEmpty || !directories.isEmpty else { return [] }
@@ -462,7 +504,7 @@ import Storage
 
     // MARK: - Items
 
-    /// Begins each pending item of an action, so many at a time, until all have ended or the work is stopped.
+    /// Runs `body` for each pending item of an action, up to `atOnce` at once, until all items have ended or the work stops.
     private func forEach(
         _ action: FolderItem.Action, atOnce: Int, _ body: @escaping @Loop (FolderItem) async -> FolderItem?
     ) async throws(StorageError) {
@@ -485,11 +527,11 @@ import Storage
             fail(with: error)
         }
         while active > 0 || isWriting { await somethingEnds() }
-        // What ended files have freed may be the room that a write had not.
+        // The ended files may have freed the room that an earlier write lacked.
         try await writeChanges()
     }
 
-    /// Returns when an item has ended, its end is written, or the work is admitted or stopped.
+    /// Waits until an item ends, an item's end is written, or the work is admitted or stopped.
     private func somethingEnds() async {
         waits += 1
         defer { waits -= 1 }
@@ -507,7 +549,7 @@ import Storage
         }
     }
 
-    /// Takes the state of an item. The plan gets it at once, or with all others that come while a write is in progress.
+    /// Passes the new state of an item to the plan. States that arrive during a write are written together after it.
     private func settle(_ item: FolderItem) {
         changed.append(item)
         if item.state == .failed || item.state == .refused { task.note(item) }
@@ -531,7 +573,7 @@ import Storage
         }
     }
 
-    /// Stops the other files, too.
+    /// Ends the work for all files with an error.
     private func fail(with error: StorageError) {
         guard fatal == nil else { return }
         fatal = error
@@ -552,7 +594,7 @@ import Storage
         }
     }
 
-    /// The item, where no transfer is needed or possible.
+    /// The settled item if no transfer is needed or possible; nil otherwise.
     private func endedBefore(_ item: FolderItem) async throws(StorageError) -> FolderItem? {
         if let before = task.endedBefore.removeValue(forKey: item.path) {
             recorded.append(before.task)
@@ -568,7 +610,7 @@ import Storage
             .file(tree?.absolute(item.path) ?? item.path, "cannot be written: other objects need a directory there"))
     }
 
-    /// What is there must not be replaced.
+    /// Whether the target of an item exists, and the request keeps existing targets.
     private func isKept(_ item: FolderItem) async throws(StorageError) -> Bool {
         if request.kind.isCopy { return request.keepsExisting && item.replaced != nil }
         guard request.keepsExisting, let tree else { return false }
@@ -577,7 +619,7 @@ import Storage
         return try await tree.entry(item.path).map { $0.kind != .directory } ?? false
     }
 
-    /// The others, after those that have the bytes of their objects are settled. Compares on several threads.
+    /// The items whose files differ from their objects. Settles the other items as unchanged. Compares on several threads.
     private func changedOnes(of items: [FolderItem]) async throws(StorageError) -> [FolderItem] {
         guard request.onlyChanged, let tree else { return items }
         let candidates = items.filter { $0.object?.size == $0.size }
@@ -609,14 +651,14 @@ import Storage
         return item.with(.unchanged)
     }
 
-    /// Nil where it was stopped.
+    /// Transfers the file of an item, and returns the settled item; nil if the transfer was stopped.
     private func transfer(_ item: FolderItem, again: Bool = false) async throws(StorageError) -> FolderItem? {
         guard !isEnded else { return nil }
         try await checkSource(of: item)
         let before = task.transfersBefore.removeValue(forKey: item.path)
         let transfer: any FolderTransfer
         if let before { transfer = before } else { transfer = try await begun(item) }
-        // It may have been stopped meanwhile.
+        // A stop during the creation of the transfer does not reach it.
         inFlight[item.number] = transfer
         defer { inFlight[item.number] = nil }
         transfer.didProgress = { [weak task] in task?.didProgress() }
@@ -644,7 +686,7 @@ import Storage
         case .failed(let error):
             _ = try? await transfer.cancel(tokens: tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
-            // The file is another one than an earlier process has begun with.
+            // The file may have changed since an earlier process began the transfer.
             if again, !isEnded { return try await self.transfer(item, again: true) }
             if request.kind.isCopy { return try await end(ofCopy: item, after: error) }
             if error.code == .preconditionFailed, request.keepsExisting { return unchanged(item) }
@@ -656,8 +698,8 @@ import Storage
         }
     }
 
-    /// Whether what is newer than this task at the target of an item is what the task itself has put there: an earlier
-    /// process was killed before the plan knew it.
+    /// Whether the task itself has made the new object or file at the target of an item: the source has the same bytes. The
+    /// plan lacks the end of such a transfer if the process was killed.
     private func isTransferred(_ item: FolderItem) async -> Bool {
         guard let tree, !isEnded else { return false }
         do throws(StorageError) {
@@ -675,7 +717,7 @@ import Storage
             }
             return try await compared() == [true]
         } catch {
-            // What cannot be compared is not the task's own.
+            // Without a comparison the target counts as made by another client.
             return false
         }
     }
@@ -712,7 +754,7 @@ import Storage
         return item.with(.refused, error)
     }
 
-    /// Nil where the error concerns all files, or the work is being stopped: the item is still to do.
+    /// The failed item. Nil if the item stays pending: the work is being stopped, or the error ends it for all files.
     private func failed(_ item: FolderItem, _ error: StorageError) -> FolderItem? {
         if isEnded { return nil }
         if error.concernsAll {
@@ -725,25 +767,13 @@ import Storage
 
     // MARK: - Deletions
 
-    /// Where the plan has no room for what was deleted, the rest of a folder needs none.
-    private func deleteAsPlanned() async throws(StorageError) {
-        do throws(StorageError) {
-            try await deleteAll()
-            if let fatal { throw fatal }
-        } catch {
-            guard request.kind == .delete, error.isWithoutRoom, !isStopping else { throw error }
-            (fatal, changed) = (nil, [])
-            try await deleteUnplanned()
-        }
-    }
-
     private func deleteAll() async throws(StorageError) {
         try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in await deleted(item) }
     }
 
-    /// Where a file takes the place of a directory, or a directory that of a file, what is there is deleted first.
+    /// Deletes the files that prevent transfers: at the path of a new directory, or in a directory at the path of a new
+    /// file.
     private func makeRoom() async throws(StorageError) {
-        guard request.kind == .write, task.counts.toDelete > task.counts.deleted else { return }
         try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in
             do throws(StorageError) {
                 return try await plan.isInTheWay(item.path) ? await deleted(item) : nil
@@ -767,12 +797,12 @@ import Storage
         }
     }
 
-    /// Whether what a mirror would remove has come to its source since the plan. Objects are looked for in a retry, which
-    /// removes also what has changed.
+    /// Whether the source of a mirror has by now the file or the object of a deletion. An object is not searched for if
+    /// this work has made the plan, since the search is a request.
     private func isInSource(_ item: FolderItem) async throws(StorageError) -> Bool {
         switch request.kind {
         case .put: return try await isSource(item.path)
-        case .write where isRetry:
+        case .write where !hasPlanned:
             guard let object = try? request.object(item.path) else { return false }
             switch await described([object])[0] {
             case .success: return true
@@ -793,21 +823,22 @@ import Storage
         }
         let object = try request.object(item.path)
         let conditions = Preconditions(generation: item.object?.generation)
+        let keepsNewer = !replacesNewer || isUnplanned && task.stage != .planning
         do throws(StorageError) {
-            try await requesting { [transfers, began = task.began, replacesNewer] caller async throws(StorageError) in
-                if !replacesNewer, try await transfers.backend.isNewer(object, than: began, for: caller) {
+            try await requesting { [transfers, began = task.began] caller async throws(StorageError) in
+                if keepsNewer, try await transfers.backend.isNewer(object, than: began, for: caller) {
                     throw .newerObject(at: object)
                 }
                 try await transfers.backend.delete(object, if: conditions, for: caller)
             }
         } catch  where error.isAboutNothing {
-            // Somebody else was faster.
+            // Another client has deleted the object.
         }
     }
 }
 
 extension Reference {
-    /// The rest of the name of an object below a folder; nil where it is elsewhere.
+    /// The name of an object without the prefix of a folder; nil if the object is not below the folder.
     fileprivate func path(below folder: Reference) -> String? {
         let prefix = folder.prefix.utf8
         guard object.utf8.starts(with: prefix) else { return nil }
@@ -828,7 +859,7 @@ extension FolderItem {
 }
 
 extension String {
-    /// An object of this name that has no bytes stands for a folder: consoles and tools make it.
+    /// Whether an empty object with this name stands for a folder, as consoles and tools create it.
     fileprivate var isFolderMarker: Bool {
         isEmpty || utf8.last == UInt8(ascii: "/") && String(decoding: utf8.dropLast(), as: UTF8.self).isFilePath
     }
@@ -854,12 +885,12 @@ extension FolderCounts {
 }
 
 extension StorageError {
-    /// There is no object any more.
+    /// Whether the error says that the object does not exist.
     fileprivate var isAboutNothing: Bool {
         code == .objectNotFound || code == .preconditionFailed && version?.generation == 0
     }
 
-    /// It would be the same for every other file.
+    /// Whether every other file would fail with the same error.
     var concernsAll: Bool {
         switch code {
         case .unauthenticated, .bucketNotFound, .projectNotFound, .quotaExceeded, .retryLimitExceeded: true
@@ -873,7 +904,7 @@ extension String {
         utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).contains { $0.isEmpty }
     }
 
-    /// Every segment can be the name of a file.
+    /// Whether every segment can be the name of a file.
     fileprivate var isFilePath: Bool {
         let segments = utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return segments.allSatisfy { segment in

@@ -2,9 +2,9 @@ import Platform
 import Storage
 
 extension Transfers {
-    /// Creates a task over a folder; it waits for `start`. A directory that cannot be read fails the task, not this call.
+    /// Creates a task over a folder, which waits for `start`. An unreadable directory fails the task, not this call.
     ///
-    /// Throws `invalidArgument` for a pattern, metadata or a reference that cannot be.
+    /// Throws `invalidArgument` for an invalid pattern, reference or metadata.
     public func folder(
         _ request: FolderRequest, for client: TransferClient? = nil
     ) async throws -> FolderTask {
@@ -26,7 +26,7 @@ extension Transfers {
         return task
     }
 
-    /// The transfer of one file. It waits for `start`.
+    /// Creates the transfer of one file, which waits for `start`.
     func folderTransfer(
         _ folder: FolderTask, _ object: Reference, _ path: String, _ tokens: (any TokenSource)?
     ) async throws(StorageError) -> any FolderTransfer {
@@ -46,7 +46,7 @@ extension Transfers {
         }
     }
 
-    /// The copy, or the move, of one object. It waits for `start`.
+    /// Creates the copy or the move of one object, which waits for `start`.
     func folderCopy(
         _ folder: FolderTask, _ item: FolderItem, _ tokens: (any TokenSource)?
     ) async throws(StorageError) -> any FolderTransfer {
@@ -61,7 +61,7 @@ extension Transfers {
         return try await make(new, FoundSource(source: .object(CopySource(copy))))
     }
 
-    /// Removes the records of transfers that the plan knows the ends of.
+    /// Removes the records of transfers whose ends are in the plan.
     func forgetFolderTransfers(_ tasks: [String]) async { if !tasks.isEmpty { await context.ends?.forget(tasks) } }
 
     func folderComplaint(_ what: String, _ error: StorageError) {
@@ -70,7 +70,7 @@ extension Transfers {
 
     // MARK: - Tasks of earlier processes
 
-    /// Restores the tasks over folders, paused and without their transfers.
+    /// Restores the tasks over folders as paused tasks without transfers.
     func restoreFolders() async throws(StorageError) {
         guard let folderStore else { return }
         var found: [StoredFolder] = []
@@ -83,7 +83,7 @@ extension Transfers {
         for stored in found.sorted(by: { $0.number < $1.number }) { try await restore(stored) }
     }
 
-    /// Gives the tasks over folders their transfers, which are restored, and continues them.
+    /// Gives each task over a folder its restored transfers, and resumes the tasks that `unfinished` selects.
     func continueFolders(
         _ unfinished: UnfinishedTasks, _ transfersBefore: [TaskRecord], _ tokens: (any TokenSource)?
     ) async throws {
@@ -115,7 +115,7 @@ extension Transfers {
 }
 
 extension FolderTask {
-    /// Takes a transfer of an earlier process. False where that is none of its files.
+    /// Adopts the transfer of an earlier process. Returns false if the task does not need the transfer.
     fileprivate func adopt(_ record: TaskRecord, of transfers: Transfers) -> Bool {
         guard let path = request.path(of: record.reference) else { return false }
         switch record.stage {
@@ -153,7 +153,7 @@ extension TransferClient {
 }
 
 extension MetadataChange {
-    /// Sets all that the metadata has.
+    /// Sets every property that the metadata has.
     fileprivate init(all metadata: SettableMetadata) {
         self.init()
         content = metadata.content.mapValues { .some($0) }
@@ -166,7 +166,7 @@ extension MetadataChange {
 }
 
 extension Transfers {
-    /// The waits of files after failures, with the tasks over folders that they belong to.
+    /// The transfers that wait after a failure: the id of each task over a folder, with the wait.
     public var restingFolders: [(String, Retry)] { resting(tasks.folderUploads) + resting(tasks.folderDownloads) }
 
     private func resting<Strategy>(_ list: TaskList<TransferTask<Strategy>>) -> [(String, Retry)] {
