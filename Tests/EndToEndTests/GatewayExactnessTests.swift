@@ -175,6 +175,7 @@ import Testing
         "Content-Language: de", "Content-Disposition: attachment", "x-upload-content-length: 3",
         "x-goog-content-sha256: \(String(repeating: "0", count: 64))",
         "x-amz-content-sha256: \(String(repeating: "0", count: 64))",
+        "Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==\r\nContent-MD5: kAFQmDzST7DWlj99KOF/cg==",
     ])
     func `A header of a part is honoured or refused`(header: String) async throws {
         let gateway = try GatewayClient.shared("parts")
@@ -244,6 +245,22 @@ import Testing
             ["Content-Type": "multipart/mixed; boundary=X"])
         #expect(answer.status == 200 && answer.text.contains("HTTP/1.1 400"), "\(answer.text)")
         #expect(try await gateway.get("\(gateway.gcs)/x")["metageneration"] == "1")
+    }
+
+    @Test(arguments: [
+        ("If-Match: \"other\"", 501), ("x-goog-if-generation-match: 1", 501), ("Content-MD5: AAAA", 501),
+        ("Content-Length: 3", 400), ("Content-Encoding: gzip", 501), ("Content-ID: 1\r\nContent-Type: a/b", 400),
+    ])
+    func `A header of a part of a batch is honoured or refused`(header: String, status: Int) async throws {
+        let gateway = try GatewayClient.shared("batch-headers")
+        try await gateway.put("x")
+        let request = "DELETE /storage/v1/b/\(gateway.bucket)/o/x HTTP/1.1\r\n\r\n"
+        let answer = try await gateway.send(
+            "POST", "/batch/storage/v1",
+            "--X\r\nContent-Type: application/http\r\n\(header)\r\n\r\n\(request)\r\n--X--",
+            ["Content-Type": "multipart/mixed; boundary=X"])
+        #expect(answer.status == 200 && answer.text.contains("HTTP/1.1 \(status)"), "\(answer.text)")
+        #expect(try await gateway.names("").items == ["x"])
     }
 
     @Test func `A reset is of everything`() async throws {

@@ -33,7 +33,7 @@ import Testing
         await made()
         let put = """
             for name in f/../x f/sub/.. f/$(printf %300s | tr ' ' n) f/$(printf %300s | tr ' ' n)/x; do
-            $S call reference/putData '{"reference":{"bucket":"b","object":"'$name'"},"text":"1"}' > task || exit
+            $S call reference/putData '{"reference":{"bucket":"b","object":"'$name'"},"text":"1","wait":true}' > task || exit
             done
             """
         #expect(await sh("\(put)\n$S sync -q d gs://b/f && $S ls -r gs://b/f | wc -l").text == "7\n")

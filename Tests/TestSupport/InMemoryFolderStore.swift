@@ -86,6 +86,7 @@ package final class InMemoryFolderStore: FolderStore {
 
 package final class InMemoryFolderPlan: FolderPlan {
     fileprivate struct State {
+        var request: FolderRequest
         var items: [FolderItem] = []
         var directories: [String] = []
         var stage = FolderStage.planning
@@ -99,17 +100,18 @@ package final class InMemoryFolderPlan: FolderPlan {
     }
 
     package let id: String
-    package let request: FolderRequest
     private let (number, began): (Int64, Beginning)
     private let store: InMemoryFolderStore
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     fileprivate init(
         _ id: String, _ request: FolderRequest, _ number: Int64, _ began: Beginning, in store: InMemoryFolderStore
     ) {
-        (self.id, self.request, self.number, self.began, self.store) = (id, request, number, began, store)
+        (self.id, self.number, self.began, self.store) = (id, number, began, store)
+        state = Mutex(State(request: request))
     }
 
+    package var request: FolderRequest { state.withLock { $0.request } }
     package var items: [FolderItem] { state.withLock { $0.items } }
     package var directories: [String] { state.withLock { $0.directories } }
     package var stage: FolderStage { state.withLock { $0.stage } }
@@ -120,7 +122,7 @@ package final class InMemoryFolderPlan: FolderPlan {
     fileprivate var stored: StoredFolder {
         state.withLock { state in
             StoredFolder(
-                plan: self, request: request, stage: state.stage, number: number, began: began,
+                plan: self, request: state.request, stage: state.stage, number: number, began: began,
                 retried: state.retried, endpoint: state.endpoint)
         }
     }
@@ -296,6 +298,8 @@ package final class InMemoryFolderPlan: FolderPlan {
     }
 
     package func counts() async throws(StorageError) -> FolderCounts { try use { $0.counts } }
+
+    package func keep(_ request: FolderRequest) async throws(StorageError) { try use { $0.request = request } }
 
     package func keep(_ stage: FolderStage) async throws(StorageError) {
         var isEnd = false

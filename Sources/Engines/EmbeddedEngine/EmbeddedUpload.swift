@@ -328,8 +328,10 @@ final class EmbeddedUpload: TransferSession {
             record: upload.recorded)
         commit(here: here, attempt) { [backend] database, token, now in
             try database.put(object, token: token, at: now, backend.generations)
-        } refused: { [self] in
-            if case .file(let file) = body { removeWhole(file) }
+        } then: { [self] isStored in
+            guard case .file(let file) = body else { return }
+            // The file of an object is no longer that of the upload, which may be discarded.
+            if isStored { queue.submit { $0.staging = nil } } else { removeWhole(file) }
         }
     }
 
@@ -339,10 +341,10 @@ final class EmbeddedUpload: TransferSession {
         }
     }
 
-    /// - Parameter refused: called if nothing was stored.
+    /// - Parameter then: called with whether the object is stored, before the answer.
     private func commit(
         here: Bool, _ attempt: PendingAnswer, _ put: @escaping EmbeddedBackend.Store,
-        refused: @escaping @Sendable () -> Void = {}
+        then: @escaping @Sendable (Bool) -> Void = { _ in }
     ) {
         backend.commit(for: upload.recorded?.id, here: here) { [self] database, token, now in
             try checkBuckets(database)
@@ -350,12 +352,12 @@ final class EmbeddedUpload: TransferSession {
             guard try !isSuperseded(database) && attempt.mayCommit() else { return nil }
             return try put(database, token, now)
         } then: { [self] outcome in
+            if case .success(_?) = outcome { then(true) } else { then(false) }
             switch outcome {
-            case .success(let stored?): return attempt.answer(.completed(stored))
+            case .success(let stored?): attempt.answer(.completed(stored))
             case .success(nil): attempt.answer(attempt.isAborted ? .aborted : superseded)
             case .failure(let error): attempt.answer(.failed(error))
             }
-            refused()
         }
     }
 

@@ -245,6 +245,8 @@ extension FolderPlanFile {
 
     func counts() async throws(StorageError) -> FolderCounts { try await read { try $0.counts() } }
 
+    func keep(_ request: FolderRequest) async throws(StorageError) { try await write { try $0.setRequest(request) } }
+
     /// Stores the stage. An end closes the file; after a success or a cancellation only failed and refused items
     /// remain, unless the task keeps its items.
     func keep(_ stage: FolderStage) async throws(StorageError) {

@@ -19,6 +19,10 @@ extension Database {
             """, values)
     }
 
+    func setRequest(_ request: FolderRequest) throws {
+        try run("UPDATE folder SET request = :request", ["request": .text(try request.text)])
+    }
+
     func setStage(_ stage: FolderStage) throws {
         var name = "ended", outcome: String?, failure: String?, ended: Timestamp?
         switch stage {

@@ -34,6 +34,7 @@ final class UnkeptPlan: FolderPlan {
     func items(_ states: [FolderItem.State], after number: Int64, most: Int) async -> [FolderItem] { [] }
     func counts() async -> FolderCounts { FolderCounts() }
 
+    func keep(_ request: FolderRequest) async {}
     func keep(_ stage: FolderStage) async {}
     func remove() async {}
     func close() async {}

@@ -60,6 +60,9 @@ import Storage
     /// The offset of an append that names none; nil if the next append must name one. The engine may have more bytes,
     /// which an earlier process sent and did not record.
     private var next: Int64?
+    /// The number of the connection whose append was the last to name its offset. Connections with lower numbers, which may
+    /// have ended with appends on their way, name theirs again.
+    private var newest: Int64 = 0
     /// The engine has all bytes before this offset, and the attempt to record the progress has ended.
     private var acknowledged: Int64
     /// The task store has recorded the progress up to this offset.
@@ -114,14 +117,17 @@ import Storage
 
     /// Appends bytes, at an offset if it is not nil. Bytes before the end of the stream are skipped. Returns once the
     /// stream need not hold the bytes back. A cancellation drops the bytes, unless the engine has or is getting them.
-    public func append(_ bytes: [UInt8], at offset: Int64?) async throws -> Position {
-        let mine = try take(bytes, at: offset)
+    ///
+    /// - Parameter connection: the number of the client's connection; later connections have higher numbers.
+    public func append(_ bytes: [UInt8], at offset: Int64?, from connection: Int64 = 0) async throws -> Position {
+        let mine = try take(bytes, at: offset, from: connection)
         // The engine may answer within `pump`.
         waiting.append(mine)
         pump()
         do { return try await outcome(of: mine) } catch let error as CancellationError {
             switch mine.outcome {
-            case nil: cut(at: max(mine.added?.lowerBound ?? end, sending?.end ?? start))
+            // Earlier cancellations may have dropped the bytes before the append, too.
+            case nil: cut(at: min(end, max(mine.added?.lowerBound ?? end, sending?.end ?? start)))
             case .success: breakSequence()
             case .failure: break
             }
@@ -183,9 +189,11 @@ import Storage
     }
 
     /// Holds the bytes of an append. Throws if they do not follow the end of the stream.
-    private func take(_ bytes: [UInt8], at offset: Int64?) throws(StorageError) -> Waiting {
+    private func take(_ bytes: [UInt8], at offset: Int64?, from connection: Int64) throws(StorageError) -> Waiting {
         if let ended { throw ended }
         if isFinishing { throw .invalidArgument("task", "The upload is being finished: it takes no more bytes.") }
+        // The client has reconnected, and appends elsewhere: what it sent before does not follow.
+        if offset == nil, connection < newest { throw .unknownPosition(end) }
         do throws(StorageError) {
             if let offset, offset < 0 { throw .invalidArgument("offset", "offset must be at least 0, not \(offset).") }
             guard let place = offset ?? next else { throw .unknownPosition(end) }
@@ -193,6 +201,7 @@ import Storage
             if place > end { throw .gap(end, place) }
             if let size = announced, last > size { throw .otherSize(last, than: size) }
             (hasGap, next) = (false, last)
+            if offset != nil { newest = connection }
             let before = end
             hold(place == end ? bytes : Array(bytes.dropFirst(Int(clamping: end - place))))
             return Waiting(adding: before..<end, until: last)
@@ -249,7 +258,8 @@ import Storage
     /// Returns a closure that reads bytes that are held at the time of this call, even after they were dropped.
     private func reader(of range: Range<Int64>) -> IncomingBytes.Piece.Read {
         let parts = held.filter { $0.start < range.upperBound && $0.end > range.lowerBound }
-        return { buffer, offset in
+        return { buffer, offset throws(StorageError) in
+            var missing = buffer.count
             for part in parts {
                 let first = max(offset, part.start), last = min(offset + Int64(buffer.count), part.end)
                 guard first < last else { continue }
@@ -258,6 +268,10 @@ import Storage
                         rebasing: all[Int(first - part.start)..<Int(last - part.start)])
                     UnsafeMutableRawBufferPointer(rebasing: buffer[Int(first - offset)...]).copyMemory(from: from)
                 }
+                missing -= Int(last - first)
+            }
+            guard missing == 0 else {
+                throw StorageError(.internalError, "\(missing) bytes from \(offset) on have not arrived.")
             }
         }
     }
@@ -359,7 +373,7 @@ extension StorageError {
     fileprivate static func unknownPosition(_ end: Int64) -> StorageError {
         .invalidArgument(
             "offset",
-            "The append before has failed, or went to an earlier process: say at which offset the bytes are. The next one is that at \(end)."
+            "The append before has failed, or went over another connection or to an earlier process: say at which offset the bytes are. The next one is that at \(end)."
         )
     }
 

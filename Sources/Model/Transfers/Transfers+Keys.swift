@@ -74,10 +74,9 @@ extension Transfers {
                 guard request.refreshes == true else { return RequestedTask(task, isContinued: true) }
                 // A task whose end is being recorded takes no more.
                 if task.isEnding { try await task.settle() }
-                if !task.hasEnded {
-                    try task.refresh(with: request)
-                    return RequestedTask(task, isContinued: true)
-                }
+                if !task.hasEnded { try await task.refresh(with: request) }
+                if task.isEnding { try await task.settle() }
+                if !task.hasEnded { return RequestedTask(task, isContinued: true) }
             }
             return RequestedTask(try await folder(request, for: client))
         }

@@ -447,6 +447,21 @@ import Testing
         #expect(objects.names == ["e/a", "e/o", "e/x/a", "e/x/b"])
     }
 
+    @Test func `A refresh outlives the process that has promised it`() async throws {
+        objects["x/a"] = "3"
+        let folder = FolderCopy(try Reference(bucket: "b", object: "x"), to: try Reference(bucket: "b", object: "e/x"))
+        let (next, request, task) = try await halfway(.copy, [folder])
+        objects["d/new"] = "2"
+        _ = try await next.transfers.keyedFolder(request, for: TransferClient(settings: Settings()))
+        let last = try await next.afterCrash(.pause, Self.backend(over: objects))
+        let again = try last.transfers.folders.task(task.id)
+        #expect(again.resume())
+        _ = try? await again.result()
+        #expect(again.state == .success && again.stage != .working, "\(again.snapshot())")
+        #expect(objects["e/x/a"] == "3" && objects["e/new"] == "2")
+        #expect(last.folders?[task.id]?.request.refreshes == nil)
+    }
+
     @Test func `Copies of a refresh that would lose bytes are refused`() async throws {
         objects["x/a"] = "3"
         let folder = FolderCopy(try Reference(bucket: "b", object: "x"), to: try Reference(bucket: "b", object: "e"))

@@ -179,7 +179,7 @@ import Testing
             UploadRequest(.incoming(size: 20), to: TransfersFixture.reference(), for: .gateway))
         let session = try await stage.backend.nextSession(), incoming = try #require(upload.task)
         _ = try await session.nextStep()
-        session.answer(.failed(.busy))
+        session.answer(.failed(.refused))
         await #expect(throws: StorageError.self) { try await incoming.result() }
         #expect(try await stage.transfers.retry(incoming) == nil)
     }

@@ -87,6 +87,30 @@ import Testing
         #expect(scene.stream.offset == 2 && scene.transfers.memory.streams.bytes == 0)
     }
 
+    @Test func `The cancellation of an append with repeated bytes leaves no hole`() async throws {
+        let scene = try await StreamScene()
+        let first = scene.append("ab")
+        #expect(try await scene.session.nextStep() == .send(0..<2))
+        let second = scene.append("cd")
+        try await until { scene.stream.end == 4 }
+        let repeated = scene.append("ab", at: 0)
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        repeated.cancel()
+        await #expect(throws: CancellationError.self) { try await repeated.value }
+        #expect(scene.stream.end == 2)
+        scene.session.answer(.received(upTo: 2))
+        _ = try await first.value
+    }
+
+    @Test func `An append of an earlier connection does not follow that of a later one`() async throws {
+        let scene = try await StreamScene(having: "ab")
+        _ = try await scene.stream.append([], at: 2, from: 7)
+        #expect(try await failure { _ = try await scene.stream.append([1], at: nil, from: 6) }.param == "offset")
+        #expect(try await scene.stream.append([], at: nil, from: 7) == .init(offset: 2, durable: 2))
+        #expect(try await scene.stream.append([], at: 2, from: 6) == .init(offset: 2, durable: 2))
+    }
+
     @Test func `An append that was refused before leaves a gap, until one says where its bytes are`() async throws {
         let scene = try await StreamScene(having: "abc")
         scene.transfers.refuseAppend(to: scene.task.id)

@@ -70,6 +70,17 @@ import Transfers
         #expect(stage.outcomes.suffix(3) == ["send unknown", "getMetadata ok", "query ok"])
     }
 
+    @Test func `An object whose upload fails with a lost answer keeps its bytes`() async throws {
+        let stage = try await HarnessFixture()
+        let refusal = StorageError(.unauthorized, "Lost.").with(\.httpStatus, 403)
+        stage.arm("last", [.send], .lose(refusal), at: 786_432)
+        let task = try await stage.upload(Self.mebibyte)
+        await stage.settle()
+        #expect(task.state == .failed)
+        let count = try await stage.transfers.data(of: ref("a"), maxSize: 4 << 20) { $0.count }
+        #expect(count == Self.mebibyte)
+    }
+
     @Test func `A failing operation is retried by the harness's clock`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("busy", [.delete], .fail(Self.busy), times: nil)

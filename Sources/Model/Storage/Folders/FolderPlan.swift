@@ -47,6 +47,8 @@ public protocol FolderPlan: AnyObject, Sendable {
     /// The items in the given states with numbers above the given one, in the order of their numbers.
     func items(_ states: [FolderItem.State], after number: Int64, most: Int) async throws(StorageError) -> [FolderItem]
     func counts() async throws(StorageError) -> FolderCounts
+    /// Stores a request with more copies.
+    func keep(_ request: FolderRequest) async throws(StorageError)
 
     /// Stores the stage of the task. Even on a full disk an end is stored, and is then read with the plan.
     func keep(_ stage: FolderStage) async throws(StorageError)

@@ -46,8 +46,8 @@ public struct FolderRequest: Codable, Equatable, Sendable {
     public var atOnce: Int?
     /// The key that the client has given the task: a request with the same key joins the task until the task has ended.
     public var key: String?
-    /// Where the key joins an unfinished task of copies: that task takes these copies, too, and plans its sources again.
-    /// Nil in requests of earlier versions, and in stored ones.
+    /// Where the key joins an unfinished task of copies: that task takes these copies, too, and plans its sources again. In
+    /// a stored request: the sources are to be planned again. Nil in requests of earlier versions.
     public var refreshes: Bool?
     public var client = FolderClient()
 

@@ -24,9 +24,7 @@ import Storage
     private(set) var failures: [FolderItem] = []
     private var tellsProgress = false
     /// The sources of copies are to be planned again, once the plan is carried out.
-    private(set) var isRefreshing = false
-    /// The copies of requests that have refreshed the task. They end with the process; their items are in the plan.
-    private var added: [FolderCopy] = []
+    private(set) var isRefreshing: Bool
     /// Whether a client's retry begins the next work, which may then name all that exists in its plan.
     private var isRetried = false
 
@@ -37,6 +35,7 @@ import Storage
         case .ended(let outcome, _): machine = FolderMachine(.ended(outcome))
         case .planning, .completing, .working: machine = FolderMachine(isNew ? .ready : .paused)
         }
+        isRefreshing = stored.request.refreshes == true
         control = TaskControl(hasEnded: machine.taskState.isFinished)
     }
 
@@ -50,10 +49,11 @@ import Storage
     public var key: String? { request.key }
     public var endpoint: String? { stored.endpoint }
 
-    var copies: [FolderCopy] { (request.copies ?? []) + added }
+    var copies: [FolderCopy] { request.copies ?? [] }
 
-    /// Takes the copies of a request, too, and what has come to the sources since they were planned.
-    func refresh(with other: FolderRequest) throws(StorageError) {
+    /// Takes the copies of a request, too, and what has come to the sources since they were planned. An end that comes first
+    /// prevents this.
+    func refresh(with other: FolderRequest) async throws(StorageError) {
         let known = Set(copies), new = (other.copies ?? []).filter { !known.contains($0) }
         guard other.target?.bucket.hasSameBytes(as: request.target?.bucket ?? "") == true else {
             throw .invalidArgument("to", "Task \(id) copies to another bucket.")
@@ -61,12 +61,28 @@ import Storage
         guard copies.count + new.count <= FolderCopy.most else {
             throw .invalidArgument("others", "Task \(id) would have more than \(FolderCopy.most) folders and objects.")
         }
-        added += new
+        try await keepRequest(with: new, refreshes: true)
         isRefreshing = true
     }
 
-    /// All sources are planned, or are about to be.
-    func didRefresh() { isRefreshing = false }
+    /// All sources are about to be planned. A request that comes meanwhile is one for the next time.
+    func willRefresh() { isRefreshing = false }
+
+    /// All sources are planned, unless the work has broken off.
+    func didRefresh(_ isDone: Bool) async {
+        guard request.refreshes == true else { return }
+        if !isDone { isRefreshing = true }
+        // After a failure they are planned once more.
+        if !isRefreshing { try? await keepRequest(with: [], refreshes: nil) }
+    }
+
+    private func keepRequest(with copies: [FolderCopy], refreshes: Bool?) async throws(StorageError) {
+        var request = request
+        request.refreshes = refreshes
+        if !copies.isEmpty { request.copies = self.copies + copies }
+        try await plan.keep(request)
+        stored.request = request
+    }
 
     private var title: String { "the task over \(request.reference.url)" }
 

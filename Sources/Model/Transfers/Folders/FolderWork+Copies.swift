@@ -131,7 +131,16 @@ extension FolderWork {
     /// is pending before.
     ///
     /// An item replaces nothing until the names are compared, and then only an object that is older than the task.
-    func planRest() async throws(StorageError) {
+    func refreshPlan() async throws(StorageError) {
+        task.willRefresh()
+        do throws(StorageError) { try await planRest() } catch {
+            await task.didRefresh(false)
+            throw error
+        }
+        await task.didRefresh(!isStopping)
+    }
+
+    private func planRest() async throws(StorageError) {
         await task.forgetEnded()
         var flaw: StorageError?
         try await forEachSource { [self] page async throws(StorageError) in
@@ -151,7 +160,6 @@ extension FolderWork {
             .working, try await plan.counts(),
             try await plan.items([.failed, .refused], after: 0, most: FolderSnapshot.mostFailures))
         if let flaw { throw flaw }
-        if !isStopping { task.didRefresh() }
     }
 
     /// Returns why two sources cannot both be copied.

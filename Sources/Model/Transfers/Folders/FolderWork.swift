@@ -27,7 +27,7 @@ import Storage
     let task: FolderTask
     let transfers: Transfers
     private let tokens: (any TokenSource)?
-    let replacesNewer: Bool
+    private(set) var replacesNewer: Bool
     /// The moment of the retry that an earlier work began: if this work completes the plan, the plan names nothing newer.
     /// Nil if a client's retry begins this work, or if the task was never retried.
     private let retried: Beginning?
@@ -135,7 +135,9 @@ import Storage
         if request.kind == .write, try await mayDelete() { try await makeRoom() }
         if !isStopping { try await transferAll() }
         if task.isRefreshing, !isEnded {
-            try await planRest()
+            // A client has asked for it. Each item names the generation that it may replace.
+            replacesNewer = true
+            try await refreshPlan()
             if !isStopping { try await transferAll() }
         }
         if let fatal { throw fatal }
@@ -273,7 +275,7 @@ import Storage
     // MARK: - The plan
 
     private func makePlan() async throws(StorageError) {
-        task.didRefresh()
+        task.willRefresh()
         let directories = request.directory == nil ? [] : [""]
         try await plan.clear()
         try await plan.add([], directories: directories)
@@ -413,7 +415,9 @@ import Storage
     /// Without a complete plan the next work plans anew. A complete plan stays for the next work, and objects that are
     /// newer than the task stay, since the plan may not have them.
     private func deleteUnplanned() async throws(StorageError) {
-        if task.stage == .planning { await forgetPlan() } else { task.begin(task.stage, FolderCounts(), []) }
+        var counts = FolderCounts()
+        (counts.toDelete, counts.deleted) = (task.counts.deleted, task.counts.deleted)
+        if task.stage == .planning { await forgetPlan() } else { task.begin(task.stage, counts, []) }
         isUnplanned = true
         let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
@@ -424,8 +428,8 @@ import Storage
             }
             if let fatal { throw fatal }
         }
-        // Any items in the plan are deleted.
-        if !isStopping, task.stage == .planning || task.counts.failed == 0 { try? await plan.clear() }
+        // Any items in the plan are deleted, or have failed in a way that the plan does not know: a retry plans anew.
+        if !isStopping { try? await plan.clear() }
     }
 
     private func deleteUnplanned(_ items: ArraySlice<FolderItem>) async {

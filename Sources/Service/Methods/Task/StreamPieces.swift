@@ -33,7 +33,7 @@ struct Append: RPCMethod {
         let stream = try task.openStream()
         request.context.appends(to: task)
         if request.mayWait() { request.beginWaiting(keepsBytes: true) }
-        let position = try await stream.append(data, at: offset)
+        let position = try await stream.append(data, at: offset, from: request.context.number)
         return ["offset": JSON(position.offset), "durable": JSON(position.durable)]
     }
 

@@ -84,13 +84,31 @@ import Platform
             guard bytes <= bounds.bytes else {
                 throw GatewayError(413, "The requests of a batch have at most \(bounds.bytes) bytes.")
             }
-            let type = headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? "application/http"
-            let flaw = GatewayError.badRequest("A part of a batch is application/http, not \(type).")
-            let isRequest = type.filter { $0 != " " } == "application/http"
-            parts.append(
-                Part(id: headers["Content-ID"] ?? "", request: isRequest ? request(in: part) : .failure(flaw)))
+            parts.append(Part(id: headers["Content-ID"] ?? "", request: request(in: part, headers)))
         }
         return parts
+    }
+
+    /// Parses a part with these headers of its own.
+    private func request(
+        in part: [UInt8], _ headers: HTTPHeaders
+    ) -> Result<(HTTPServerRequest, body: [UInt8]), GatewayError> {
+        do throws(GatewayError) { try headers.checkPartWithoutBytes() } catch { return .failure(error) }
+        let type = headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? "application/http"
+        guard type.filter({ $0 != " " }) == "application/http" else {
+            return .failure(.badRequest("A part of a batch is application/http, not \(type)."))
+        }
+        if let text = headers["Content-Length"], !Self.isLength(text, of: part[...]) {
+            return .failure(
+                .badRequest("A part of the batch has \(part.count) bytes, but its Content-Length says \(text)."))
+        }
+        return request(in: part)
+    }
+
+    /// Whether the text is the length of the bytes. Clients end a part with a line of their own.
+    private static func isLength(_ text: String, of bytes: ArraySlice<UInt8>) -> Bool {
+        guard let length = Int64(digits: text), length <= bytes.count else { return false }
+        return bytes.dropFirst(Int(length)).allSatisfy { $0 == 0x0D || $0 == 0x0A || $0 == 0x20 }
     }
 
     /// Parses a request line, headers, and the body behind an empty line. The head has the bounds of any other request.
@@ -116,14 +134,9 @@ import Platform
             headers.add(field.name, field.value)
         }
         headers["Host"] = self.request.header("Host")
-        if let text = headers["Content-Length"] {
-            // Clients end a part with a line of their own.
-            guard let length = Int64(digits: text), length <= body.count,
-                body.dropFirst(Int(length)).allSatisfy({ $0 == 0x0D || $0 == 0x0A || $0 == 0x20 })
-            else {
-                return .failure(
-                    .badRequest("A request of the batch has \(body.count) bytes, but its Content-Length says \(text)."))
-            }
+        if let text = headers["Content-Length"], !Self.isLength(text, of: body) {
+            return .failure(
+                .badRequest("A request of the batch has \(body.count) bytes, but its Content-Length says \(text)."))
         }
         let request = HTTPServerRequest(path, method: method, query: query, headers: headers)
         return .success((request, Array(body)))

@@ -34,29 +34,7 @@ struct GatewayRequest {
             }
         }
         self.params = params
-        try checkRepetitions()
-    }
-
-    /// The headers that may have one value only, besides those of the APIs.
-    private static let single: Set = [
-        "cache-control", "content-disposition", "content-encoding", "content-language", "content-md5", "content-range",
-        "content-type", "range", "x-http-method-override",
-    ]
-
-    /// Throws 400 for a header with two values that may have one only.
-    private func checkRepetitions() throws(GatewayError) {
-        let fields = http.headers.fields
-        for (index, field) in fields.enumerated() {
-            let isRepeated = fields[..<index].contains { isSameName($0.name, field.name) && $0.value != field.value }
-            if isRepeated, Self.hasOneValue(field.name.lowercased()) {
-                throw .badRequest("The header \(field.name) has two values.")
-            }
-        }
-    }
-
-    private static func hasOneValue(_ name: String) -> Bool {
-        if name == "x-goog-hash" || name == "x-goog-api-client" { return false }
-        return single.contains(name) || ["x-goog-", "x-upload-", "x-amz-"].contains { name.hasPrefix($0) }
+        try http.headers.checkRepetitions()
     }
 
     /// The value of a param; nil where it is absent or empty.
@@ -137,6 +115,29 @@ struct GatewayRequest {
             metageneration: try integer("\(prefix)MetagenerationMatch"),
             notGeneration: try integer("\(prefix)GenerationNotMatch"),
             notMetageneration: try integer("\(prefix)MetagenerationNotMatch"), named: try integer(generation))
+    }
+}
+
+extension HTTPHeaders {
+    /// The headers that may have one value only, besides those of the APIs.
+    private static let single: Set = [
+        "authorization", "cache-control", "content-disposition", "content-encoding", "content-language",
+        "content-length", "content-md5", "content-range", "content-type", "range", "x-http-method-override",
+    ]
+
+    /// Throws 400 for a header of a request, or of a part of a body, with two values that may have one only.
+    func checkRepetitions() throws(GatewayError) {
+        for (index, field) in fields.enumerated() {
+            let isRepeated = fields[..<index].contains { isSameName($0.name, field.name) && $0.value != field.value }
+            if isRepeated, Self.hasOneValue(field.name.lowercased()) {
+                throw .badRequest("The header \(field.name) has two values.")
+            }
+        }
+    }
+
+    private static func hasOneValue(_ name: String) -> Bool {
+        if name == "x-goog-hash" || name == "x-goog-api-client" { return false }
+        return single.contains(name) || ObjectHeaders.isOfAPI(name)
     }
 }
 

@@ -104,8 +104,10 @@ extension HTTPRequestBody.Failure {
 }
 
 extension HTTPHeaders {
-    /// Throws 501 for a part with a coding, or with a header that has a meaning and is not served.
+    /// Throws 501 for a part with a coding, or with a header that has a meaning and is not served, and 400 for a header
+    /// with two values.
     func checkPart() throws(GatewayError) {
+        try checkRepetitions()
         for name in ["Content-Transfer-Encoding", "Content-Encoding"] {
             let codings = list(name).map { $0.lowercased() }
             guard codings.allSatisfy(["identity", "binary", "8bit", "7bit"].contains) else {
@@ -118,12 +120,17 @@ extension HTTPHeaders {
         }
     }
 
-    /// Checks the part with the resource, which has this number of bytes.
-    func checkPart(of count: Int64) throws(GatewayError) {
+    /// Checks a part that has no bytes of an object.
+    func checkPartWithoutBytes() throws(GatewayError) {
         try checkPart()
         for name in ["Content-MD5", "x-goog-hash"] where self[name] != nil {
-            throw GatewayError(501, "The header \(name) is not served here in the part with the metadata.")
+            throw GatewayError(501, "The header \(name) is not served here in a part without bytes of an object.")
         }
+    }
+
+    /// Checks the part with the resource, which has this number of bytes.
+    func checkPart(of count: Int64) throws(GatewayError) {
+        try checkPartWithoutBytes()
         guard let length = try partLength(), length != count else { return }
         throw Self.wrongLength(length, count)
     }
