@@ -61,7 +61,7 @@ def test_a_test_that_hangs_tells_what_holds_it(tmp_path: Path) -> None:
         assert [process.stderr.readline() for _ in told] == [f"storage-rpc: {line}\n" for line in told]
         process.send_signal(signal.SIGINT)
         shown, again = process.communicate(timeout=PATIENCE)
-    assert "KeyboardInterrupt" in shown
+    assert "KeyboardInterrupt" in shown, (process.returncode, again)
     assert again.splitlines()[: len(told)] == [f"storage-rpc: {line}" for line in told]
 
 
