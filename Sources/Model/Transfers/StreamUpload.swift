@@ -193,7 +193,7 @@ import Storage
         if let ended { throw ended }
         if isFinishing { throw .invalidArgument("task", "The upload is being finished: it takes no more bytes.") }
         // The client has reconnected, and appends elsewhere: what it sent before does not follow.
-        if offset == nil, connection < newest { throw .unknownPosition(end) }
+        if offset == nil, connection < newest { throw .overtaken(end) }
         do throws(StorageError) {
             if let offset, offset < 0 { throw .invalidArgument("offset", "offset must be at least 0, not \(offset).") }
             guard let place = offset ?? next else { throw .unknownPosition(end) }
@@ -373,8 +373,15 @@ extension StorageError {
     fileprivate static func unknownPosition(_ end: Int64) -> StorageError {
         .invalidArgument(
             "offset",
-            "The append before has failed, or went over another connection or to an earlier process: say at which offset the bytes are. The next one is that at \(end)."
+            "The append before has failed, or went to an earlier process: say at which offset the bytes are. The next one is that at \(end)."
         )
+    }
+
+    /// The error for an append without an offset after one of a later connection.
+    fileprivate static func overtaken(_ end: Int64) -> StorageError {
+        .invalidArgument(
+            "offset",
+            "A later connection has appended: say at which offset the bytes are. The next one is that at \(end).")
     }
 
     fileprivate static func unknownEnd(_ end: Int64) -> StorageError {
