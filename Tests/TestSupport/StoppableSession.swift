@@ -14,8 +14,12 @@ package final class StoppableSession<Strategy: TransferStrategy>: TransferSessio
         isPaused.store(false, ordering: .relaxed)
         var context = context
         context.isPaused = { [self] in isPaused.load(ordering: .relaxed) }
-        let task = Loop.task { [session, context] in await session.perform(step, context) }
-        self.step.withLock { $0 = task }
+        // An abort by the step itself waits until the task is known.
+        let task = self.step.withLock { known in
+            let task = Loop.task { [session, context] in await session.perform(step, context) }
+            known = task
+            return task
+        }
         return await task.value
     }
 
