@@ -147,11 +147,10 @@ def write_plan(objects, folder, local, directories, options):
     left = local.keys() - in_way
     for path in sorted(good):
         plan.total += 1
-        exists = path in left or path in directories
         is_blocked = path in directories and (
             not options.get("delete") or any(other.startswith(path + "/") for other in left))
         parents = {path[:at] for at, character in enumerate(path) if character == "/"}
-        if "ifGenerationMatch" in options and exists or options.get("changed") and local.get(path) == items[path]:
+        if "ifGenerationMatch" in options and path in left or options.get("changed") and local.get(path) == items[path]:
             plan.unchanged += 1
         elif any(other.startswith(path + "/") for other in good):
             plan.total, plan.refused = plan.total - 1, plan.refused + 1
