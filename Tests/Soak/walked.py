@@ -10,6 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Command
 from model import regex
 
 WRITABLE = ("cacheControl", "contentDisposition", "contentLanguage", "contentType", "customMetadata")
+NO_NAMES = {"", ".", ".."}  # of files
 INFERRED = object()  # The service chooses it.
 
 
@@ -127,9 +128,9 @@ def put_plan(objects, folder, local, links, options):
     plan.refused = len(refused)
     if options.get("delete"):
         for name, rest in below(objects, folder).items():
-            # No file could have ever become one with an empty segment.
+            # No file can have become an object of such a name.
             is_unknown = any(rest == path or rest.startswith(path + "/") for path in refused)
-            if filter.takes(rest) and rest not in local and not is_unknown and "" not in rest.split("/"):
+            if filter.takes(rest) and rest not in local and not is_unknown and not NO_NAMES & set(rest.split("/")):
                 plan.changes[name] = None
                 plan.to_delete += 1
     return plan
@@ -138,7 +139,7 @@ def put_plan(objects, folder, local, links, options):
 def write_plan(objects, folder, local, directories, options):
     filter = Filter(options.get("include", ()), options.get("exclude", ()))
     items = {rest: objects[name].data for name, rest in below(objects, folder).items() if filter.takes(rest)}
-    good = {path for path in items if not {"", ".", ".."} & set(path.split("/"))}
+    good = {path for path in items if not NO_NAMES & set(path.split("/"))}
     plan, is_dry = Plan(refused=len(items) - len(good)), options.get("dryRun")
     gone = [path for path in local if filter.takes(path) and path not in items] if options.get("delete") else []
     # What is in the way is deleted first, whatever fails then.

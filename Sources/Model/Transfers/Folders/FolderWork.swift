@@ -319,9 +319,11 @@ import Storage
     private func planUploads() async throws(StorageError) {
         try await walk { [self] entry in upload(of: entry) }
         guard !isStopping, request.deletesOthers || request.onlyChanged || request.keepsExisting else { return }
+        let longest = try await tree?.longestName()
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
-            let objects = page.compactMap { path, metadata in
-                path.hasEmptySegment ? nil : (path: path, object: FolderObject(metadata))
+            // An object whose name no file can have did not come from the directory.
+            let objects = page.filter { $0.path.isFilePath && fits($0.path, longest) }.map {
+                (path: $0.path, object: FolderObject($0.metadata))
             }
             let others = try await plan.note(objects)
             guard request.deletesOthers else { return }
@@ -904,10 +906,6 @@ extension StorageError {
 }
 
 extension String {
-    fileprivate var hasEmptySegment: Bool {
-        utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).contains { $0.isEmpty }
-    }
-
     /// Whether every segment can be the name of a file.
     fileprivate var isFilePath: Bool {
         let segments = utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
