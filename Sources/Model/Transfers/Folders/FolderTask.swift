@@ -61,8 +61,12 @@ import Storage
         guard copies.count + new.count <= FolderCopy.most else {
             throw .invalidArgument("others", "Task \(id) would have more than \(FolderCopy.most) folders and objects.")
         }
-        try await keepRequest(with: new, refreshes: true)
-        isRefreshing = true
+        // The work sees them at once, so that a refresh that ends meanwhile does not store the request without them.
+        (stored.request.copies, stored.request.refreshes, isRefreshing) = (copies + new, true, true)
+        do throws(StorageError) { try await plan.keep(request) } catch {
+            stored.request.copies?.removeAll { new.contains($0) }
+            throw error
+        }
     }
 
     /// All sources are about to be planned. A request that comes meanwhile is one for the next time.
@@ -72,16 +76,10 @@ import Storage
     func didRefresh(_ isDone: Bool) async {
         guard request.refreshes == true else { return }
         if !isDone { isRefreshing = true }
-        // After a failure they are planned once more.
-        if !isRefreshing { try? await keepRequest(with: [], refreshes: nil) }
-    }
-
-    private func keepRequest(with copies: [FolderCopy], refreshes: Bool?) async throws(StorageError) {
-        var request = request
-        request.refreshes = refreshes
-        if !copies.isEmpty { request.copies = self.copies + copies }
-        try await plan.keep(request)
-        stored.request = request
+        guard !isRefreshing else { return }
+        stored.request.refreshes = nil
+        // After a failure the next process plans them once more.
+        try? await plan.keep(request)
     }
 
     private var title: String { "the task over \(request.reference.url)" }
