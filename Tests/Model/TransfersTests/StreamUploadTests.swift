@@ -418,11 +418,7 @@ import Testing
         let end = Task { try await scene.stream.finish(.init()) }
         #expect(try await scene.session.nextStep() == .send(2..<2))
         #expect(scene.session.bytes?.size == 2)
-        let pause = Task { try await scene.task.pause() }
-        try await until { scene.session.aborts == 1 }
-        scene.session.answer(.aborted)
-        #expect(try await pause.value && scene.task.resume())
-        #expect(try await scene.session.nextStep() == .query)
+        try await scene.isAskedAgain()
         #expect(scene.session.bytes?.size == 2 && scene.session.bytes?.piece == nil)
         scene.complete(2)
         #expect(try await end.value.state == .success)
@@ -435,11 +431,7 @@ import Testing
         let append = scene.append("ab")
         #expect(try await scene.session.nextStep() == .send(0..<2))
         #expect(scene.session.bytes?.size == nil)
-        let pause = Task { try await scene.task.pause() }
-        try await until { scene.session.aborts == 1 }
-        scene.session.answer(.aborted)
-        #expect(try await pause.value && scene.task.resume())
-        #expect(try await scene.session.nextStep() == .query)
+        try await scene.isAskedAgain()
         #expect(scene.session.bytes?.size == nil)
         scene.session.answer(.received(upTo: 2))
         _ = try await append.value
@@ -544,6 +536,15 @@ import Testing
 
     func append(_ bytes: [UInt8], at offset: Int64? = nil) -> Task<StreamUpload.Position, any Error> {
         Task { [stream] in try await stream.append(bytes, at: offset) }
+    }
+
+    /// A pause ends the step of the engine, and after the resume the engine is asked how many bytes it has.
+    func isAskedAgain(_ location: SourceLocation = #_sourceLocation) async throws {
+        let pause = Task { [task] in try await task.pause() }
+        try await until { self.session.aborts == 1 }
+        session.answer(.aborted)
+        #expect(try await pause.value && task.resume(), sourceLocation: location)
+        #expect(try await session.nextStep() == .query, sourceLocation: location)
     }
 
     /// The engine is asked how many bytes it has, and gets the next ones.
