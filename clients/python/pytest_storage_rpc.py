@@ -15,12 +15,12 @@ The program is that of `Storage()`: $STORAGE_RPC, else that of an installed whee
 from __future__ import annotations
 
 import contextlib
-import sys
+import os
 import threading
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Tuple
+from typing import Any, TextIO, Tuple
 
 import pytest
 
@@ -31,13 +31,25 @@ from storage_rpc.testing import PATIENCE, Service, Space, complaint, describe, h
 FLAGS = "storage_rpc_flags"
 NOTICE = "storage_rpc_notice"
 
-Running = Tuple["pytest.Config", "pytest.Item", Space]
+Running = Tuple["pytest.Item", Space]
 RUNNING: list[Running] = []
+STDERR: list[TextIO] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(FLAGS, "flags of the service of the fixture storage, such as --engine", type="args", default=[])
     parser.addini(NOTICE, "seconds until a test that still runs shows the calls that are held", default="30")
+
+
+def pytest_configure() -> None:
+    """Keeps stderr for notices, before pytest captures it. The thread of `watch` must not suspend the capture."""
+    with contextlib.suppress(OSError):
+        STDERR.append(open(os.dup(2), "w", encoding="utf-8", errors="backslashreplace"))
+
+
+def pytest_unconfigure() -> None:
+    if STDERR:
+        STDERR.pop().close()
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,7 @@ def storage_service(request: pytest.FixtureRequest) -> Iterator[Service]:
 def storage_space(storage_service: Service, request: pytest.FixtureRequest) -> Iterator[Space]:
     """A session within a space of its own, and the socket of the space. Its objects are gone after the test."""
     with storage_service.space() as space:
-        running = (request.config, request.node, space)
+        running = (request.node, space)
         over, patience = threading.Event(), float(request.config.getini(NOTICE))
         threading.Thread(target=watch, args=(over, patience, running), name="storage-rpc notice", daemon=True).start()
         RUNNING.append(running)
@@ -144,13 +156,11 @@ def watch(over: threading.Event, patience: float, running: Running) -> None:
         pass
 
 
-def show_held(config: pytest.Config, item: pytest.Item, space: Space) -> bool:
+def show_held(item: pytest.Item, space: Space) -> bool:
     """Tells why a test may not go on. Whether it tells something."""
     with contextlib.suppress(StorageError), Storage(socket=space.socket, timeout=PATIENCE) as session:
         lines = held(session)
-        capture: Any = config.pluginmanager.get_plugin("capturemanager")
-        with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
-            for line in [f"{item.nodeid} still runs:", *lines] if lines else []:
-                print(f"storage-rpc: {line}", file=sys.__stderr__)
+        for line in [f"{item.nodeid} still runs:", *lines] if lines and STDERR else []:
+            print(f"storage-rpc: {line}", file=STDERR[-1], flush=True)
         return bool(lines)
     return False
