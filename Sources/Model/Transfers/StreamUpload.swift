@@ -63,6 +63,8 @@ import Storage
     /// The number of the connection whose append was the last to name its offset. Connections with lower numbers, which may
     /// have ended with appends on their way, name theirs again.
     private var newest: Int64 = 0
+    /// The highest number of a connection whose append was refused for that reason; 0 for none.
+    private var overtaken: Int64 = 0
     /// The engine has all bytes before this offset, and the attempt to record the progress has ended.
     private var acknowledged: Int64
     /// The task store has recorded the progress up to this offset.
@@ -139,7 +141,11 @@ import Storage
     func breakSequence() { (next, hasGap) = (nil, true) }
 
     /// Ends the object after the appended bytes. Returns the last snapshot of the task when the object is stored.
-    public func finish(_ expected: Checksums) async throws -> TaskSnapshot {
+    ///
+    /// - Parameter connection: the number of the client's connection.
+    public func finish(_ expected: Checksums, from connection: Int64 = 0) async throws -> TaskSnapshot {
+        // The bytes of a refused append of this connection would be missing.
+        if connection < newest, connection <= overtaken { throw StorageError.unknownEnd(end) }
         // An append that is refused after this request does not change the end.
         if hasGap, !isFinishing { throw StorageError.unknownEnd(end) }
         if let size = announced, end != size { throw StorageError.otherSize(end, than: size) }
@@ -193,7 +199,10 @@ import Storage
         if let ended { throw ended }
         if isFinishing { throw .invalidArgument("task", "The upload is being finished: it takes no more bytes.") }
         // The client has reconnected, and appends elsewhere: what it sent before does not follow.
-        if offset == nil, connection < newest { throw .overtaken(end) }
+        if offset == nil, connection < newest {
+            overtaken = max(overtaken, connection)
+            throw .overtaken(end)
+        }
         do throws(StorageError) {
             if let offset, offset < 0 { throw .invalidArgument("offset", "offset must be at least 0, not \(offset).") }
             guard let place = offset ?? next else { throw .unknownPosition(end) }

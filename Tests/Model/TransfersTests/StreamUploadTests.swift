@@ -103,10 +103,13 @@ import Testing
         _ = try await first.value
     }
 
-    @Test func `An append of an earlier connection does not follow that of a later one`() async throws {
+    @Test func `An append of an earlier connection does not follow that of a later one, and ends no object`()
+        async throws
+    {
         let scene = try await StreamScene(having: "ab")
         _ = try await scene.stream.append([], at: 2, from: 7)
         #expect(try await failure { _ = try await scene.stream.append([1], at: nil, from: 6) }.param == "offset")
+        #expect(try await failure { _ = try await scene.stream.finish(.init(), from: 6) }.param == "task")
         #expect(try await scene.stream.append([], at: nil, from: 7) == .init(offset: 2, durable: 2))
         #expect(try await scene.stream.append([], at: 2, from: 6) == .init(offset: 2, durable: 2))
     }

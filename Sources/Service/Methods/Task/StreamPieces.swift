@@ -68,7 +68,7 @@ struct Finish: RPCMethod {
         if task.state.isFinished { return try await task.awaitedEnd().checked(md5) }
         let stream = try task.openStream(), isRepeated = stream.isFinishing
         do {
-            let end = try await stream.finish(.init(md5: md5))
+            let end = try await stream.finish(.init(md5: md5), from: request.context.number)
             // The engine has checked the MD5 of the first request.
             return try isRepeated ? end.checked(md5) : end
         } catch is CancellationError {
