@@ -4,7 +4,15 @@ import Synchronization
 ///
 /// Directories are compared by device and inode, so links and other names make no difference.
 package final class ReservedDirectory: Sendable {
-    private static let all = Mutex<[FileStatus.Key: Int]>([:])
+    private struct State {
+        /// The number of values that reserve a directory.
+        var counts: [FileStatus.Key: Int] = [:] { didSet { outside = [:] } }
+        /// The locations of directories that were found to be outside of the reserved ones. A move changes the location.
+        var outside: [FileStatus.Key: [UInt8]] = [:]
+    }
+
+    private static let state = Mutex(State())
+    private static let mostRemembered = 64
 
     /// Stays open so that no other directory gets its inode.
     private let directory: OpenFile
@@ -13,24 +21,36 @@ package final class ReservedDirectory: Sendable {
     package init(_ directory: OpenFile) throws(SystemError) {
         self.directory = directory
         key = try directory.status().key
-        Self.all.withLock { [key] in $0[key, default: 0] += 1 }
+        Self.state.withLock { [key] in $0.counts[key, default: 0] += 1 }
     }
 
     deinit {
-        Self.all.withLock { all in
-            let others = (all[key] ?? 1) - 1
-            all[key] = others > 0 ? others : nil
+        Self.state.withLock { state in
+            let others = (state.counts[key] ?? 1) - 1
+            state.counts[key] = others > 0 ? others : nil
         }
     }
 
     /// Whether a reserved directory has this key.
-    package static func has(_ key: FileStatus.Key) -> Bool { all.withLock { $0[key] != nil } }
+    package static func has(_ key: FileStatus.Key) -> Bool { state.withLock { $0.counts[key] != nil } }
 
     /// Whether the directory is reserved, or lies below a reserved one.
     package static func covers(_ directory: OpenFile) -> Bool {
-        let all = all.withLock { Set($0.keys) }
-        return directory.isInside(all)
+        guard let key = try? directory.status().key, let location = directory.locationBytes else {
+            return directory.isInside(reserved)
+        }
+        if state.withLock({ $0.outside[key] == location }) { return false }
+        let reserved = reserved
+        if directory.isInside(reserved) { return true }
+        state.withLock { state in
+            guard Set(state.counts.keys) == reserved else { return }
+            if state.outside.count >= mostRemembered { state.outside = [:] }
+            state.outside[key] = location
+        }
+        return false
     }
+
+    private static var reserved: Set<FileStatus.Key> { state.withLock { Set($0.counts.keys) } }
 }
 
 extension FileStatus {
