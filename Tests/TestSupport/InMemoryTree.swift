@@ -1,4 +1,5 @@
 import Checksums
+import Platform
 import Storage
 import Synchronization
 
@@ -10,9 +11,11 @@ package final class InMemoryTree: Sendable {
         var others: [String: String] = [:]
         /// How often a file was written.
         var writes: [String: Int64] = [:]
-        /// Directories that cannot be read, and files that cannot be removed.
+        /// Directories that cannot be read or synced, and files that cannot be removed.
         var failures: [String: StorageError] = [:]
         var made: Set<String> = []
+        /// The files in a directory when it was synced.
+        var synced: Set<String> = []
         var unknown: Set<String> = []
         var didRemove: (@Sendable (String) -> Void)?
     }
@@ -48,9 +51,12 @@ package final class InMemoryTree: Sendable {
     /// The files whose directories were made.
     package var made: Set<String> { state.withLock { $0.made } }
 
+    /// The files whose names are durable.
+    package var synced: Set<String> { state.withLock { $0.synced } }
+
     package func put(other path: String, _ why: String?) { state.withLock { $0.others[path] = why } }
 
-    /// Reading this directory, or removing this file, fails so; nil ends that.
+    /// Reading or syncing this directory, or removing this file, fails so; nil ends that.
     package func fail(_ path: String, _ error: StorageError?) { state.withLock { $0.failures[path] = error } }
 
     /// Calls this after each removal.
@@ -93,6 +99,8 @@ private struct NamedTree: LocalTree {
         try tree.makeParents(of: path, absolute)
     }
 
+    func sync(_ directory: String) async throws(StorageError) { try tree.sync(directory) }
+
     /// There are none without a file.
     func removeEmptyDirectory(_ path: String) async throws(StorageError) {}
 
@@ -116,6 +124,14 @@ extension InMemoryTree {
             let isDirectory = (Array(state.files.keys) + state.others.keys).contains { $0.hasPrefix(path + "/") }
             return path.isEmpty || isDirectory ? LocalEntry(path, .directory) : nil
         }
+    }
+
+    fileprivate func sync(_ directory: String) throws(StorageError) {
+        let failure = state.withLock { state in
+            state.synced.formUnion(state.files.keys.filter { ($0.contains("/") ? $0.parentPath : "") == directory })
+            return state.failures[directory]
+        }
+        if let failure { throw failure }
     }
 
     /// In the order of their names.

@@ -19,9 +19,12 @@ enum ClientPath {
         return found
     }
 
-    /// Throws `refused` for a file or a directory that belongs to the system.
-    static func check(_ found: OpenFile) throws(Failure) {
-        if let why = found.location.flatMap(refusal) { throw .refused(why) }
+    /// Throws `refused` for a file or a directory that belongs to the system. Returns its location; nil if it is unknown.
+    @discardableResult
+    static func check(_ found: OpenFile) throws(Failure) -> [UInt8]? {
+        let location = found.locationBytes
+        if let location, let why = refusal(of: String(decoding: location, as: UTF8.self)) { throw .refused(why) }
+        return location
     }
 
     /// Why the file at a location is refused; nil if it is not.

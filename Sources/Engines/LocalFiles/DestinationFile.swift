@@ -37,9 +37,9 @@ struct DestinationFile {
             throw .file(path, "cannot be written: it needs an absolute path")
         }
         guard !["", ".", ".."].contains(name) else { throw .file(path, "is not a regular file but a directory") }
-        let found = try findDirectory()
-        if let tree { try found.check(directoryPath, isBelow: tree, of: path) }
-        guard !ReservedDirectory.covers(found) else {
+        let (found, location) = try findDirectory()
+        if let tree { try location?.check(directoryPath, isBelow: tree, of: path) }
+        guard !ReservedDirectory.covers(found, at: location) else {
             throw .file(
                 path, "cannot be written: it would be in the root of the service, which only the service changes")
         }
@@ -48,6 +48,9 @@ struct DestinationFile {
         }
         directory = found
     }
+
+    /// Whether the download belongs to a task over a folder.
+    var isInTree: Bool { tree != nil }
 
     mutating func close() { directory = nil }
 
@@ -202,7 +205,7 @@ struct DestinationFile {
     func remove(_ temporary: String) {
         do throws(StorageError) {
             let found: OpenFile
-            if let directory { found = directory } else { found = try findDirectory() }
+            if let directory { found = directory } else { found = try findDirectory().0 }
             _ = try? found.remove(temporary)
         } catch {}
     }
@@ -214,16 +217,15 @@ struct DestinationFile {
         }
     }
 
-    private func findDirectory() throws(StorageError) -> OpenFile {
+    private func findDirectory() throws(StorageError) -> (OpenFile, location: [UInt8]?) {
         func reason(_ error: SystemError) -> StorageError {
             guard error == .notFound else { return unwritable(error) }
             return .file(path, "cannot be written: the directory \(directoryPath) does not exist")
         }
         let found = try allowed?.find(directoryPath, directoryOf: path, reason: reason)
         do throws(ClientPath.Failure) {
-            guard let found else { return try ClientPath.find(directoryPath, isDirectory: true) }
-            try ClientPath.check(found)
-            return found
+            let directory = if let found { found } else { try ClientPath.open(directoryPath, isDirectory: true) }
+            return (directory, try ClientPath.check(directory))
         } catch {
             switch error {
             case .system(let error): throw reason(error)

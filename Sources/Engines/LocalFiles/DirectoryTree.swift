@@ -111,6 +111,15 @@ package final class DirectoryTree: LocalTree {
         }
     }
 
+    package func sync(_ directory: String) async throws(StorageError) {
+        try await run { [directories] () throws(StorageError) in
+            guard case .directory(let opened) = try directories.open(directory) else { return }
+            do throws(SystemError) { try DirectorySync.sync(opened) } catch {
+                throw .file(directories.absolute(directory), "cannot be written: \(error.reason)")
+            }
+        }
+    }
+
     package func remove(_ path: String, _ version: LocalVersion?) async throws(StorageError) -> Bool {
         try checkWriting(path)
         return try await run { [directories] () throws(StorageError) in

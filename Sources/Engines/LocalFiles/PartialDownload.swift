@@ -144,7 +144,8 @@ package final class PartialDownload {
         }
         temporary = nil
         defer { discard() }
-        try target.syncDirectory()
+        // The task over a folder syncs the directories of the files that needed no record.
+        if !isLinked || !target.isInTree { try target.syncDirectory() }
         return true
     }
 

@@ -48,7 +48,7 @@ package struct SourceFile {
         _ path: String, below tree: String? = nil, in allowed: AllowedDirectories?
     ) throws(StorageError) -> FileIdentity {
         let file = try open(path, in: allowed)
-        if let tree { try file.check(path, isBelow: tree, of: path) }
+        if let tree { try file.locationBytes?.check(path, isBelow: tree, of: path) }
         var identity = FileIdentity(try status(of: file, path), generation: file.inodeGeneration)
         identity.ends = try ends(of: file, identity.size, path)
         return identity

@@ -132,15 +132,15 @@ final class TreeDirectories: Sendable {
         guard path.utf8.first == .slash, !path.utf8.contains(0) else {
             throw .file(root, "cannot be used: it needs an absolute path")
         }
-        let directory: OpenFile
+        let directory: OpenFile, location: [UInt8]?
         let found = try findAllowed(path)
         do throws(ClientPath.Failure) {
             if let found = try found.get() {
                 directory = found
-                try ClientPath.check(found)
             } else {
-                directory = try ClientPath.find(path, isDirectory: true)
+                directory = try ClientPath.open(path, isDirectory: true)
             }
+            location = try ClientPath.check(directory)
         } catch {
             switch error {
             case .system(let error) where error.isNothing: return .nothing(error)
@@ -148,7 +148,7 @@ final class TreeDirectories: Sendable {
             case .refused(let why): throw .file(path, why)
             }
         }
-        guard !ReservedDirectory.covers(directory) else {
+        guard !ReservedDirectory.covers(directory, at: location) else {
             throw .file(path, Self.reserved)
         }
         return .directory(directory)
@@ -228,17 +228,18 @@ extension TreeDirectories {
     }
 }
 
-extension OpenFile {
-    /// Throws unless the file or directory is where its path below the tree says: otherwise a link below the tree was
-    /// followed.
+extension [UInt8] {
+    /// Throws unless this location of a file or directory is the one that its path below the tree says: otherwise a link
+    /// below the tree was followed.
     ///
     /// - Parameters:
     ///   - path: an absolute path that begins with the tree's.
     ///   - file: the file that an error names.
     func check(_ path: String, isBelow tree: String, of file: String) throws(StorageError) {
-        guard let found = names else { return }
-        let root: OpenFile
-        do throws(ClientPath.Failure) { root = try ClientPath.find(tree, isDirectory: true) } catch {
+        let start: [UInt8]?
+        do throws(ClientPath.Failure) {
+            start = try ClientPath.check(ClientPath.open(tree, isDirectory: true))
+        } catch {
             switch error {
             case .system(let error) where error.isShortage:
                 throw .file(file, "cannot be used: \(tree) cannot be opened: \(error.reason)")
@@ -248,7 +249,7 @@ extension OpenFile {
             }
         }
         let rest = Array(path.utf8.dropFirst(tree.utf8.count)).names
-        guard let start = root.names, found != start + rest else { return }
+        guard let start, names != start.names + rest else { return }
         throw .file(file, "cannot be used: a directory between it and \(tree) became a link, or was moved")
     }
 }

@@ -35,10 +35,10 @@ package final class ReservedDirectory: Sendable {
     package static func has(_ key: FileStatus.Key) -> Bool { state.withLock { $0.counts[key] != nil } }
 
     /// Whether the directory is reserved, or lies below a reserved one.
-    package static func covers(_ directory: OpenFile) -> Bool {
-        guard let key = try? directory.status().key, let location = directory.locationBytes else {
-            return directory.isInside(reserved)
-        }
+    ///
+    /// - Parameter location: the `locationBytes` of the directory.
+    package static func covers(_ directory: OpenFile, at location: [UInt8]?) -> Bool {
+        guard let location, let key = try? directory.status().key else { return directory.isInside(reserved) }
         if state.withLock({ $0.outside[key] == location }) { return false }
         let reserved = reserved
         if directory.isInside(reserved) { return true }

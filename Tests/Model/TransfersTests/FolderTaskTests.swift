@@ -510,6 +510,33 @@ import Testing
         #expect(end.failures.allSatisfy { $0.error?.message.contains("too long") == true })
     }
 
+    // MARK: - Durable names
+
+    @Test func `A file counts as written once its directory is synced, and has failed where that fails`() async throws {
+        for name in ["m/b", "m/d/a"] { objects[name] = 20 }
+        tree.fail("d", .file("/local/d", "cannot be written"))
+        let task = try await begin(.write)
+        for _ in 0..<2 { try await write() }
+        let end = await ended(task)
+        #expect(end.state == .failed && end.counts.failed == 1 && end.counts.completed == 1)
+        #expect(end.counts.completedBytes == 20 && end.counts.totalBytes == 40)
+        #expect(end.failures.map(\.path) == ["d/a"])
+        tree.fail("d", nil)
+        #expect(try await stage.transfers.retry(task) === task)
+        try await write()
+        let last = await ended(task)
+        #expect(last.state == .success && last.counts.completed == 2 && last.counts.completedBytes == 40)
+        #expect(tree.synced == ["b", "d/a"])
+    }
+
+    /// Carries out the next download.
+    private func write() async throws {
+        let download = try await stage.backend.nextDownload()
+        _ = try await download.nextTry()
+        tree[String(download.download.file.dropFirst("/local/".count))] = [1]
+        download.answer(.completed(.stored(download.download.reference, size: 20)))
+    }
+
     // MARK: - What a kill lets be transferred again
 
     @Test func `No more than 64 files are ahead of the plan`() async throws {

@@ -14,13 +14,13 @@ import Testing
         try FileSystem.makeDirectories(below)
         let place = try OpenFile(placeAt: below, isDirectory: true, noMagicLinks: true)
         let elsewhere = try reserved("elsewhere")
-        #expect(!ReservedDirectory.covers(place))
+        #expect(!ReservedDirectory.covers(place, at: place.locationBytes))
         do {
             let one = try reserved("above")
-            #expect(ReservedDirectory.covers(place))
+            #expect(ReservedDirectory.covers(place, at: place.locationBytes))
             withExtendedLifetime(one) {}
         }
-        #expect(!ReservedDirectory.covers(place))
+        #expect(!ReservedDirectory.covers(place, at: place.locationBytes))
         withExtendedLifetime(elsewhere) {}
     }
 
@@ -28,9 +28,9 @@ import Testing
         let own = try reserved("own")
         try FileSystem.makeDirectories(directory.path + "/other/a")
         let place = try OpenFile(placeAt: directory.path + "/other/a", isDirectory: true, noMagicLinks: true)
-        #expect(!ReservedDirectory.covers(place))
+        #expect(!ReservedDirectory.covers(place, at: place.locationBytes))
         try #require(rename(directory.path + "/other", directory.path + "/own/other") == 0)
-        #expect(ReservedDirectory.covers(place))
+        #expect(ReservedDirectory.covers(place, at: place.locationBytes))
         withExtendedLifetime(own) {}
     }
 

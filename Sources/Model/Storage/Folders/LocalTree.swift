@@ -31,6 +31,8 @@ public protocol LocalTree: Sendable {
     /// Creates the directories that a file needs, including the tree itself, durably. Throws if one of their names is
     /// taken by anything else than a directory.
     func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError)
+    /// Makes the names in a directory durable; the empty path names the tree itself. Does nothing if it does not exist.
+    func sync(_ directory: String) async throws(StorageError)
     /// Removes a file, durably, and returns false if it does not exist. Throws for a directory, and for a file that is
     /// no longer `version`.
     func remove(_ path: String, _ version: LocalVersion?) async throws(StorageError) -> Bool

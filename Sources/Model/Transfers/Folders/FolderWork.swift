@@ -571,11 +571,35 @@ import Storage
     private func writeChanges() async throws(StorageError) {
         while !changed.isEmpty || !recorded.isEmpty {
             let (items, tasks) = (changed, recorded)
-            if !items.isEmpty { try await plan.update(items) }
+            let durable = await withDurableNames(items)
+            if !durable.isEmpty { try await plan.update(durable) }
             changed.removeFirst(items.count)
             recorded.removeFirst(tasks.count)
             progressed.wakeAll()
             await transfers.forgetFolderTransfers(tasks)
+        }
+    }
+
+    /// Syncs the directories of written files. The files of a directory that cannot be synced have failed.
+    private func withDurableNames(_ items: [FolderItem]) async -> [FolderItem] {
+        guard request.kind == .write, let tree else { return items }
+        let syncs = Set(items.lazy.filter(\.isTransferred).map(\.directory)).map { directory in
+            Loop.task { () async -> (String, StorageError)? in
+                do throws(StorageError) { try await tree.sync(directory) } catch { return (directory, error) }
+                return nil
+            }
+        }
+        var failures: [String: StorageError] = [:]
+        for sync in syncs { if let (directory, error) = await sync.value { failures[directory] = error } }
+        return items.compactMap { item in
+            guard item.isTransferred, let error = failures[item.directory] else { return item }
+            task.count { counts in
+                counts.completed -= 1
+                counts.completedBytes -= item.size
+            }
+            let failed = failed(item, error)
+            if let failed { task.note(failed) }
+            return failed
         }
     }
 
@@ -721,7 +745,10 @@ import Storage
             let compared = cancellable { () async throws(StorageError) in
                 try await tree.haveBytes([(item.path, object)], knownTo: nil)
             }
-            return try await compared() == [true]
+            guard try await compared() == [true] else { return false }
+            // An earlier process may have been killed before the file's name was durable.
+            if request.kind == .write { try await tree.sync(item.directory) }
+            return true
         } catch {
             // Without a comparison the target counts as made by another client.
             return false
@@ -858,6 +885,11 @@ extension FolderItem {
         (item.state, item.error) = (state, error)
         return item
     }
+
+    fileprivate var isTransferred: Bool { action == .transfer && state == .done }
+
+    /// The path of the directory that contains the file; empty for the folder itself.
+    fileprivate var directory: String { path.utf8.contains(UInt8(ascii: "/")) ? path.parentPath : "" }
 
     fileprivate func refused(_ why: String) -> FolderItem {
         with(.refused, StorageError(.invalidArgument, "\(path.isEmpty ? "An empty name" : path) \(why)."))
