@@ -14,7 +14,7 @@ import Testing
             try await two.move(to: three).wait()
             let names = try await fixture.root.listAll().items.map(\.name)
             #expect(names == ["1", "3"])
-            let areThere = [try await one.exists(), try await two.exists()]
+            let areThere = [try await one.objectExists(), try await two.objectExists()]
             #expect(areThere == [true, false])
             let refused = one.putData(Data(), ifGenerationMatch: 0)
             #expect(await code { try await refused.wait() } == .unknown)

@@ -18,7 +18,7 @@ import Testing
         #expect(await code { try await task.wait() } == .unknown)
         try await eventually { heard.statuses == [.failure] }
         let sentence = task.snapshot.error?.localizedDescription ?? ""
-        #expect(sentence.hasPrefix("The service has ended with status 9"))
+        #expect(sentence.hasPrefix("The service was ended by signal 9"))
         let pong = try await fixture.storage.ask(StorageCalls.ServicePing())
         #expect(pong == "pong")
         #expect(try await fixture.storage.uploadTasks().map(\.snapshot.status) == [.pause])
@@ -115,6 +115,35 @@ import Testing
                 #expect(error.localizedDescription.contains("does not speak the protocol"), "\(error)")
             }
         }
+    }
+
+    @Test func `A program that does not answer fails the calls, and is ended`() async throws {
+        let service = StorageService(command: ["sh", "-c", "exec sleep 1000"], startTimeout: 0.1)
+        do {
+            _ = try await Storage.storage(service: service).ask(StorageCalls.ServicePing())
+            Issue.record("A program that sleeps is a service")
+        } catch {
+            #expect(error.localizedDescription == "The service has not answered within 0.1 seconds of its start.")
+        }
+    }
+
+    @Test func `The end of a shared service is not that of its connection`() async throws {
+        let fixture = try ClientFixture(flags: [])
+        var service = ClientFixture.service(in: fixture.directory)
+        service.isShared = true
+        let storage = Storage.storage(service: service)
+        let status = try await storage.ask(StorageCalls.ServiceStatus())
+        let stream = storage.reference().child("a").putStream()
+        try await stream.write(Data([1]))
+        kill(pid_t(status.pid), SIGKILL)
+        do {
+            for _ in 0..<100 { _ = try await stream.write(Data([1])) }
+            try await stream.finish()
+            Issue.record("The service is gone")
+        } catch {
+            #expect(error.localizedDescription.hasPrefix("The shared service has closed the connection"), "\(error)")
+        }
+        await storage.close()
     }
 
     private struct Unknown: StorageCall {

@@ -82,6 +82,24 @@ import Testing
         }
     }
 
+    @Test func `On a slow service a command in the first progress handler takes effect`() async throws {
+        try await ClientFixture.with { fixture in
+            fixture.storage.uploadChunkSizeBytes = 1 << 18
+            _ = try await fixture.storage.ask(
+                StorageCalls.HarnessArm(on: [.send], do: .init(rate: 1 << 18), times: .null))
+            let file = try fixture.file("film.mov", bytes: 4 << 20)
+            let heard = Heard()
+            let task: StorageUploadTask = fixture.queue.sync {
+                let task = fixture.root.child("film.mov").putFile(from: file)
+                task.observe(.progress) { [weak task] _ in task?.cancel() }
+                task.observe(.failure) { heard.append($0.status) }
+                return task
+            }
+            #expect(await code { try await task.wait() } == .cancelled)
+            try await eventually { heard.statuses == [.failure] }
+        }
+    }
+
     @Test func `Commands take effect in their order`() async throws {
         try await ClientFixture.with { fixture in
             let task = try await fixture.heldUpload(times: 2)

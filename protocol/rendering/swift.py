@@ -32,6 +32,7 @@ class Renderer:
         self.shapes = {**shapes(both), **harness["components"]["schemas"]}
         self.written = set()
         self.conforms = ""  # of the structs within others
+        self.makes = False  # whether a client makes the structs within others
         for method in self.methods:
             for param in method["params"]:
                 self.write(param["schema"])
@@ -75,7 +76,7 @@ class Renderer:
             kind, text = self.kind(name, schema["items"])
             return f"[{kind}]", text
         if words == "object" and "properties" in schema:
-            return upper(name), self.struct(upper(name), schema, self.conforms)
+            return upper(name), self.struct(upper(name), schema, self.conforms, self.makes)
         if words == "object":
             inner = schema.get("additionalProperties")
             if not isinstance(inner, dict):
@@ -113,12 +114,13 @@ class Renderer:
             schema = {**schema, "required": [one for one in schema["required"] if one in uploading]}
         if name == "ReferenceParam":
             schema = {"description": schema.get("description", name), **schema["oneOf"][0]}
-        self.conforms = "Codable, Sendable" if name in self.written else ""
-        return self.struct(name, schema, self.conforms, name in self.written) if "properties" in schema else ""
+        self.makes = name in self.written
+        self.conforms = "Codable, Sendable" if self.makes else ""
+        return self.struct(name, schema, self.conforms, self.makes) if "properties" in schema else ""
 
     def call(self, method):
         first, _, verb = method["name"].replace("rpc.", "rpc/").rpartition("/")
-        self.conforms = "Decodable, Sendable"
+        self.conforms, self.makes = "Decodable, Sendable", False
         params = {param["name"]: {"description": param.get("description", f"The {param['name']}."), **param["schema"]} for param in method["params"]}
         required = [param["name"] for param in method["params"] if param.get("required")]
         result = method["result"].get("schema", {})
@@ -140,7 +142,7 @@ class Renderer:
         description = method["summary"] + " " + method.get("description", "")
         schema = {"description": f"`{method['name']}`: {description}", "properties": params, "required": required}
         name = "".join(map(upper, filter(None, (first, verb))))
-        self.conforms = "Encodable, Sendable"
+        self.conforms, self.makes = "Encodable, Sendable", True
         return self.struct(name, schema, "StorageCall", True, more)
 
 

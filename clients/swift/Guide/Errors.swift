@@ -3,6 +3,10 @@ import Foundation
 
 // The page "Handle errors for Cloud Storage".
 
+/// An app may use the names that the client has beyond those of the SDK, also for members.
+private enum StorageService { case shared }
+extension StorageReference { fileprivate func exists() -> StorageService { .shared } }
+
 func errors(_ storage: Storage) async throws {
     let storageRef = storage.reference()
     let error: NSError? = await called { done in
@@ -26,5 +30,6 @@ func errors(_ storage: Storage) async throws {
     let mismatch = await failure { _ = try storage.reference(for: URL(fileURLWithPath: "/nothing")) }
     check(mismatch.code == StorageErrorCode.pathError.rawValue, "what is no URL of storage is refused")
 
+    check(storageRef.exists() == .shared, "names of an app are those of the app")
     check(storage.maxUploadRetryTime == 600 && storage.maxOperationRetryTime == 120, "failures are retried so long")
 }

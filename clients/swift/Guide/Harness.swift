@@ -1,5 +1,6 @@
 import FirebaseStorage
 import Foundation
+import StorageRPC
 
 // The uploads of the guide, when something goes wrong or stops.
 
@@ -55,7 +56,7 @@ private func cancel(_ storage: Storage, _ localFile: URL) async throws {
         uploadTask.observe(.failure) { snapshot in done((snapshot.error as? NSError)?.code) }
     }
     check(code == StorageErrorCode.cancelled.rawValue, "a cancelled upload fails")
-    check(!(try await uploadTask.snapshot.reference.exists()), "nothing is stored")
+    check(!(try await uploadTask.snapshot.reference.objectExists()), "nothing is stored")
 }
 
 private func refusedChunk(_ storage: Storage, _ localFile: URL) async throws {

@@ -43,7 +43,7 @@ extension StorageReference {
     }
 
     /// Whether there is an object.
-    public func exists() async throws -> Bool {
+    public func objectExists() async throws -> Bool {
         try await storage.ask(StorageCalls.ReferenceExists(reference: path.wire)).exists
     }
 
@@ -89,6 +89,9 @@ extension StorageReference {
     /// Uploads the files of a directory and all that are below it. The patterns are those of `storage-rpc help copying`.
     ///
     /// - Parameters:
+    ///   - directory: the local directory.
+    ///   - include: patterns of the files to upload; nil means all.
+    ///   - exclude: patterns of the files to leave out.
     ///   - changed: leaves out files that the folder has already, with the same bytes.
     ///   - delete: deletes objects that the directory does not have.
     ///   - dryRun: changes nothing; `items` of the task is the plan.
@@ -130,8 +133,7 @@ extension StorageReference {
     }
 
     /// Copies all objects below this reference below another one; a whole bucket only with `everything`.
-    ///
-    /// - Parameter changed: leaves out objects whose copies are there already, with the same bytes.
+    /// `changed` leaves out objects whose copies exist already, with the same bytes.
     @discardableResult
     public func copyAll(
         to target: StorageReference, include: [String]? = nil, exclude: [String]? = nil, everything: Bool = false,
@@ -217,6 +219,8 @@ extension Storage {
     /// Sets a token for the requests of this connection to Firebase or Google Cloud, or with nil removes it.
     ///
     /// - Parameters:
+    ///   - token: the token; nil for none.
+    ///   - kind: what the token is.
     ///   - expiresIn: the lifetime in seconds, if it is known.
     ///   - refresh: is asked for a new token of the kind when this one expires or is refused; nil means that there is none.
     ///     It has 30 seconds.

@@ -302,6 +302,9 @@ final class Session: @unchecked Sendable {
             return outbox.removeFirst()
         }
         startThread("storage-rpc reader") { self.read(transport) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + service.startTimeout) { [weak self, weak transport] in
+            if let transport { self?.giveUp(transport) }
+        }
         guard write([first], .max, to: transport) else { return }
         while let (batch, limit) = next() {
             guard write(batch, limit, to: transport) else { return }
@@ -366,6 +369,16 @@ final class Session: @unchecked Sendable {
                         "The default bucket of the service is \(server.defaultBucket): StorageService.bucket must name it."
                 ))
         }
+    }
+
+    /// Ends the session if the service has not answered `initialize` yet.
+    private func giveUp(_ transport: Transport) {
+        guard lock.withLock({ !isReady && ending == nil }) else { return }
+        end(
+            .unknown(
+                message: "The service has not answered within \(service.startTimeout) seconds of its start.",
+                serverError: [:]))
+        transport.abort()
     }
 
     // MARK: The reader

@@ -43,7 +43,7 @@ open class Storage: NSObject, @unchecked Sendable {
         var bucket = service.defaultBucket
         if let url {
             let path = url.isEmpty ? StoragePath(bucket: "") : try? StoragePath(url: url)
-            guard let path, path.fullPath.isEmpty else { preconditionFailure("\(url) is not the URL of a bucket.") }
+            guard let path, path.fullPath.isEmpty else { fatalError("\(url) is not the URL of a bucket.") }
             bucket = path.bucket
         }
         return cache.lock.withLock {
@@ -96,10 +96,12 @@ open class Storage: NSObject, @unchecked Sendable {
     ///
     /// - Precondition: the host is not empty, the port is not negative, and no reference was made before.
     open func useEmulator(withHost host: String, port: Int) {
-        precondition(!host.isEmpty, "The host of the emulator is empty.")
-        precondition(port >= 0, "The port of the emulator is negative.")
+        guard !host.isEmpty else { fatalError("The host of the emulator is empty.") }
+        guard port >= 0 else { fatalError("The port of the emulator is negative.") }
         lock.withLock {
-            precondition(!values.isUsed, "useEmulator(withHost:port:) must be called before a reference is made.")
+            guard !values.isUsed else {
+                fatalError("useEmulator(withHost:port:) must be called before a reference is made.")
+            }
             values.service = values.service.emulating(host: host, port: port)
         }
     }
@@ -124,7 +126,7 @@ open class Storage: NSObject, @unchecked Sendable {
         do {
             return try reference(found: url)
         } catch {
-            preconditionFailure(error.localizedDescription)
+            fatalError(error.localizedDescription)
         }
     }
 

@@ -61,7 +61,9 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
     /// - Precondition: the status is not `unknown`.
     @discardableResult
     open func observe(_ status: StorageTaskStatus, handler: @escaping (StorageTaskSnapshot) -> Void) -> String {
-        precondition(status != .unknown, "An observer needs one of resume, progress, pause, success and failure.")
+        guard status != .unknown else {
+            fatalError("An observer needs one of resume, progress, pause, success and failure.")
+        }
         let observer = Observer(handle: UUID().uuidString, status: status, handler: handler)
         let report: Report? = lock.withLock {
             var report = told

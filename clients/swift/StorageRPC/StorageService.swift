@@ -21,11 +21,13 @@ public struct StorageService: Hashable, Sendable {
     /// Whether the tasks pause that this process has started, when its connection ends. Otherwise those of a shared
     /// service, or one on a socket, go on.
     public var pausesTasks: Bool
+    /// In seconds: how long the program may take to answer the first request. Then all calls fail.
+    public var startTimeout: TimeInterval
 
     /// Describes a service. Nothing is started.
     public init(
         command: [String]? = nil, root: String? = nil, isShared: Bool = false, socket: String? = nil,
-        bucket: String? = nil, flags: [String] = [], pausesTasks: Bool = false
+        bucket: String? = nil, flags: [String] = [], pausesTasks: Bool = false, startTimeout: TimeInterval = 60
     ) {
         self.command = command
         self.root = root
@@ -34,6 +36,7 @@ public struct StorageService: Hashable, Sendable {
         self.bucket = bucket
         self.flags = flags
         self.pausesTasks = pausesTasks
+        self.startTimeout = startTimeout
     }
 
     /// What the environment says: a socket in `STORAGE_RPC_SOCKET`, flags in `STORAGE_RPC_FLAGS`, separated by spaces.

@@ -232,9 +232,8 @@ public struct StorageDownloadStream: AsyncSequence, Sendable {
 }
 
 extension StorageReference {
-    /// Starts an upload whose bytes come piece by piece.
-    ///
-    /// - Parameter size: the size in bytes, if it is known; then another one is refused.
+    /// Starts an upload whose bytes come piece by piece. `size` is their number, if it is known; then another number of
+    /// bytes is refused.
     public func putStream(
         metadata: StorageMetadata? = nil, size: Int64? = nil, ifGenerationMatch: Int64? = nil
     ) -> StorageUploadStream {

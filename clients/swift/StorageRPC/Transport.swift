@@ -14,10 +14,12 @@ import Foundation
 final class Transport: @unchecked Sendable {
     private let descriptor: Int32
     private let process: Process?
+    private let isShared: Bool
     private let lastWords = LastWords()
 
     /// Starts or finds the service. Blocks for as long as that takes.
     init(_ service: StorageService) throws(StorageError) {
+        isShared = service.isShared
         guard let path = service.socket else {
             let words = try service.commandLine()
             (descriptor, process) = try Self.spawn(words, lastWords)
@@ -126,6 +128,12 @@ final class Transport: @unchecked Sendable {
         if let process, process.isRunning { _ = systemKill(process.processIdentifier, SIGKILL) }
     }
 
+    /// Ends the connection, and the process as `kill` does.
+    func abort() {
+        kill()
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
     /// After the end of the output: waits for the end of the process, and says why there is no service any more.
     ///
     /// Where the input has ended first, nil if the process goes on: it is left alone.
@@ -140,9 +148,17 @@ final class Transport: @unchecked Sendable {
         if !process.isRunning { process.waitUntilExit() }
         let text = lastWords.text()
         let status = process.isRunning ? SIGKILL : process.terminationStatus
-        let message =
-            "The service has ended with status \(status)\(text.isEmpty ? "." : ": \(text)")"
+        let message = "\(how(process, status))\(text.isEmpty ? "." : ": \(text)")"
         return .unknown(message: message, serverError: ["stderr": text, "status": Int(status)])
+    }
+
+    private func how(_ process: Process, _ status: Int32) -> String {
+        if process.isRunning || process.terminationReason == .uncaughtSignal {
+            return "The service was ended by signal \(status)"
+        }
+        // The process is a connection to the shared service, whose own status is unknown.
+        if isShared && status == 0 { return "The shared service has closed the connection" }
+        return "The service has ended with status \(status)"
     }
 
     /// For at most so many seconds. Foundation's own wait does not end while a child of the process lives.

@@ -13,6 +13,12 @@ public enum StorageCalls {
             public var name: String
             /// Its version.
             public var version: String?
+
+            /// Makes one. What is nil is not said.
+            public init(name: String, version: String? = nil) {
+                self.name = name
+                self.version = version
+            }
         }
         /// The version that the client speaks.
         public var protocolVersion: Int64?
@@ -2196,6 +2202,13 @@ public enum StorageCalls {
             public var count: Int64
             /// Bytes.
             public var size: Int64
+
+            /// Makes one. What is nil is not said.
+            public init(reference: String, count: Int64, size: Int64) {
+                self.reference = reference
+                self.count = count
+                self.size = size
+            }
         }
         /// The path of a directory. Each file below it becomes an object; without `into` the first level names the
         /// bucket.

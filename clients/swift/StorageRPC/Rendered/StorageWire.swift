@@ -626,6 +626,12 @@ public enum StorageWire {
             public var accept: [String]
             /// The kind.
             public var kind: StorageWire.TokenKind?
+
+            /// Makes one. What is nil is not said.
+            public init(accept: [String], kind: StorageWire.TokenKind? = nil) {
+                self.accept = accept
+                self.kind = kind
+            }
         }
         /// The fail.
         public var fail: StorageWire.HarnessFailure?
