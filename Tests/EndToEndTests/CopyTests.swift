@@ -337,6 +337,14 @@ import Testing
         #expect(ran.contains("\nnew a b c new theirs \n") && !ran.contains("e/d"), "\(ran)")
     }
 
+    @Test func `A move that is given again moves what was stored anew, also where it has moved an object`() async {
+        let ran = await killed(
+            "mv -r d e", "move",
+            "store new d/a; $X > out 2>&1; echo $?; grep '^[0-9]* files' out; show e/a e/b e/c; $S ls d --socket s 2>&1 | grep -c nothing"
+        )
+        #expect(ran.hasPrefix("0\n3 files, 5 bytes") && ran.hasSuffix("\nnew b c \n1\n"), "\(ran)")
+    }
+
     @Test(arguments: ["cp", "mv"])
     func `A command that continues says so once, and names its total once`(verb: String) async {
         let ran = await killed(

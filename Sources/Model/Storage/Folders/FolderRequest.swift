@@ -125,7 +125,8 @@ public struct FolderItem: Equatable, Sendable {
     public var object: FolderObject?
     /// The object that is copied or moved.
     public var source: Reference?
-    /// The generation at the target of a copy; nil if there is no object.
+    /// The generation that a copy may replace at its target; nil if there is no object. Of a copy that is done the
+    /// generation that the task has made.
     public var replaced: Int64?
     /// The version of the local file that is deleted.
     public var version: LocalVersion?

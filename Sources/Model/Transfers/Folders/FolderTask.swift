@@ -19,7 +19,7 @@ import Storage
     /// Unfinished transfers of large files by the paths of their items. A transfer resumes when the work begins its item.
     var transfersBefore: [String: any FolderTransfer] = [:]
     /// Finished transfers of an earlier process by the paths of their items, which the plan still has as pending.
-    var endedBefore: [String: (task: String, size: Int64)] = [:]
+    var endedBefore: [String: (task: String, result: ObjectMetadata)] = [:]
     private(set) var counts = FolderCounts()
     private(set) var failures: [FolderItem] = []
     private var tellsProgress = false

@@ -604,7 +604,7 @@ import Storage
     private func endedBefore(_ item: FolderItem) async throws(StorageError) -> FolderItem? {
         if let before = task.endedBefore.removeValue(forKey: item.path) {
             recorded.append(before.task)
-            return done(item, size: before.size)
+            return done(item, size: before.result.size, generation: before.result.generation)
         }
         // A transfer of an earlier process knows its own file.
         if task.transfersBefore[item.path] == nil, try await isKept(item) { return unchanged(item) }
@@ -680,15 +680,16 @@ import Storage
         _ item: FolderItem, _ transfer: any FolderTransfer, again: Bool
     ) async throws(StorageError) -> FolderItem? {
         switch transfer.end {
-        case .transferred(let size):
+        case .transferred(let result):
             if transfer.isRecorded { recorded.append(transfer.id) }
-            return done(item, size: size)
+            return done(item, size: result.size, generation: result.generation)
         case .superseded(let error):
             _ = try? await transfer.cancel(tokens: tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
-            let isOwn = request.kind.isCopy ? try await isCopied(item) : await isTransferred(item)
+            if request.kind.isCopy, let copied = try await copied(item) { return copied }
+            let isOwn = request.kind.isCopy ? false : await isTransferred(item)
             guard isOwn || request.keepsExisting else { throw error }
-            return isOwn && request.kind.isCopy ? done(item, size: item.size) : unchanged(item)
+            return unchanged(item)
         case .failed(let error):
             _ = try? await transfer.cancel(tokens: tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
@@ -741,7 +742,8 @@ import Storage
         return try await transfers.folderTransfer(task, object, path, tokens)
     }
 
-    func done(_ item: FolderItem, size: Int64) -> FolderItem {
+    /// - Parameter generation: that of the object that the transfer has made; nil if it is unknown.
+    func done(_ item: FolderItem, size: Int64, generation: Int64?) -> FolderItem {
         task.count { counts in
             counts.completed += 1
             counts.completedBytes = counts.completedBytes.addingSaturated(size)
@@ -749,6 +751,7 @@ import Storage
         }
         var item = item.with(.done)
         item.size = size
+        if request.kind.isCopy, let generation { item.replaced = generation }
         return item
     }
 
