@@ -337,6 +337,14 @@ import Testing
         #expect(ran.contains("\nnew a b c new theirs \n") && !ran.contains("e/d"), "\(ran)")
     }
 
+    @Test func `A removal that is given again removes what has come to the folder`() async {
+        let ran = await killed(
+            "rm -r d", "delete",
+            "store new d/a; store new d/new; $X > out 2>&1; echo $?; tail -n 1 out; $S ls d --socket s 2>&1 | grep -c nothing"
+        )
+        #expect(ran == "0\n4 removed\n1\n", "\(ran)")
+    }
+
     @Test func `A move that is given again moves what was stored anew, also where it has moved an object`() async {
         let ran = await killed(
             "mv -r d e", "move",

@@ -18,7 +18,7 @@ struct TreeTransfer {
     var keepsItems = false
     /// The key of the task; nil for a key that is computed from the params.
     var key: String?
-    /// The task that has the key copies what has come to its sources, too.
+    /// The task that has the key copies or removes what has come to its sources, too.
     var refreshes = false
 
     var isUpload: Bool { method == "reference/putDirectory" }
@@ -155,7 +155,8 @@ extension ClientCommandRunner {
     ) throws {
         var tree = removal(of: folder)
         if options.isDryRun { return try tellPlan(of: tree) }
-        tree.key = try earlier.first { try $0.folder == folder }?.key ?? taskKey(command, of: tree)
+        let task = try earlier.first { try $0.folder == folder }
+        (tree.key, tree.refreshes) = (task?.key ?? taskKey(command, of: tree), task != nil)
         try transfer(tree, isRest: false) { removed(Self.count("deleted", $0)) }
     }
 

@@ -464,6 +464,43 @@ import Testing
         #expect(objects.names == ["e/a"] && objects["e/a"] == "2")
     }
 
+    @Test(arguments: [(true, true), (true, false), (false, true)])
+    func `A deletion that is refreshed removes what is in the folder by then, and nothing that comes later`(
+        refreshes: Bool, hasRoom: Bool
+    ) async throws {
+        var request = FolderRequest(.delete, try Reference(bucket: "b", object: "d"))
+        request.key = "k"
+        let task = try await stage.transfers.folder(request)
+        let plan = try #require(stage.folders?[task.id])
+        objects["d/changed"] = "1"
+        let object = FolderObject(try objects.metadata(of: request.reference("d/changed")))
+        let items = [("again", .done), ("gone", .failed), ("changed", .pending)].map { path, state in
+            FolderItem(path, .delete, state, size: 1, object: object)
+        }
+        try await plan.add(items, directories: [])
+        try await plan.keep(.working)
+        let next = try await stage.afterCrash(.pause, Self.backend(over: objects))
+        for name in ["again", "changed", "new"] { objects["d/\(name)"] = "2" }
+        if !hasRoom { next.folders?.callsWithRoom = 0 }
+        request.refreshes = refreshes
+        let joined = try await next.transfers.keyedFolder(request, for: TransferClient(settings: Settings()))
+        #expect(joined.isContinued)
+        objects["d/later"] = "3"
+        objects.makeNewest("d/later")
+        // The process that has promised it ends before it begins.
+        let last = hasRoom ? try await next.afterCrash(.resume, Self.backend(over: objects)) : next
+        let again = try last.transfers.folders.task(task.id)
+        if !hasRoom { #expect(again.resume()) }
+        _ = try? await again.result()
+        let end = again.snapshot()
+        guard refreshes else {
+            #expect(end.state == .failed && objects.names == ["d/again", "d/changed", "d/later", "d/new"], "\(end)")
+            return
+        }
+        #expect(end.state == .success && objects.names == ["d/later"], "\(end)")
+        #expect(!hasRoom || end.counts.deleted == 4 && end.counts.toDelete == 4)
+    }
+
     @Test func `A task that is refreshed takes the copies of the request, and none of what it has written`()
         async throws
     {

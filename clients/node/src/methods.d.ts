@@ -921,6 +921,7 @@ export interface Methods {
       atOnce?: number;
       keepItems?: boolean;
       key?: string;
+      refresh?: boolean;
       observe?: Status[] | boolean;
       wait?: boolean;
     };

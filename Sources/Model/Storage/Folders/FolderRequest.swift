@@ -46,9 +46,13 @@ public struct FolderRequest: Codable, Equatable, Sendable {
     public var atOnce: Int?
     /// The key that the client has given the task: a request with the same key joins the task until the task has ended.
     public var key: String?
-    /// Where the key joins an unfinished task of copies: that task takes these copies, too, and plans its sources again. In
-    /// a stored request: the sources are to be planned again. Nil in requests of earlier versions.
+    /// Where the key joins an unfinished task of copies: that task takes these copies, too, and plans its sources again. A
+    /// task that deletes lists its folder again. In a stored request: the sources are to be planned again. Nil in requests
+    /// of earlier versions.
     public var refreshes: Bool?
+    /// The moment of the last request that a task that deletes lists its folder again: it deletes nothing newer. Nil if
+    /// there was none since the last retry, and in requests of earlier versions.
+    public var refreshed: Beginning?
     public var client = FolderClient()
 
     public static let atOnceRange = 1...64

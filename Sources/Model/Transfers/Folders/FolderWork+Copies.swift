@@ -127,20 +127,10 @@ extension FolderWork {
 
     // MARK: - The rest
 
-    /// Plans what was added to the sources since they were planned, what was changed there, and what has failed. No item
-    /// is pending before.
+    /// Plans the sources of copies again. No item is pending before.
     ///
     /// An item replaces only an object that is older than the task, and one that the task itself has made.
-    func refreshPlan() async throws(StorageError) {
-        task.willRefresh()
-        do throws(StorageError) { try await planRest() } catch {
-            await task.didRefresh(false)
-            throw error
-        }
-        await task.didRefresh(!isStopping)
-    }
-
-    private func planRest() async throws(StorageError) {
+    func planRest() async throws(StorageError) {
         await task.forgetEnded()
         var flaw: StorageError?
         try await forEachSource { [self] page async throws(StorageError) in

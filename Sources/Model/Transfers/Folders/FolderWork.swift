@@ -134,15 +134,17 @@ import Storage
         }
         if request.kind == .write, try await mayDelete() { try await makeRoom() }
         if !isStopping { try await transferAll() }
-        if task.isRefreshing, !isEnded {
-            // A client has asked for it. Each item names the generation that it may replace.
-            replacesNewer = true
-            try await refreshPlan()
-            if !isStopping { try await transferAll() }
-        }
-        if let fatal { throw fatal }
-        if try await mayDelete() { try await deleteAll() }
-        if let fatal { throw fatal }
+        repeat {
+            if task.isRefreshing, !isEnded {
+                // A client has asked for it. Each item names the generation that it may replace or delete.
+                replacesNewer = true
+                try await refreshPlan()
+                if !isStopping { try await transferAll() }
+            }
+            if let fatal { throw fatal }
+            if try await mayDelete() { try await deleteAll() }
+            if let fatal { throw fatal }
+        } while task.isRefreshing && !isStopping
     }
 
     /// Whether there are deletions, and no transfer and no reading of the source has failed. A failed deletion stops no
@@ -214,7 +216,7 @@ import Storage
     }
 
     /// Calls `body` with each page of the objects below a folder, and with their paths below it. A page has no object that
-    /// is newer than the retry whose plan this work completes.
+    /// is newer than the retry whose plan this work completes, or than the last request to list the folder again.
     ///
     /// - Parameter filters: leaves out the objects that the request's patterns exclude.
     func forEachPage(
@@ -239,9 +241,11 @@ import Storage
         } while token != nil && !isStopping
     }
 
-    /// Whether an object is newer than the retry whose plan this work completes.
+    /// Whether an object is newer than the retry whose plan this work completes, or than the last request to list the folder
+    /// again, which is later.
     func isTooNew(_ object: ObjectMetadata) -> Bool {
-        task.stage == .completing && retried?.isBefore(object) == true
+        let last = request.refreshed ?? (task.stage == .completing ? retried : nil)
+        return last?.isBefore(object) == true
     }
 
     /// Whether a local file was changed after the retry whose plan this work completes.
@@ -405,6 +409,43 @@ import Storage
         }
     }
 
+    /// Plans what was added to the sources since they were planned, what was changed there, and what has failed.
+    private func refreshPlan() async throws(StorageError) {
+        task.willRefresh()
+        do throws(StorageError) {
+            try await request.kind == .delete ? planOtherDeletions() : planRest()
+        } catch {
+            await task.didRefresh(false)
+            throw error
+        }
+        await task.didRefresh(!isStopping)
+    }
+
+    /// Plans the deletion of what is in the folder by now. What has failed is tried again.
+    private func planOtherDeletions() async throws(StorageError) {
+        var last: Int64 = 0
+        while !isStopping {
+            let failed = try await plan.items([.failed], after: last, most: Self.batch)
+            guard let number = failed.last?.number else { break }
+            try await plan.update(failed.map { $0.with(.pending) })
+            last = number
+        }
+        try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
+            var new: [FolderItem] = [], changed: [FolderItem] = []
+            for (var item, before) in zip(deletions(of: page), try await plan.items(at: page.map(\.path))) {
+                guard let before else {
+                    new.append(item)
+                    continue
+                }
+                item.number = before.number
+                changed.append(item)
+            }
+            try await add(new)
+            try await plan.update(changed)
+        }
+        task.begin(.working, try await plan.counts(), [])
+    }
+
     private func deletions(of page: [(path: String, metadata: ObjectMetadata)]) -> [FolderItem] {
         page.map { path, metadata in
             FolderItem(path, .delete, size: metadata.size, object: FolderObject(metadata))
@@ -421,6 +462,7 @@ import Storage
         (counts.toDelete, counts.deleted) = (task.counts.deleted, task.counts.deleted)
         if task.stage == .planning { await forgetPlan() } else { task.begin(task.stage, counts, []) }
         isUnplanned = true
+        task.willRefresh()
         let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
             let items = deletions(of: page)
@@ -432,6 +474,7 @@ import Storage
         }
         // Any items in the plan are deleted, or have failed in a way that the plan does not know: a retry plans anew.
         if !isStopping { try? await plan.clear() }
+        await task.didRefresh(!isStopping)
     }
 
     private func deleteUnplanned(_ items: ArraySlice<FolderItem>) async {
@@ -834,7 +877,7 @@ import Storage
         let conditions = Preconditions(generation: item.object?.generation)
         let keepsNewer = !replacesNewer || isUnplanned && task.stage != .planning
         do throws(StorageError) {
-            try await requesting { [transfers, began = task.began] caller async throws(StorageError) in
+            try await requesting { [transfers, began = request.refreshed ?? began] caller async throws(StorageError) in
                 if keepsNewer, try await transfers.backend.isNewer(object, than: began, for: caller) {
                     throw .newerObject(at: object)
                 }
