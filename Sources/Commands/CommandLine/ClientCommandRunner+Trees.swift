@@ -256,10 +256,16 @@ extension ClientCommandRunner {
         let showsEach = tree.isRemoval || all <= Self.mostShown || options.isVerbose || options.json
         let states =
             (showsEach && (!options.isQuiet || options.json) ? ["done"] : []) + (unchanged > 0 ? ["unchanged"] : [])
+        var told = 0
         try pagesOfItems(of: task, in: states) { items in
+            told += items.count
             if tree.isRemoval { return try items.forEach(self.tellRemoved) }
             try self.tellCopied(items)
         }
+        let unnamed = Self.count("deleted", snapshot) - told
+        guard tree.isRemoval, unnamed > 0, !options.isQuiet else { return }
+        transfers.display.note(
+            "\(tree.source): \(unnamed) of the removed objects cannot be named: the disk has no room for the plan")
     }
 
     /// Prints a line, or the metadata, for each copied object. Unchanged objects are taken out of the totals.

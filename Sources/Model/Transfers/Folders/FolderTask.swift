@@ -27,6 +27,8 @@ import Storage
     private(set) var isRefreshing: Bool
     /// Whether a client's retry begins the next work, which may then name all that exists in its plan.
     private var isRetried = false
+    /// Whether the last work deletes, or has deleted, without a plan. The counts then have only the listed objects.
+    var isUnplanned = false
 
     /// Creates a new task, or restores a task of an earlier process, which is paused or has ended.
     init(_ stored: StoredFolder, isNew: Bool, tokens: (any TokenSource)? = nil, of transfers: Transfers) {
@@ -115,8 +117,8 @@ import Storage
         }
         return FolderSnapshot(
             task: id, request: request, status: status ?? state.status, state: state(for: status), progress: progress,
-            counts: counts, isPlanned: stage != .planning && stage != .completing, failures: failures,
-            error: status == .progress ? nil : error, endpoint: endpoint)
+            counts: counts, isPlanned: !isUnplanned && stage != .planning && stage != .completing,
+            failures: failures, error: status == .progress ? nil : error, endpoint: endpoint)
     }
 
     private var progress: Progress {
@@ -175,7 +177,7 @@ import Storage
         let work = FolderWork(
             self, transfers, tokens, replacesNewer: control.replacesNewer,
             retried: exchange(&isRetried, with: false) ? nil : stored.retried)
-        self.work = work
+        (self.work, isUnplanned) = (work, false)
         Loop.task { [self] in
             let end = await work.run()
             self.work = nil

@@ -43,8 +43,6 @@ import Storage
     /// Whether the work waits for its turn among the tasks over folders.
     private(set) var isQueued = true
     private(set) var isStopping = false
-    /// Whether the work deletes without a plan. The counts then have only the listed objects.
-    private var isUnplanned = false
     /// The error that ended the work for all files.
     private var fatal: StorageError?
     private var inFlight: [Int64: any FolderTransfer] = [:]
@@ -115,12 +113,12 @@ import Storage
                 try await deleteUnplanned()
             }
         } catch {
-            if task.stage == .planning, !isUnplanned { await forgetPlan() }
+            if task.stage == .planning, !task.isUnplanned { await forgetPlan() }
             if !isStopping { return .failed(error.orAbout(request.reference)) }
         }
         if isStopping {
             // The plan has no unplanned deletions, so the next work repeats them and counts them again.
-            if isUnplanned, task.stage != .planning { try? await task.recall() }
+            if task.isUnplanned, task.stage != .planning { try? await task.recall() }
             return nil
         }
         return task.counts.failed == 0 ? .succeeded : .failed(summary)
@@ -461,7 +459,7 @@ import Storage
         var counts = FolderCounts()
         (counts.toDelete, counts.deleted) = (task.counts.deleted, task.counts.deleted)
         if task.stage == .planning { await forgetPlan() } else { task.begin(task.stage, counts, []) }
-        isUnplanned = true
+        task.isUnplanned = true
         task.willRefresh()
         let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
@@ -875,7 +873,7 @@ import Storage
         }
         let object = try request.object(item.path)
         let conditions = Preconditions(generation: item.object?.generation)
-        let keepsNewer = !replacesNewer || isUnplanned && task.stage != .planning
+        let keepsNewer = !replacesNewer || task.isUnplanned && task.stage != .planning
         do throws(StorageError) {
             try await requesting { [transfers, began = request.refreshed ?? began] caller async throws(StorageError) in
                 if keepsNewer, try await transfers.backend.isNewer(object, than: began, for: caller) {
