@@ -544,6 +544,14 @@ import Testing
         #expect(objects.names == ["e/a", "x/a"] && objects["e/a"] == "1")
     }
 
+    @Test func `A refresh whose source has what the task has made is refused`() async throws {
+        let folder = FolderCopy(try Reference(bucket: "b", object: "e"), to: try Reference(bucket: "b", object: "f"))
+        let (next, request, task) = try await halfway(.copy, [folder])
+        let end = try await refreshed(request, task, in: next)
+        #expect(end.error?.message.contains("gs://b/d/a would replace gs://b/e/a") == true, "\(end)")
+        #expect(objects.names == ["d/a", "e/a"])
+    }
+
     @Test(arguments: [true, false])
     func `A move that finds its copy deletes the source, if nothing of it is lost`(isSame: Bool) async throws {
         (objects["d/a"], objects["d/b"]) = ("1", "2")

@@ -102,7 +102,7 @@ extension FolderWork {
             return try item(of: try source.object.get(), to: source.name, from: source.folder)
         } catch {
             if error.concernsAll || isStopping || source.object.isSuccess { throw error }
-            return source.item(failed: error)
+            return source.item(.failed, error)
         }
     }
 
@@ -158,12 +158,15 @@ extension FolderWork {
         let atTargets = try await plan.items(at: page.map(\.name))
         var new: [FolderItem] = [], changed: [FolderItem] = []
         for (source, (written, before)) in zip(page, zip(atSources, atTargets)) {
-            // The task has written it.
-            if written != nil, source.reference.bucket.hasSameBytes(as: bucket) { continue }
+            if let written, source.reference.bucket.hasSameBytes(as: bucket) {
+                // What the task has made in a source that has its own target is left out.
+                guard !source.hasTarget, written.state != .refused else { continue }
+                return refusal(of: written, source.item(.pending))
+            }
             var item: FolderItem
             do throws(StorageError) { item = try self.item(of: source) } catch {
                 if error.concernsAll || isStopping { throw error }
-                item = source.item(failed: error)
+                item = source.item(.failed, error)
             }
             guard let before else {
                 new.append(item)
@@ -300,10 +303,15 @@ extension FolderWork {
 }
 
 extension FolderWork.Source {
-    fileprivate func item(failed error: StorageError) -> FolderItem {
-        var item = FolderItem(name, .transfer, .failed, error: error)
+    fileprivate func item(_ state: FolderItem.State, _ error: StorageError? = nil) -> FolderItem {
+        var item = FolderItem(name, .transfer, state, error: error)
         item.source = reference
         return item
+    }
+
+    /// Whether the target is the source, or lies in the folder of the source, if both are in one bucket.
+    fileprivate var hasTarget: Bool {
+        folder.map { name.utf8.starts(with: $0.prefix.utf8) } ?? name.hasSameBytes(as: reference.object)
     }
 }
 
