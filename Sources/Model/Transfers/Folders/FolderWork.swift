@@ -54,6 +54,8 @@ import Storage
     /// The number of begun items.
     private var active = 0
     private let progressed = Waiters()
+    /// Whether a local directory at the path of a new file has something that is not deleted.
+    private var keptDirectories: [String: Bool] = [:]
     /// The functions that cancel requests and comparisons in flight, by number.
     private var cancels: [Int: () -> Void] = [:]
     private var lastWork = 0
@@ -822,15 +824,46 @@ import Storage
     }
 
     /// Deletes the files that prevent transfers: at the path of a new directory, or in a directory at the path of a new
-    /// file.
+    /// file, unless that directory stays.
     private func makeRoom() async throws(StorageError) {
         try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in
             do throws(StorageError) {
-                return try await plan.isInTheWay(item.path) ? await deleted(item) : nil
+                guard try await plan.isInTheWay(item.path), try await !isInKeptDirectory(item.path) else { return nil }
+                return await deleted(item)
             } catch {
                 return failed(item, error)
             }
         }
+    }
+
+    /// Whether a file lies in a directory at the path of a new file, and the directory has something that is not deleted.
+    /// The transfer fails then.
+    private func isInKeptDirectory(_ path: String) async throws(StorageError) -> Bool {
+        let slashes = path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") }
+        let above = try await plan.items(at: slashes.map { String(path[..<$0]) })
+        let item = above.lazy.compactMap(\.self).first { $0.action == .transfer && $0.state != .refused }
+        guard let directory = item?.path else { return false }
+        if let isKept = keptDirectories[directory] { return isKept }
+        let isKept = try await keeps(directory)
+        keptDirectories[directory] = isKept
+        return isKept
+    }
+
+    /// Whether the plan does not delete all that a local directory has.
+    private func keeps(_ directory: String) async throws(StorageError) -> Bool {
+        guard let tree else { return false }
+        var directories = [directory]
+        while let next = directories.popLast() {
+            let reader = try await tree.read(next)
+            while !isStopping {
+                let entries = try await reader.next(Self.page)
+                if entries.isEmpty { break }
+                directories += entries.filter { $0.kind == .directory }.map(\.path)
+                let others = entries.filter { $0.kind != .directory }.map(\.path)
+                if try await plan.items(at: others).contains(where: { $0?.action != .delete }) { return true }
+            }
+        }
+        return false
     }
 
     private func deleted(_ item: FolderItem) async -> FolderItem? {
