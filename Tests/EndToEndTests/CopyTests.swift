@@ -337,6 +337,22 @@ import Testing
         #expect(ran.contains("\nnew a b c new theirs \n") && !ran.contains("e/d"), "\(ran)")
     }
 
+    @Test func `A removal that is given again removes what has come to the folder`() async {
+        let ran = await killed(
+            "rm -r d", "delete",
+            "store new d/a; store new d/new; $X > out 2>&1; echo $?; tail -n 1 out; $S ls d --socket s 2>&1 | grep -c nothing"
+        )
+        #expect(ran == "0\n4 removed\n1\n", "\(ran)")
+    }
+
+    @Test func `A move that is given again moves what was stored anew, also where it has moved an object`() async {
+        let ran = await killed(
+            "mv -r d e", "move",
+            "store new d/a; $X > out 2>&1; echo $?; grep '^[0-9]* files' out; show e/a e/b e/c; $S ls d --socket s 2>&1 | grep -c nothing"
+        )
+        #expect(ran.hasPrefix("0\n3 files, 5 bytes") && ran.hasSuffix("\nnew b c \n1\n"), "\(ran)")
+    }
+
     @Test(arguments: ["cp", "mv"])
     func `A command that continues says so once, and names its total once`(verb: String) async {
         let ran = await killed(

@@ -109,4 +109,22 @@ import Testing
         #expect(answers.allSatisfy { $0?["result"] != nil })
         #expect(answers.map { $0?["id"]?.number?.int64 } == (first..<first + 40).map { Int64($0) })
     }
+
+    @Test func `What is left of an upload of standard input is named, and does not wait for ever`() async {
+        let ran = await sh(
+            #"""
+            serve() { rm -f log; $S serve --root r --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; }
+            serve; mkfifo in; $S put - x --socket s < in 2> err & C=$!; exec 3> in; head -c 900000 /dev/zero >&3
+            await '$S tasks -q --socket s | grep -q running'
+            kill -9 $P; wait $P 2> /dev/null; head -c 90000 /dev/zero >&3; exec 3>&-; wait $C; tail -n 1 err
+            serve; ID=$($S tasks -q --socket s | cut -c 1-8)
+            for verb in resume retry; do $S tasks $verb $ID --socket s; echo $?; done
+            $S tasks cancel $ID --socket s; $S tasks -q --socket s; kill $P; wait $P
+            """#)
+        let lines = ran.text.replacing(/[^\n]*Killed[^\n]*\n/, with: "").split(separator: "\n")
+        #expect(lines.first?.contains("tasks --socket s lists what stays of gs://default-bucket/x") == true, "\(ran)")
+        let left = lines.dropFirst()
+        #expect(left.filter { $0.contains("tasks --socket s cancel") }.count == 2, "\(ran)")
+        #expect(left.filter { $0 == "1" }.count == 2 && left.count == 4, "\(ran)")
+    }
 }

@@ -217,9 +217,12 @@ import Testing
         let kept = await sh("$S sync gs://b two; cat two/f two/d/y")
         #expect(kept.text.hasSuffix("1\n3\n") && kept.text.contains("is not a directory but a regular file"), "\(kept)")
         #expect(await sh("mkdir two/d/empty; $S sync -q --delete gs://b two && diff -r one two") == (0, ""))
-        // What is left out stays, and so does its directory.
-        #expect(await sh("rm two/d; mkdir two/d; touch two/d/keep.txt").status == 0)
-        let refused = await sh("$S sync --delete --exclude keep.txt gs://b two; ls two/d")
-        #expect(refused.text.contains("failed; the lines above") && refused.text.hasSuffix("keep.txt\n"), "\(refused)")
+        // What is left out stays, and so does its directory with all that is in it.
+        #expect(await sh("rm two/d; mkdir -p two/d/e; touch two/d/keep.txt two/d/e/x two/d/old").status == 0)
+        for line in ["true", "rm two/d/keep.txt; ln -s x two/d/e/link"] {
+            let refused = await sh("\(line); $S sync --delete --exclude keep.txt gs://b two; ls two/d/old two/d/e/x")
+            #expect(refused.text.contains("failed; the lines above"), "\(refused)")
+            #expect(refused.text.hasSuffix("two/d/e/x\ntwo/d/old\n"), "\(refused)")
+        }
     }
 }

@@ -30,11 +30,19 @@ package struct Client {
         var reference: JSON?
         /// A name or a pattern stands for no object.
         private(set) var isAboutNothing = false
+        /// The service has ended, or has closed the connection.
+        private(set) var isGone = false
 
         package var message: String { sentence + (name.map { " (\($0))" } ?? "") }
 
         package init(_ message: String) { sentence = message }
         init(message: String, isAnswer: Bool = false) { (sentence, self.isAnswer) = (message, isAnswer) }
+
+        fileprivate static var gone: Failure {
+            var failure = Failure("the service is gone")
+            failure.isGone = true
+            return failure
+        }
 
         static func nothing(_ message: String) -> Failure {
             var failure = Failure(message: message, isAnswer: true)
@@ -95,7 +103,7 @@ package struct Client {
         let message: JSON = ["jsonrpc": "2.0", "id": id, "method": .string(method), "params": params]
         show(">>", message, from: true)
         guard (try? socket.writeBlocking(Array((message.text + "\n").utf8))) != nil else {
-            throw Failure(message: "the service is gone")
+            throw Failure.gone
         }
         return id
     }
@@ -277,7 +285,7 @@ package struct Client {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
         defer { buffer.deallocate() }
         guard let count = try? socket.readBlocking(into: buffer), count > 0 else {
-            throw Failure(message: "the service is gone")
+            throw Failure.gone
         }
         framing.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }

@@ -15,7 +15,8 @@ extension ClientCommandRunner {
     /// The maximum time that a piece waits for more bytes while others are in flight.
     private static let longestGathering = Duration.milliseconds(5)
 
-    /// Uploads standard input, which has no name of its own. An interrupted upload is removed.
+    /// Uploads standard input, which has no name of its own. An interrupted upload is removed. What a service that has ended
+    /// has received may stay.
     func putInput(_ files: [String], to target: String) throws {
         guard files.count == 1 else {
             throw UsageError(message: "standard input (-) needs a REFERENCE of its own")
@@ -25,11 +26,16 @@ extension ClientCommandRunner {
         let transfer = RunningTransfers.Transfer(name: target, kind: .uploadTask) { metadata in
             try self.show(metadata, "\(object.url)  \(Self.size(metadata))\(self.place)")
         }
+        var hasBegun = false
         do {
             let stream = try begin("reference/putStream", object, writeParams + metadataParams, transfer)
+            hasBegun = true
             try send(to: stream)
             try answer(to: client.say("uploadTask/finish", ["task": stream]))
         } catch let failure as Client.Failure {
+            if failure.isGone, hasBegun {
+                throw Client.Failure("\(failure.sentence); \(shellLine("tasks")) lists what stays of \(object.url)")
+            }
             guard try isSkipped(failure, object) else { throw failure }
         }
         try endTransfers()

@@ -26,6 +26,11 @@ extension ClientCommandRunner {
         let id: String
         let snapshot: JSON
 
+        /// Only a stream that has not ended tells its `offset`.
+        var isPausedUploadOfStream: Bool {
+            kind == .uploadTask && snapshot["state"] == "paused" && snapshot["offset"] != nil
+        }
+
         var hasEnded: Bool { ["success", "failed", "cancelled"].contains(snapshot["state"]?.string) }
     }
 
@@ -72,6 +77,11 @@ extension ClientCommandRunner {
     }
 
     private func carryOut(_ verb: TaskVerb, _ task: ListedTask) throws {
+        if verb.continuesTasks, task.isPausedUploadOfStream {
+            throw Client.Failure(
+                message: "task \(task.id) waits for bytes that only the client that began it has: "
+                    + "\(shellLine("tasks", "cancel", task.id)) removes what it has sent", isAnswer: true)
+        }
         let params: JSON = ["task": .string(task.id)]
         let answer = try client.call("\(task.kind.rawValue)/\(verb.rawValue)", params)
         // A task that cannot be resumed runs or has ended: the command follows it in either case.

@@ -18,7 +18,7 @@ struct TreeTransfer {
     var keepsItems = false
     /// The key of the task; nil for a key that is computed from the params.
     var key: String?
-    /// The task that has the key copies what has come to its sources, too.
+    /// The task that has the key copies or removes what has come to its sources, too.
     var refreshes = false
 
     var isUpload: Bool { method == "reference/putDirectory" }
@@ -155,7 +155,8 @@ extension ClientCommandRunner {
     ) throws {
         var tree = removal(of: folder)
         if options.isDryRun { return try tellPlan(of: tree) }
-        tree.key = try earlier.first { try $0.folder == folder }?.key ?? taskKey(command, of: tree)
+        let task = try earlier.first { try $0.folder == folder }
+        (tree.key, tree.refreshes) = (task?.key ?? taskKey(command, of: tree), task != nil)
         try transfer(tree, isRest: false) { removed(Self.count("deleted", $0)) }
     }
 
@@ -255,10 +256,16 @@ extension ClientCommandRunner {
         let showsEach = tree.isRemoval || all <= Self.mostShown || options.isVerbose || options.json
         let states =
             (showsEach && (!options.isQuiet || options.json) ? ["done"] : []) + (unchanged > 0 ? ["unchanged"] : [])
+        var told = 0
         try pagesOfItems(of: task, in: states) { items in
+            told += items.count
             if tree.isRemoval { return try items.forEach(self.tellRemoved) }
             try self.tellCopied(items)
         }
+        let unnamed = Self.count("deleted", snapshot) - told
+        guard tree.isRemoval, unnamed > 0, !options.isQuiet else { return }
+        transfers.display.note(
+            "\(tree.source): \(unnamed) of the removed objects cannot be named: the disk has no room for the plan")
     }
 
     /// Prints a line, or the metadata, for each copied object. Unchanged objects are taken out of the totals.

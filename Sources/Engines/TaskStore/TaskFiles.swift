@@ -39,11 +39,11 @@ package struct TaskFiles: Sendable {
         try withTombstones { () throws(SystemError) in try tombstones.reserve(for: task) }
     }
 
-    /// Clears the slot of a failed task that runs again, and reserves one.
+    /// Reserves a slot for a failed task that runs again, and clears the one that has its end.
     func renewTombstone(for task: String) throws(StorageError) {
         try withTombstones { () throws(SystemError) in
-            try tombstones.erase(task)
             try tombstones.reserve(for: task)
+            try tombstones.erase(task)
         }
     }
 

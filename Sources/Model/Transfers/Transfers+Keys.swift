@@ -102,17 +102,18 @@ extension UploadRequest {
 extension FolderRequest {
     /// For each param whether the other request has the same value.
     fileprivate func comparison(with other: FolderRequest) -> [(param: String, isSame: Bool?)] {
-        [
+        let takesOthers = refreshes == true && kind.isCopy
+        return [
             ("the method", kind == other.kind),
-            ("reference", refreshes == true || reference == other.reference),
+            ("reference", takesOthers || reference == other.reference),
             ("directory", (directory ?? "").hasSameBytes(as: other.directory ?? "")),
             ("include", include.elementsEqual(other.include) { $0.hasSameBytes(as: $1) }),
             ("exclude", exclude.elementsEqual(other.exclude) { $0.hasSameBytes(as: $1) }),
             ("changed", onlyChanged == other.onlyChanged),
             ("trustTimes", (trustsTimes ?? false) == (other.trustsTimes ?? false)),
             ("delete", deletesOthers == other.deletesOthers),
-            ("to", refreshes == true || target == other.target),
-            ("others", refreshes == true || copies == other.copies),
+            ("to", takesOthers || target == other.target),
+            ("others", takesOthers || copies == other.copies),
             ("dryRun", isDryRun == other.isDryRun), ("ifGenerationMatch", keepsExisting == other.keepsExisting),
             ("metadata", metadata == other.metadata), ("atOnce", atOnce == other.atOnce),
         ]

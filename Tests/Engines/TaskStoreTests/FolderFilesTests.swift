@@ -29,6 +29,7 @@ import Testing
         request.metadata.custom = ["\u{E9}": "1", "e\u{301}": "2"]
         (request.client.chunkSize, request.client.newFilesMask) = (7, 0o77)
         (request.key, request.atOnce) = ("\u{E9}", 64)
+        request.refreshed = beginning
         (request.client.userProject, request.client.hasOwnTokens, request.client.retryTime) = ("p", true, 0.5)
         return request
     }

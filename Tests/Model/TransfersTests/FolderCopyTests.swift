@@ -396,10 +396,11 @@ import Testing
         var item = FolderItem("e/a", .transfer, .done, size: 1)
         item.source = try Reference(bucket: "b", object: "d/a")
         item.object = FolderObject(try objects.metadata(of: try #require(item.source)))
-        try await plan.add([item], directories: [])
-        try await plan.keep(.working)
         objects["e/a"] = "1"
         objects.makeNewest("e/a")
+        item.replaced = objects.lastGeneration
+        try await plan.add([item], directories: [])
+        try await plan.keep(.working)
         if kind == .move { objects["d/a"] = nil }
         let next = try await stage.afterCrash(.pause, Self.backend(over: objects))
         request.refreshes = true
@@ -426,11 +427,78 @@ import Testing
         (objects["e/b"], objects["e/new"]) = ("theirs", "old")
         objects.makeNewest("e/b")
         let end = try await refreshed(request, task, in: next)
-        #expect(end.state == .failed && end.counts.failed == (kind == .copy ? 1 : 2), "\(end)")
+        #expect(end.state == .failed && end.counts.failed == 1, "\(end)")
+        #expect(end.failures.first?.error?.message.contains("Another object was stored as gs://b/e/b") == true)
         #expect(objects["e/new"] == "2" && objects["e/b"] == "theirs" && objects["d/b"] == "2")
-        // A copy is made again; an object that was moved exists nowhere else.
-        #expect(objects["e/a"] == (kind == .copy ? "2" : "1") && objects["d/a"] == "2")
+        // The task itself has made the object that it replaces.
+        #expect(objects["e/a"] == "2" && objects["d/a"] == (kind == .copy ? "2" : nil))
         #expect(end.counts.total == 3)
+    }
+
+    @Test(arguments: [FolderRequest.Kind.copy, .move])
+    func `A task that is refreshed keeps what has replaced its own result`(kind: FolderRequest.Kind) async throws {
+        let (next, request, task) = try await halfway(kind)
+        (objects["d/a"], objects["e/a"]) = ("2", "1")
+        objects.makeNewest("e/a")
+        let end = try await refreshed(request, task, in: next)
+        #expect(end.state == .failed && end.counts.failed == 1, "\(end)")
+        #expect(objects["e/a"] == "1" && objects["d/a"] == "2")
+    }
+
+    @Test func `A move that a killed process has made is replaced by a source that was stored anew`() async throws {
+        objects["d/a"] = "1"
+        var request = try Self.request(.move)
+        request.key = "k"
+        let task = try await stage.transfers.folder(request)
+        let plan = try #require(stage.folders?[task.id])
+        var item = FolderItem("e/a", size: 1, object: FolderObject(try objects.metadata(of: request.reference("d/a"))))
+        item.source = try request.reference("d/a")
+        try await plan.add([item], directories: [])
+        try await plan.keep(.working)
+        (objects["e/a"], objects["d/a"]) = ("1", "2")
+        objects.makeNewest("e/a")
+        let next = try await stage.afterCrash(.pause, Self.backend(over: objects))
+        request.refreshes = true
+        let end = try await refreshed(request, next.transfers.folders.task(task.id), in: next)
+        #expect(end.state == .success && end.counts.completed == 1, "\(end)")
+        #expect(objects.names == ["e/a"] && objects["e/a"] == "2")
+    }
+
+    @Test(arguments: [(true, true), (true, false), (false, true)])
+    func `A deletion that is refreshed removes what is in the folder by then, and nothing that comes later`(
+        refreshes: Bool, hasRoom: Bool
+    ) async throws {
+        var request = FolderRequest(.delete, try Reference(bucket: "b", object: "d"))
+        request.key = "k"
+        let task = try await stage.transfers.folder(request)
+        let plan = try #require(stage.folders?[task.id])
+        objects["d/changed"] = "1"
+        let object = FolderObject(try objects.metadata(of: request.reference("d/changed")))
+        let items = [("again", .done), ("gone", .failed), ("changed", .pending)].map { path, state in
+            FolderItem(path, .delete, state, size: 1, object: object)
+        }
+        try await plan.add(items, directories: [])
+        try await plan.keep(.working)
+        let next = try await stage.afterCrash(.pause, Self.backend(over: objects))
+        for name in ["again", "changed", "new"] { objects["d/\(name)"] = "2" }
+        if !hasRoom { next.folders?.callsWithRoom = 0 }
+        request.refreshes = refreshes
+        let joined = try await next.transfers.keyedFolder(request, for: TransferClient(settings: Settings()))
+        #expect(joined.isContinued)
+        objects["d/later"] = "3"
+        objects.makeNewest("d/later")
+        // The process that has promised it ends before it begins.
+        let last = hasRoom ? try await next.afterCrash(.resume, Self.backend(over: objects)) : next
+        let again = try last.transfers.folders.task(task.id)
+        if !hasRoom { #expect(again.resume()) }
+        _ = try? await again.result()
+        let end = again.snapshot()
+        guard refreshes else {
+            #expect(end.state == .failed && objects.names == ["d/again", "d/changed", "d/later", "d/new"], "\(end)")
+            return
+        }
+        #expect(end.state == .success && objects.names == ["d/later"], "\(end)")
+        #expect(!hasRoom || end.counts.deleted == 4 && end.counts.toDelete == 4)
     }
 
     @Test func `A task that is refreshed takes the copies of the request, and none of what it has written`()
@@ -476,6 +544,14 @@ import Testing
         #expect(objects.names == ["e/a", "x/a"] && objects["e/a"] == "1")
     }
 
+    @Test func `A refresh whose source has what the task has made is refused`() async throws {
+        let folder = FolderCopy(try Reference(bucket: "b", object: "e"), to: try Reference(bucket: "b", object: "f"))
+        let (next, request, task) = try await halfway(.copy, [folder])
+        let end = try await refreshed(request, task, in: next)
+        #expect(end.error?.message.contains("gs://b/d/a would replace gs://b/e/a") == true, "\(end)")
+        #expect(objects.names == ["d/a", "e/a"])
+    }
+
     @Test(arguments: [true, false])
     func `A move that finds its copy deletes the source, if nothing of it is lost`(isSame: Bool) async throws {
         (objects["d/a"], objects["d/b"]) = ("1", "2")
@@ -499,5 +575,11 @@ import Testing
         #expect(stage.folders?[end.task]?.items.map(\.source?.object) == ["d/a.txt"])
         request.isDryRun = true
         #expect(try await ended(request).counts.total == 1)
+    }
+}
+
+extension FolderRequest {
+    fileprivate func reference(_ name: String) throws -> Reference {
+        try Reference(bucket: reference.bucket, object: name)
     }
 }

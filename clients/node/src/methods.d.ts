@@ -364,7 +364,7 @@ export interface FolderSnapshot {
    */
   progress: Progress;
   files: FolderCounts;
-  /** All files are known: the totals are final. */
+  /** All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk. */
   isPlanned: boolean;
   reference: Reference;
   /** The local directory. Absent where there is none. */
@@ -921,6 +921,7 @@ export interface Methods {
       atOnce?: number;
       keepItems?: boolean;
       key?: string;
+      refresh?: boolean;
       observe?: Status[] | boolean;
       wait?: boolean;
     };

@@ -1010,6 +1010,7 @@ class ReferenceMethods(Asking, Referring):
         at_once: int | None = None,
         keep_items: bool | None = None,
         key: str | None = None,
+        refresh: bool | None = None,
         on_progress: Callable[[FolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
         timeout: float | None = None,
@@ -1041,6 +1042,10 @@ class ReferenceMethods(Asking, Referring):
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
         observers and `wait` aside, are InvalidArgument.
+
+        `refresh`: With `key`: where the request joins a task, the task lists the folder again, and also deletes what
+        was stored there before this request, and what has failed. What is stored later stays. With `dry_run`, or
+        without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -1052,6 +1057,7 @@ class ReferenceMethods(Asking, Referring):
                 atOnce=at_once,
                 keepItems=keep_items,
                 key=key,
+                refresh=refresh,
             ),
             on_progress,
             observe,
@@ -2044,6 +2050,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         at_once: int | None = None,
         keep_items: bool | None = None,
         key: str | None = None,
+        refresh: bool | None = None,
         on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
     ) -> AsyncFolderTask:
@@ -2074,6 +2081,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
         observers and `wait` aside, are InvalidArgument.
+
+        `refresh`: With `key`: where the request joins a task, the task lists the folder again, and also deletes what
+        was stored there before this request, and what has failed. What is stored later stays. With `dry_run`, or
+        without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -2085,6 +2096,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
                 atOnce=at_once,
                 keepItems=keep_items,
                 key=key,
+                refresh=refresh,
             ),
             on_progress,
             observe,

@@ -255,7 +255,7 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
     """
     files: FolderCounts
     is_planned: bool
-    """All files are known: the totals are final."""
+    """All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk."""
     reference: ReferenceT
     directory: str | None = None
     """The local directory. Absent where there is none."""

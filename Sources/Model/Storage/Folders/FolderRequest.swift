@@ -46,9 +46,13 @@ public struct FolderRequest: Codable, Equatable, Sendable {
     public var atOnce: Int?
     /// The key that the client has given the task: a request with the same key joins the task until the task has ended.
     public var key: String?
-    /// Where the key joins an unfinished task of copies: that task takes these copies, too, and plans its sources again. In
-    /// a stored request: the sources are to be planned again. Nil in requests of earlier versions.
+    /// Where the key joins an unfinished task of copies: that task takes these copies, too, and plans its sources again. A
+    /// task that deletes lists its folder again. In a stored request: the sources are to be planned again. Nil in requests
+    /// of earlier versions.
     public var refreshes: Bool?
+    /// The moment of the last request that a task that deletes lists its folder again: it deletes nothing newer. Nil if
+    /// there was none since the last retry, and in requests of earlier versions.
+    public var refreshed: Beginning?
     public var client = FolderClient()
 
     public static let atOnceRange = 1...64
@@ -125,7 +129,8 @@ public struct FolderItem: Equatable, Sendable {
     public var object: FolderObject?
     /// The object that is copied or moved.
     public var source: Reference?
-    /// The generation at the target of a copy; nil if there is no object.
+    /// The generation that a copy may replace at its target; nil if there is no object. Of a copy that is done the
+    /// generation that the task has made.
     public var replaced: Int64?
     /// The version of the local file that is deleted.
     public var version: LocalVersion?

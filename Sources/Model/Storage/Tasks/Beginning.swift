@@ -2,7 +2,7 @@ import Platform
 
 /// When a task began. Objects and files that are newer were written by others: a task that resumes without a client's
 /// request neither replaces nor removes them.
-public struct Beginning: Equatable, Sendable {
+public struct Beginning: Codable, Equatable, Sendable {
     public var time: Timestamp
     /// The newest generation that the engine had given when the task began, which identifies newer objects even after
     /// the clock was set back. Nil if the engine does not say.

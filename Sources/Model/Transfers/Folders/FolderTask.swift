@@ -19,14 +19,16 @@ import Storage
     /// Unfinished transfers of large files by the paths of their items. A transfer resumes when the work begins its item.
     var transfersBefore: [String: any FolderTransfer] = [:]
     /// Finished transfers of an earlier process by the paths of their items, which the plan still has as pending.
-    var endedBefore: [String: (task: String, size: Int64)] = [:]
+    var endedBefore: [String: (task: String, result: ObjectMetadata)] = [:]
     private(set) var counts = FolderCounts()
     private(set) var failures: [FolderItem] = []
     private var tellsProgress = false
-    /// The sources of copies are to be planned again, once the plan is carried out.
+    /// The sources of copies are to be planned again, once the plan is carried out, or the folder that is deleted.
     private(set) var isRefreshing: Bool
     /// Whether a client's retry begins the next work, which may then name all that exists in its plan.
     private var isRetried = false
+    /// Whether the last work deletes, or has deleted, without a plan. The counts then have only the listed objects.
+    var isUnplanned = false
 
     /// Creates a new task, or restores a task of an earlier process, which is paused or has ended.
     init(_ stored: StoredFolder, isNew: Bool, tokens: (any TokenSource)? = nil, of transfers: Transfers) {
@@ -51,9 +53,10 @@ import Storage
 
     var copies: [FolderCopy] { request.copies ?? [] }
 
-    /// Takes the copies of a request, too, and what has come to the sources since they were planned. An end that comes first
+    /// Takes what has come to the sources since they were planned, and the copies of a request, too. An end that comes first
     /// prevents this.
     func refresh(with other: FolderRequest) async throws(StorageError) {
+        if request.kind == .delete { return try await refreshDeletion() }
         let known = Set(copies), new = (other.copies ?? []).filter { !known.contains($0) }
         guard other.target?.bucket.hasSameBytes(as: request.target?.bucket ?? "") == true else {
             throw .invalidArgument("to", "Task \(id) copies to another bucket.")
@@ -67,6 +70,16 @@ import Storage
             stored.request.copies?.removeAll { new.contains($0) }
             throw error
         }
+    }
+
+    /// Deletes what is in the folder by now, too, and nothing that comes later.
+    private func refreshDeletion() async throws(StorageError) {
+        let moment = Beginning(
+            transfers.context.time.now(), lastGeneration: try await transfers.backend.lastGeneration())
+        guard !isEnding, !hasEnded else { return }
+        (stored.request.refreshed, stored.request.refreshes, isRefreshing) = (moment, true, true)
+        // A deletion needs no room on the disk.
+        do throws(StorageError) { try await plan.keep(request) } catch  where error.isWithoutRoom {}
     }
 
     /// All sources are about to be planned. A request that comes meanwhile is one for the next time.
@@ -104,8 +117,8 @@ import Storage
         }
         return FolderSnapshot(
             task: id, request: request, status: status ?? state.status, state: state(for: status), progress: progress,
-            counts: counts, isPlanned: stage != .planning && stage != .completing, failures: failures,
-            error: status == .progress ? nil : error, endpoint: endpoint)
+            counts: counts, isPlanned: !isUnplanned && stage != .planning && stage != .completing,
+            failures: failures, error: status == .progress ? nil : error, endpoint: endpoint)
     }
 
     private var progress: Progress {
@@ -164,7 +177,7 @@ import Storage
         let work = FolderWork(
             self, transfers, tokens, replacesNewer: control.replacesNewer,
             retried: exchange(&isRetried, with: false) ? nil : stored.retried)
-        self.work = work
+        (self.work, isUnplanned) = (work, false)
         Loop.task { [self] in
             let end = await work.run()
             self.work = nil
@@ -239,6 +252,10 @@ extension FolderTask {
         try await transfers.context.ends?.checkEnd(of: id, titled: title)
         let retried = Beginning(
             transfers.context.time.now(), lastGeneration: try await transfers.backend.lastGeneration())
+        if request.refreshed != nil {
+            stored.request.refreshed = nil
+            try await plan.keep(request)
+        }
         let renewed = try await plan.renew(at: retried)
         (stored.stage, stored.retried, counts) = (renewed.stage, retried, renewed.counts)
         failures = failures.filter { $0.state == .refused }

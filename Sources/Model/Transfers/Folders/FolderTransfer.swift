@@ -19,7 +19,7 @@ import Storage
 
 /// How the transfer of one file of a folder ended.
 enum FolderTransferEnd {
-    case transferred(size: Int64)
+    case transferred(ObjectMetadata)
     case stopped
     /// The target has an object or a file that is newer than the folder's task.
     case superseded(StorageError)
@@ -45,7 +45,7 @@ extension TransferTask: FolderTransfer {
 
     var end: FolderTransferEnd? {
         switch machine.state {
-        case .ended(.succeeded(let metadata)): .transferred(size: metadata.size)
+        case .ended(.succeeded(let metadata)): .transferred(metadata)
         case .ended(.cancelled), .ended(.cancelledInDoubt): .stopped
         case .ended(.failed(let error)): .failed(error)
         case .paused: machine.pauseReason.map(FolderTransferEnd.superseded)

@@ -102,7 +102,7 @@ extension FolderWork {
             return try item(of: try source.object.get(), to: source.name, from: source.folder)
         } catch {
             if error.concernsAll || isStopping || source.object.isSuccess { throw error }
-            return source.item(failed: error)
+            return source.item(.failed, error)
         }
     }
 
@@ -127,20 +127,10 @@ extension FolderWork {
 
     // MARK: - The rest
 
-    /// Plans what was added to the sources since they were planned, what was changed there, and what has failed. No item
-    /// is pending before.
+    /// Plans the sources of copies again. No item is pending before.
     ///
-    /// An item replaces nothing until the names are compared, and then only an object that is older than the task.
-    func refreshPlan() async throws(StorageError) {
-        task.willRefresh()
-        do throws(StorageError) { try await planRest() } catch {
-            await task.didRefresh(false)
-            throw error
-        }
-        await task.didRefresh(!isStopping)
-    }
-
-    private func planRest() async throws(StorageError) {
+    /// An item replaces only an object that is older than the task, and one that the task itself has made.
+    func planRest() async throws(StorageError) {
         await task.forgetEnded()
         var flaw: StorageError?
         try await forEachSource { [self] page async throws(StorageError) in
@@ -154,7 +144,7 @@ extension FolderWork {
         }
         try await forEachPending { [self] items async throws(StorageError) in
             if let flaw { return items.map { $0.with(.refused, flaw) } }
-            return try await replacingOlder(items)
+            return try await replacing(items)
         }
         task.begin(
             .working, try await plan.counts(),
@@ -166,14 +156,17 @@ extension FolderWork {
     private func planRest(_ page: [Source]) async throws(StorageError) -> StorageError? {
         let atSources = try await plan.items(at: page.map(\.reference.object))
         let atTargets = try await plan.items(at: page.map(\.name))
-        var new: [FolderItem] = [], changed: [(before: FolderItem, item: FolderItem)] = []
+        var new: [FolderItem] = [], changed: [FolderItem] = []
         for (source, (written, before)) in zip(page, zip(atSources, atTargets)) {
-            // The task has written it.
-            if written != nil, source.reference.bucket.hasSameBytes(as: bucket) { continue }
+            if let written, source.reference.bucket.hasSameBytes(as: bucket) {
+                // What the task has made in a source that has its own target is left out.
+                guard !source.hasTarget, written.state != .refused else { continue }
+                return refusal(of: written, source.item(.pending))
+            }
             var item: FolderItem
             do throws(StorageError) { item = try self.item(of: source) } catch {
                 if error.concernsAll || isStopping { throw error }
-                item = source.item(failed: error)
+                item = source.item(.failed, error)
             }
             guard let before else {
                 new.append(item)
@@ -183,48 +176,28 @@ extension FolderWork {
             guard item.state == .pending, before.state != .refused,
                 before.state == .failed || before.object?.generation != item.object?.generation
             else { continue }
-            item.number = before.number
-            changed.append((before, item))
+            (item.number, item.replaced) = (before.number, before.replaced)
+            changed.append(item)
         }
         for item in try await add(new) where item.state != .refused {
             guard let other = try await plan.item(item.path) else { continue }
             return refusal(of: other, item)
         }
-        if !changed.isEmpty { try await plan.update(try await replacingOwn(changed)) }
+        if !changed.isEmpty { try await plan.update(changed) }
         return nil
     }
 
-    /// Items whose copies may replace the earlier copies that the task has made.
-    private func replacingOwn(
-        _ changed: [(before: FolderItem, item: FolderItem)]
-    ) async throws(StorageError) -> [FolderItem] {
-        // The earlier copy of an object that was moved is the only one.
-        guard request.kind == .copy else { return changed.map(\.item) }
-        var items: [FolderItem] = []
-        for start in stride(from: 0, to: changed.count, by: Self.deletionsAtOnce) where !isStopping {
-            let group = changed[start..<min(start + Self.deletionsAtOnce, changed.count)]
-            let targets = try group.map { pair throws(StorageError) in try request.object(pair.item.path) }
-            for (pair, found) in zip(group, await described(targets)) {
-                var item = pair.item
-                if pair.before.state == .done, case .success(let copy) = found,
-                    pair.before.object?.hasSameBytes(as: FolderObject(copy)) == true
-                {
-                    item.replaced = copy.generation
-                }
-                items.append(item)
-            }
-        }
-        return items
-    }
-
-    /// Items that may replace what was at their targets before the task began.
-    private func replacingOlder(_ items: [FolderItem]) async throws(StorageError) -> [FolderItem] {
+    /// Items that may replace what was at their targets before the task began, and what the task itself has made there.
+    private func replacing(_ items: [FolderItem]) async throws(StorageError) -> [FolderItem] {
         let targets = try items.map { item throws(StorageError) in try request.object(item.path) }
         var noted: [FolderItem] = []
         for (var item, (target, found)) in zip(items, zip(targets, await described(targets))) {
+            switch found {
+            // The plan knows the generation.
+            case .success(let object) where object.generation == item.replaced: break
             // The generation is read before the age: what comes in between is not replaced.
-            if item.replaced == nil, case .success(let object) = found, try await !isNewer(target) {
-                item.replaced = object.generation
+            case .success(let object): item.replaced = try await isNewer(target) ? nil : object.generation
+            case .failure: item.replaced = nil
             }
             noted.append(item)
         }
@@ -254,9 +227,10 @@ extension FolderWork {
     /// made the copy, or the request keeps existing objects. Throws the error of the copy otherwise.
     func end(ofCopy item: FolderItem, after error: StorageError) async throws(StorageError) -> FolderItem? {
         guard [.preconditionFailed, .objectNotFound].contains(error.code), !isEnded else { throw error }
-        if try await isCopied(item) { return done(item, size: item.size) }
+        if let copied = try await copied(item) { return copied }
         let target = try request.object(item.path)
-        guard request.keepsExisting, error.code == .preconditionFailed, error.isAbout(target) else { throw error }
+        guard error.code == .preconditionFailed, error.isAbout(target) else { throw error }
+        guard request.keepsExisting else { throw error.afterPlan(at: target) }
         return unchanged(item)
     }
 
@@ -272,35 +246,39 @@ extension FolderWork {
         }
     }
 
-    /// Whether an earlier attempt has made the copy of an item: the target has another generation than the plan, and the
-    /// bytes of the source.
+    /// The settled item if an earlier attempt has made its copy: the target has another generation than the plan, and the
+    /// bytes of the source. Nil otherwise.
     ///
-    /// For a move, deletes the source if the copy has all its bytes and metadata. A move whose source is gone is made if
-    /// its target was written after the task began, with any bytes, since a client may have replaced the moved object.
-    func isCopied(_ item: FolderItem) async throws(StorageError) -> Bool {
+    /// For a move, deletes the source if the copy has all its bytes and metadata. A source that was stored anew after its
+    /// object was moved stays. A move whose source is gone is made if its target was written after the task began, with any
+    /// bytes, since a client may have replaced the moved object.
+    func copied(_ item: FolderItem) async throws(StorageError) -> FolderItem? {
         guard let object = item.object, let source = item.source, let target = try? request.object(item.path) else {
-            return false
+            return nil
         }
         let found = await described([target, source])
-        if request.kind == .move, case .failure(let error) = found[1], error.code == .objectNotFound,
-            try await isNewer(target)
-        {
-            return true
+        guard case .success(let copy) = found[0], copy.generation != item.replaced,
+            object.hasSameBytes(as: FolderObject(copy))
+        else {
+            guard request.kind == .move, case .failure(let error) = found[1], error.code == .objectNotFound,
+                try await isNewer(target)
+            else { return nil }
+            return done(item, size: item.size, generation: nil)
         }
-        guard case .success(let copy) = found[0], copy.generation != item.replaced else { return false }
-        guard object.hasSameBytes(as: FolderObject(copy)) else { return false }
-        guard request.kind == .move else { return true }
-        switch found[1] {
-        case .failure(let error): return error.code == .objectNotFound
-        case .success(let original):
-            guard object.hasSameBytes(as: FolderObject(original)), original.hasSameMetadata(as: copy) else {
-                return false
+        if request.kind == .move {
+            switch found[1] {
+            case .failure(let error): if error.code != .objectNotFound { return nil }
+            case .success(let original):
+                if object.hasSameBytes(as: FolderObject(original)), original.hasSameMetadata(as: copy) {
+                    try await requesting { [transfers] caller async throws(StorageError) in
+                        try await transfers.backend.delete(source, if: Preconditions(original.version), for: caller)
+                    }
+                } else if original.generation == object.generation {
+                    return nil
+                }
             }
-            try await requesting { [transfers] caller async throws(StorageError) in
-                try await transfers.backend.delete(source, if: Preconditions(original.version), for: caller)
-            }
-            return true
         }
+        return done(item, size: item.size, generation: copy.generation)
     }
 }
 
@@ -325,10 +303,15 @@ extension FolderWork {
 }
 
 extension FolderWork.Source {
-    fileprivate func item(failed error: StorageError) -> FolderItem {
-        var item = FolderItem(name, .transfer, .failed, error: error)
+    fileprivate func item(_ state: FolderItem.State, _ error: StorageError? = nil) -> FolderItem {
+        var item = FolderItem(name, .transfer, state, error: error)
         item.source = reference
         return item
+    }
+
+    /// Whether the target is the source, or lies in the folder of the source, if both are in one bucket.
+    fileprivate var hasTarget: Bool {
+        folder.map { name.utf8.starts(with: $0.prefix.utf8) } ?? name.hasSameBytes(as: reference.object)
     }
 }
 
@@ -341,6 +324,15 @@ extension ObjectMetadata {
 extension StorageError {
     fileprivate func isAbout(_ reference: Reference) -> Bool {
         object?.hasSameBytes(as: reference.object) == true && bucket?.hasSameBytes(as: reference.bucket) == true
+    }
+
+    /// The error of a copy whose target has another object than the plan. No client has named a precondition.
+    fileprivate func afterPlan(at target: Reference) -> StorageError {
+        guard let version, version.generation != 0 else { return self }
+        return with(
+            \.message,
+            "Another object was stored as \(target.url) since the task looked there. It stays, unless a client retries the task."
+        )
     }
 }
 

@@ -43,8 +43,6 @@ import Storage
     /// Whether the work waits for its turn among the tasks over folders.
     private(set) var isQueued = true
     private(set) var isStopping = false
-    /// Whether the work deletes without a plan. The counts then have only the listed objects.
-    private var isUnplanned = false
     /// The error that ended the work for all files.
     private var fatal: StorageError?
     private var inFlight: [Int64: any FolderTransfer] = [:]
@@ -56,6 +54,8 @@ import Storage
     /// The number of begun items.
     private var active = 0
     private let progressed = Waiters()
+    /// Whether a local directory at the path of a new file has something that is not deleted.
+    private var keptDirectories: [String: Bool] = [:]
     /// The functions that cancel requests and comparisons in flight, by number.
     private var cancels: [Int: () -> Void] = [:]
     private var lastWork = 0
@@ -115,12 +115,12 @@ import Storage
                 try await deleteUnplanned()
             }
         } catch {
-            if task.stage == .planning, !isUnplanned { await forgetPlan() }
+            if task.stage == .planning, !task.isUnplanned { await forgetPlan() }
             if !isStopping { return .failed(error.orAbout(request.reference)) }
         }
         if isStopping {
             // The plan has no unplanned deletions, so the next work repeats them and counts them again.
-            if isUnplanned, task.stage != .planning { try? await task.recall() }
+            if task.isUnplanned, task.stage != .planning { try? await task.recall() }
             return nil
         }
         return task.counts.failed == 0 ? .succeeded : .failed(summary)
@@ -134,15 +134,17 @@ import Storage
         }
         if request.kind == .write, try await mayDelete() { try await makeRoom() }
         if !isStopping { try await transferAll() }
-        if task.isRefreshing, !isEnded {
-            // A client has asked for it. Each item names the generation that it may replace.
-            replacesNewer = true
-            try await refreshPlan()
-            if !isStopping { try await transferAll() }
-        }
-        if let fatal { throw fatal }
-        if try await mayDelete() { try await deleteAll() }
-        if let fatal { throw fatal }
+        repeat {
+            if task.isRefreshing, !isEnded {
+                // A client has asked for it. Each item names the generation that it may replace or delete.
+                replacesNewer = true
+                try await refreshPlan()
+                if !isStopping { try await transferAll() }
+            }
+            if let fatal { throw fatal }
+            if try await mayDelete() { try await deleteAll() }
+            if let fatal { throw fatal }
+        } while task.isRefreshing && !isStopping
     }
 
     /// Whether there are deletions, and no transfer and no reading of the source has failed. A failed deletion stops no
@@ -214,7 +216,7 @@ import Storage
     }
 
     /// Calls `body` with each page of the objects below a folder, and with their paths below it. A page has no object that
-    /// is newer than the retry whose plan this work completes.
+    /// is newer than the retry whose plan this work completes, or than the last request to list the folder again.
     ///
     /// - Parameter filters: leaves out the objects that the request's patterns exclude.
     func forEachPage(
@@ -239,9 +241,11 @@ import Storage
         } while token != nil && !isStopping
     }
 
-    /// Whether an object is newer than the retry whose plan this work completes.
+    /// Whether an object is newer than the retry whose plan this work completes, or than the last request to list the folder
+    /// again, which is later.
     func isTooNew(_ object: ObjectMetadata) -> Bool {
-        task.stage == .completing && retried?.isBefore(object) == true
+        let last = request.refreshed ?? (task.stage == .completing ? retried : nil)
+        return last?.isBefore(object) == true
     }
 
     /// Whether a local file was changed after the retry whose plan this work completes.
@@ -405,6 +409,43 @@ import Storage
         }
     }
 
+    /// Plans what was added to the sources since they were planned, what was changed there, and what has failed.
+    private func refreshPlan() async throws(StorageError) {
+        task.willRefresh()
+        do throws(StorageError) {
+            try await request.kind == .delete ? planOtherDeletions() : planRest()
+        } catch {
+            await task.didRefresh(false)
+            throw error
+        }
+        await task.didRefresh(!isStopping)
+    }
+
+    /// Plans the deletion of what is in the folder by now. What has failed is tried again.
+    private func planOtherDeletions() async throws(StorageError) {
+        var last: Int64 = 0
+        while !isStopping {
+            let failed = try await plan.items([.failed], after: last, most: Self.batch)
+            guard let number = failed.last?.number else { break }
+            try await plan.update(failed.map { $0.with(.pending) })
+            last = number
+        }
+        try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
+            var new: [FolderItem] = [], changed: [FolderItem] = []
+            for (var item, before) in zip(deletions(of: page), try await plan.items(at: page.map(\.path))) {
+                guard let before else {
+                    new.append(item)
+                    continue
+                }
+                item.number = before.number
+                changed.append(item)
+            }
+            try await add(new)
+            try await plan.update(changed)
+        }
+        task.begin(.working, try await plan.counts(), [])
+    }
+
     private func deletions(of page: [(path: String, metadata: ObjectMetadata)]) -> [FolderItem] {
         page.map { path, metadata in
             FolderItem(path, .delete, size: metadata.size, object: FolderObject(metadata))
@@ -420,7 +461,8 @@ import Storage
         var counts = FolderCounts()
         (counts.toDelete, counts.deleted) = (task.counts.deleted, task.counts.deleted)
         if task.stage == .planning { await forgetPlan() } else { task.begin(task.stage, counts, []) }
-        isUnplanned = true
+        task.isUnplanned = true
+        task.willRefresh()
         let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
             let items = deletions(of: page)
@@ -432,6 +474,7 @@ import Storage
         }
         // Any items in the plan are deleted, or have failed in a way that the plan does not know: a retry plans anew.
         if !isStopping { try? await plan.clear() }
+        await task.didRefresh(!isStopping)
     }
 
     private func deleteUnplanned(_ items: ArraySlice<FolderItem>) async {
@@ -628,7 +671,7 @@ import Storage
     private func endedBefore(_ item: FolderItem) async throws(StorageError) -> FolderItem? {
         if let before = task.endedBefore.removeValue(forKey: item.path) {
             recorded.append(before.task)
-            return done(item, size: before.size)
+            return done(item, size: before.result.size, generation: before.result.generation)
         }
         // A transfer of an earlier process knows its own file.
         if task.transfersBefore[item.path] == nil, try await isKept(item) { return unchanged(item) }
@@ -704,15 +747,16 @@ import Storage
         _ item: FolderItem, _ transfer: any FolderTransfer, again: Bool
     ) async throws(StorageError) -> FolderItem? {
         switch transfer.end {
-        case .transferred(let size):
+        case .transferred(let result):
             if transfer.isRecorded { recorded.append(transfer.id) }
-            return done(item, size: size)
+            return done(item, size: result.size, generation: result.generation)
         case .superseded(let error):
             _ = try? await transfer.cancel(tokens: tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
-            let isOwn = request.kind.isCopy ? try await isCopied(item) : await isTransferred(item)
+            if request.kind.isCopy, let copied = try await copied(item) { return copied }
+            let isOwn = request.kind.isCopy ? false : await isTransferred(item)
             guard isOwn || request.keepsExisting else { throw error }
-            return isOwn && request.kind.isCopy ? done(item, size: item.size) : unchanged(item)
+            return unchanged(item)
         case .failed(let error):
             _ = try? await transfer.cancel(tokens: tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
@@ -768,7 +812,8 @@ import Storage
         return try await transfers.folderTransfer(task, object, path, tokens)
     }
 
-    func done(_ item: FolderItem, size: Int64) -> FolderItem {
+    /// - Parameter generation: that of the object that the transfer has made; nil if it is unknown.
+    func done(_ item: FolderItem, size: Int64, generation: Int64?) -> FolderItem {
         task.count { counts in
             counts.completed += 1
             counts.completedBytes = counts.completedBytes.addingSaturated(size)
@@ -776,6 +821,7 @@ import Storage
         }
         var item = item.with(.done)
         item.size = size
+        if request.kind.isCopy, let generation { item.replaced = generation }
         return item
     }
 
@@ -805,15 +851,46 @@ import Storage
     }
 
     /// Deletes the files that prevent transfers: at the path of a new directory, or in a directory at the path of a new
-    /// file.
+    /// file, unless that directory stays.
     private func makeRoom() async throws(StorageError) {
         try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in
             do throws(StorageError) {
-                return try await plan.isInTheWay(item.path) ? await deleted(item) : nil
+                guard try await plan.isInTheWay(item.path), try await !isInKeptDirectory(item.path) else { return nil }
+                return await deleted(item)
             } catch {
                 return failed(item, error)
             }
         }
+    }
+
+    /// Whether a file lies in a directory at the path of a new file, and the directory has something that is not deleted.
+    /// The transfer fails then.
+    private func isInKeptDirectory(_ path: String) async throws(StorageError) -> Bool {
+        let slashes = path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") }
+        let above = try await plan.items(at: slashes.map { String(path[..<$0]) })
+        let item = above.lazy.compactMap(\.self).first { $0.action == .transfer && $0.state != .refused }
+        guard let directory = item?.path else { return false }
+        if let isKept = keptDirectories[directory] { return isKept }
+        let isKept = try await keeps(directory)
+        keptDirectories[directory] = isKept
+        return isKept
+    }
+
+    /// Whether the plan does not delete all that a local directory has.
+    private func keeps(_ directory: String) async throws(StorageError) -> Bool {
+        guard let tree else { return false }
+        var directories = [directory]
+        while let next = directories.popLast() {
+            let reader = try await tree.read(next)
+            while !isStopping {
+                let entries = try await reader.next(Self.page)
+                if entries.isEmpty { break }
+                directories += entries.filter { $0.kind == .directory }.map(\.path)
+                let others = entries.filter { $0.kind != .directory }.map(\.path)
+                if try await plan.items(at: others).contains(where: { $0?.action != .delete }) { return true }
+            }
+        }
+        return false
     }
 
     private func deleted(_ item: FolderItem) async -> FolderItem? {
@@ -856,9 +933,9 @@ import Storage
         }
         let object = try request.object(item.path)
         let conditions = Preconditions(generation: item.object?.generation)
-        let keepsNewer = !replacesNewer || isUnplanned && task.stage != .planning
+        let keepsNewer = !replacesNewer || task.isUnplanned && task.stage != .planning
         do throws(StorageError) {
-            try await requesting { [transfers, began = task.began] caller async throws(StorageError) in
+            try await requesting { [transfers, began = request.refreshed ?? began] caller async throws(StorageError) in
                 if keepsNewer, try await transfers.backend.isNewer(object, than: began, for: caller) {
                     throw .newerObject(at: object)
                 }

@@ -120,7 +120,7 @@ extension FolderTask {
         guard let path = request.path(of: record.reference) else { return false }
         switch record.stage {
         case .ended(.succeeded(let metadata), _) where !state.isFinished || state == .failed:
-            endedBefore[path] = (record.id, metadata.size)
+            endedBefore[path] = (record.id, metadata)
             return true
         case .ended: return false
         case .unfinished:

@@ -50,7 +50,7 @@ struct FolderOptions: Sendable {
         }
         request.key = try params.taskKey()
         request.atOnce = try params.atOnce()
-        if kind.isCopy { request.refreshes = try params.refresh(request) }
+        if !hasDirectory { request.refreshes = try params.refresh(request) }
         if kind == .put { request.metadata = try params.folderMetadata() }
         start = try StartOptions(&params)
     }
@@ -173,7 +173,8 @@ extension Params {
         guard let refreshes = try optionalBool("refresh") else { return nil }
         guard !refreshes || request.key != nil else { throw .invalidParam("refresh", "needs \"key\"") }
         guard !refreshes || !request.isDryRun else {
-            throw .invalidParam("refresh", "cannot be given with dryRun: nothing is copied")
+            throw .invalidParam(
+                "refresh", "cannot be given with dryRun: nothing is \(request.kind.isCopy ? "copied" : "deleted")")
         }
         return refreshes
     }

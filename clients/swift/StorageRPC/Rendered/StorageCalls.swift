@@ -1070,6 +1070,10 @@ public enum StorageCalls {
         /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
         /// observers and `wait` aside, are -13050.
         public var key: String?
+        /// With `key`: where the request joins a task, the task lists the folder again, and also deletes what was
+        /// stored there before this request, and what has failed. What is stored later stays. With `dryRun`, or without
+        /// `key`, -32602.
+        public var refresh: Bool?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
         /// Answers only when the task has ended: with the final FolderSnapshot, or with the task's error.
@@ -1080,7 +1084,7 @@ public enum StorageCalls {
         public static var method: String { "reference/deleteAll" }
 
         /// Makes one. What is nil is not said.
-        public init(reference: StorageWire.ReferenceParam, include: [String]? = nil, exclude: [String]? = nil, everything: Bool? = nil, dryRun: Bool? = nil, atOnce: Int64? = nil, keepItems: Bool? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+        public init(reference: StorageWire.ReferenceParam, include: [String]? = nil, exclude: [String]? = nil, everything: Bool? = nil, dryRun: Bool? = nil, atOnce: Int64? = nil, keepItems: Bool? = nil, key: String? = nil, refresh: Bool? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
             self.reference = reference
             self.include = include
             self.exclude = exclude
@@ -1089,6 +1093,7 @@ public enum StorageCalls {
             self.atOnce = atOnce
             self.keepItems = keepItems
             self.key = key
+            self.refresh = refresh
             self.observe = observe
             self.wait = wait
         }

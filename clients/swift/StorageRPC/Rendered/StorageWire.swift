@@ -337,7 +337,7 @@ public enum StorageWire {
         public var progress: StorageWire.Progress
         /// The files.
         public var files: StorageWire.FolderCounts
-        /// All files are known: the totals are final.
+        /// All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk.
         public var isPlanned: Bool
         /// The reference.
         public var reference: StorageWire.Reference
