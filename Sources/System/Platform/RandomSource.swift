@@ -1,13 +1,26 @@
+import Synchronization
+
 /// The source of ids, tokens and the random parts of delays.
 ///
 /// The program takes `secure` when it starts, and passes it on. Another source can repeat a session exactly.
 public struct RandomSource: Sendable {
-    public static let secure = RandomSource { SecureRandom().next() }
+    public static let secure = RandomSource(drawingAheadFrom: SecureRandom())
 
     /// A random number: 64 bits.
     public let next: @Sendable () -> UInt64
 
     public init(_ next: @escaping @Sendable () -> UInt64) { self.next = next }
+
+    /// Draws many numbers at once, since a call of the system costs more than a number.
+    init(drawingAheadFrom random: SecureRandom) {
+        let drawn = Mutex<[UInt64]>([])
+        next = {
+            drawn.withLock { drawn in
+                if drawn.isEmpty { drawn = random.numbers(32) }
+                return drawn.removeLast()
+            }
+        }
+    }
 
     /// A random UUID (version 4) in lower case: 122 random bits.
     public func uuid() -> String { Self.uuid(next(), next()) }
