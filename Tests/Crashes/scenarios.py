@@ -318,8 +318,9 @@ def leave_failure(root):
     request = {"file": str(file), "patience": 600, "hasOwnTokens": False, "isSpooled": False}
     error = {"code": -13030, "message": "The disk was busy.", "retryable": True, "attempts": []}
     database.execute(
-        "INSERT INTO tasks (id, place, kind, number, bucket, name, completed, request, ended, outcome, error)"
-        " VALUES (?, (SELECT place FROM tasks), 'download', 1, 'bucket', CAST('keep/large' AS BLOB), 0, ?, 1, 'failed', ?)",
+        "INSERT INTO endedTasks"
+        " (sequence, id, place, kind, number, began, bucket, name, completed, request, ended, outcome, error)"
+        " VALUES (0, ?, (SELECT place FROM endedTasks), 'download', 1, 0, 'bucket', CAST('keep/large' AS BLOB), 0, ?, 1, 'failed', ?)",
         (FAILED, json.dumps(request), json.dumps(error)))
     database.commit()
     database.close()

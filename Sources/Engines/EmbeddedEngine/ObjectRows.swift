@@ -69,9 +69,8 @@ extension Database {
             garbage = try old.flatMap { try remove($0) }
             try insert(Self.insert, stored, bucket, file)
         }
-        if var record = object.record {
-            record.metadata = settable
-            try keep(record.ended(.succeeded(stored), at: now), place: EmbeddedBackend.place)
+        if let record = object.record {
+            try end(record, .succeeded(stored), at: now, place: EmbeddedBackend.place)
         }
         return StoredObject(
             metadata: stored, garbage: garbage, changes: [ObjectChange(old == nil ? .created : .replaced, stored)])

@@ -72,7 +72,7 @@ struct Sweep {
         try database.rows(
             """
             SELECT id FROM files WHERE +id > :last AND \(ObjectSchema.isUnwanted)
-            AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
+            AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks))
             ORDER BY +id LIMIT \(batchSize)
             """, ["last": .integer(last)]
         ) { unwanted.append(try $0.integer("id")) }

@@ -88,8 +88,10 @@ package struct DatabaseTaskStore: TaskRecordStore {
     /// All records of this place.
     private func ownRecords() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
         await withEnds(
-            try await database.write(changesObjects: false) { [place] in
-                try $0.tasks(.all, place: place, andOthers: false)
+            try await database.write(changesObjects: false) { [place] database in
+                try Database.TaskRows.allCases.flatMap { rows in
+                    try database.tasks(rows, place: place, andOthers: false)
+                }
             })
     }
 

@@ -19,7 +19,7 @@ package struct TaskFiles: Sendable {
     package func recover(in database: Database) throws {
         try recordEnds(in: database)
         try spool.forEachTask { task in
-            let sql = "SELECT id FROM tasks WHERE id = :id AND ended IS NULL"
+            let sql = "SELECT id FROM tasks WHERE id = :id"
             if try database.first(sql, ["id": .text(task)], map: { try $0.text("id") }) == nil { spool.remove(task) }
         }
     }

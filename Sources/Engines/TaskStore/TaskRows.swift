@@ -8,33 +8,37 @@ import Storage
 extension Database {
     /// Inserts or updates a task. A task that has ended is not changed.
     package func keep(_ record: TaskRecord, place: String) throws {
-        var request: String?, bookmark: String?, ended: Timestamp?, outcome: String?, error: String?
-        var stored: ObjectMetadata?
         switch record.stage {
-        case .unfinished(let asked, let mark): (request, bookmark) = (try asked.text, mark?.text)
-        case .ended(.failed(let failure), let time):
-            (ended, outcome, error) = (time, Self.failed, try failure.text)
-            (request, bookmark) = (try record.retryRequest?.request.text, record.retryRequest?.bookmark?.text)
-        case .ended(.succeeded(let metadata), let time): (ended, outcome, stored) = (time, "success", metadata)
-        case .ended(.cancelled, let time): (ended, outcome) = (time, "cancelled")
-        case .ended(.cancelledInDoubt, let time): (ended, outcome) = (time, Self.inDoubt)
+        case .unfinished(let request, let bookmark):
+            let request = RetryRequest(request: request, bookmark: bookmark)
+            try run(Self.keepUnfinished, record.values(place, record.progress, record.metadata, request))
+        case .ended(let outcome, let time): try end(record, outcome, at: time, place: place)
         }
-        let settable = stored?.settable ?? record.metadata
-        let values: Values = [
-            "id": .text(record.id), "place": .text(place), "kind": .text(record.kind.rawValue),
-            "number": .integer(record.number), "began": .integer(record.began.microseconds),
-            "bucket": .text(record.reference.bucket), "name": .name(record.reference), "md5Hash": .text(record.md5Hash),
-            "completed": .integer(record.progress.completedUnitCount),
-            "total": .integer(record.progress.total),
-            "request": .text(request), "bookmark": .text(bookmark), "copy": .text(try record.copy?.text),
-            "folder": .text(record.folder), "taskKey": .text(record.key),
-            "customMetadata": .text(settable.custom.isEmpty ? nil : JSON(members: settable.custom).text),
-            "ended": .integer(ended?.microseconds), "outcome": .text(outcome), "error": .text(error),
+    }
+
+    /// Records the end of a task, unless its end is recorded.
+    package func end(_ record: TaskRecord, _ outcome: TaskOutcome, at time: Timestamp, place: String) throws {
+        var name = "cancelled", error: String?, stored: ObjectMetadata?
+        switch outcome {
+        case .failed(let failure): (name, error) = (Self.failed, try failure.text)
+        case .succeeded(let metadata): (name, stored) = ("success", metadata)
+        case .cancelled: break
+        case .cancelledInDoubt: name = Self.inDoubt
+        }
+        let id: Values = ["id": .text(record.id)]
+        // The task may be one of another place, which it keeps.
+        let found = try first("SELECT place FROM tasks WHERE id = :id", id) { try $0.text("place") }
+        if found != nil { try run("DELETE FROM tasks WHERE id = :id", id) }
+        let end: Values = [
+            "ended": .integer(time.microseconds), "outcome": .text(name), "error": .text(error),
             "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
             "timeCreated": .integer(stored?.timeCreated.microseconds),
             "updated": .integer(stored?.updated.microseconds),
         ]
-        try run(Self.keep, try values + .checksums(stored?.checksums) + .content(settable))
+        let progress = stored.map { Progress(completedUnitCount: $0.size, totalUnitCount: $0.size) }
+        let values = try record.values(
+            found ?? place, progress ?? record.progress, stored?.settable ?? record.metadata, record.retryRequest)
+        try run(Self.keepEnded, values + end + .checksums(stored?.checksums))
     }
 
     fileprivate static let failed = "failed"
@@ -45,23 +49,27 @@ extension Database {
     private static let identity: Columns = [
         "id", "place", "kind", "number", "began", "bucket", "name", "md5Hash", "copy", "folder", "taskKey",
     ]
-    private static let state: Columns =
-        [
-            "completed", "total", "request", "bookmark", "customMetadata", "ended", "outcome", "error", "generation",
-            "metageneration", "timeCreated", "updated", "md5", "crc32c",
-        ] + .content
-    private static let keep = """
-        INSERT INTO tasks (\((identity + state).list)) VALUES (\((identity + state).parameters))
-        ON CONFLICT (id) DO UPDATE SET \(state.excluded) WHERE tasks.ended IS NULL
+    private static let state: Columns = ["completed", "total", "request", "bookmark", "customMetadata"] + .content
+    private static let end: Columns = [
+        "ended", "outcome", "error", "generation", "metageneration", "timeCreated", "updated", "md5", "crc32c",
+    ]
+    private static let keepUnfinished = """
+        INSERT INTO tasks (\((identity + state).list)) SELECT \((identity + state).parameters)
+        WHERE NOT EXISTS (SELECT 1 FROM endedTasks WHERE \(isEnded)) ON CONFLICT (id) DO UPDATE SET \(state.excluded)
         """
+    private static let keepEnded = """
+        INSERT INTO endedTasks (\(ended.list)) VALUES (\(ended.parameters)) ON CONFLICT (sequence, id) DO NOTHING
+        """
+    private static let ended = ["sequence"] + identity + state + end
+    /// Selects the row of an ended task by the values of `key(ofEnded:)`.
+    private static let isEnded = "sequence = :sequence AND id = :id"
 
     /// The rows of tasks to read: a table and a condition.
-    enum TaskRows: String {
-        case all = "tasks WHERE true"
-        case unfinished = "tasks INDEXED BY unfinished WHERE ended IS NULL"
-        case endedOfFolders = "tasks WHERE ended IS NOT NULL AND folder IS NOT NULL"
+    enum TaskRows: String, CaseIterable {
+        case unfinished = "tasks WHERE true"
+        case endedOfFolders = "endedTasks WHERE folder IS NOT NULL"
         /// Excludes the transfers of folders.
-        case ended = "tasks WHERE ended IS NOT NULL AND folder IS NULL"
+        case ended = "endedTasks WHERE folder IS NULL"
     }
 
     func tasks(
@@ -91,7 +99,7 @@ extension Database {
             """
             SELECT kind, outcome, count(*) AS count, count(folder) AS ofFolders,
                 max(CASE WHEN number < :end THEN number END) AS number
-            FROM tasks WHERE ended IS NOT NULL GROUP BY kind, outcome
+            FROM endedTasks GROUP BY kind, outcome
             """, ["end": .integer(TaskRecord.endOfNumbers)]
         ) { row in
             let ofFolders = try row.integer("ofFolders")
@@ -111,7 +119,7 @@ extension Database {
 
     /// Ends a task, if it exists and has not ended.
     func end(_ task: String, as end: RecordedEnd) throws {
-        let found = try first("SELECT * FROM tasks WHERE id = :id AND ended IS NULL", ["id": .text(task)]) { row in
+        let found = try first("SELECT * FROM tasks WHERE id = :id", ["id": .text(task)]) { row in
             (try row.text("place"), try TaskRecord(row))
         }
         if let (place, record) = found { try keep(end.applied(to: record), place: place) }
@@ -119,14 +127,23 @@ extension Database {
 
     /// Removes a failed task; false if there is none with this id.
     func forgetFailedTask(_ id: String, place: String) throws -> Bool {
-        let values: Values = ["id": .text(id), "place": .text(place), "failed": .text(Self.failed)]
-        let isThere = "SELECT id FROM tasks WHERE id = :id AND place = :place AND outcome = :failed"
-        guard try first(isThere, values, map: { _ in true }) == true else { return false }
-        try forgetTask(id)
-        return true
+        let values: Values = ["place": .text(place), "failed": .text(Self.failed)]
+        let isFailed = "\(Self.isEnded) AND place = :place AND outcome = :failed"
+        return try run("DELETE FROM endedTasks WHERE \(isFailed)", .key(ofEnded: id) + values) == 1
     }
 
-    func forgetTask(_ id: String) throws { try run("DELETE FROM tasks WHERE id = :id", ["id": .text(id)]) }
+    func forgetTask(_ id: String) throws {
+        guard try run("DELETE FROM endedTasks WHERE \(Self.isEnded)", .key(ofEnded: id)) == 0 else { return }
+        try run("DELETE FROM tasks WHERE id = :id", ["id": .text(id)])
+    }
+}
+
+extension Values {
+    /// The key of an ended task. It begins with the number in the id, so that tasks that end one after the other have
+    /// neighbouring rows; with 0 for an id without a number.
+    fileprivate static func key(ofEnded id: String) -> Values {
+        ["sequence": .integer(RandomSource.number(inUUID: id) ?? 0), "id": .text(id)]
+    }
 }
 
 extension StorageError {
@@ -142,6 +159,22 @@ struct Unreadable: Error, CustomStringConvertible {
 extension TaskRecord {
     /// All numbers are smaller, which leaves larger ones for the next tasks.
     fileprivate static let endOfNumbers = Int64.max / 2
+
+    /// The values of a record in either table.
+    fileprivate func values(
+        _ place: String, _ progress: Progress, _ settable: SettableMetadata, _ request: RetryRequest?
+    ) throws -> Values {
+        let values: Values = [
+            "place": .text(place), "kind": .text(kind.rawValue), "number": .integer(number),
+            "began": .integer(began.microseconds), "bucket": .text(reference.bucket), "name": .name(reference),
+            "md5Hash": .text(md5Hash), "completed": .integer(progress.completedUnitCount),
+            "total": .integer(progress.total), "request": .text(try request?.request.text),
+            "bookmark": .text(request?.bookmark?.text), "copy": .text(try copy?.text), "folder": .text(folder),
+            "taskKey": .text(key),
+            "customMetadata": .text(settable.custom.isEmpty ? nil : JSON(members: settable.custom).text),
+        ]
+        return try .key(ofEnded: id) + values + .content(settable)
+    }
 
     fileprivate init(_ row: borrowing Row) throws {
         let id = try row.text("id")

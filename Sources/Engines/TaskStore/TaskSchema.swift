@@ -2,7 +2,7 @@ import Database
 import Storage
 
 extension Schema {
-    /// The table of tasks. Engines may add columns to it.
+    /// The tables of tasks: `tasks` has the unfinished ones, and engines may add columns to it.
     package static let tasks = Schema(
         name: "tasks",
         migrations: [
@@ -27,6 +27,29 @@ extension Schema {
             Migration(version: 7, sql: "ALTER TABLE tasks ADD COLUMN taskKey TEXT;"),
             // The kept properties of the object, as JSON.
             Migration(version: 8, sql: "ALTER TABLE tasks ADD COLUMN kept TEXT;"),
+            // Rows of ended tasks are in the order of `sequence`, so that an end adds a row behind the last one. The
+            // columns of `tasks` for ends are unused.
+            Migration(
+                version: 9,
+                sql: """
+                    CREATE TABLE endedTasks (
+                        sequence INTEGER NOT NULL, id TEXT NOT NULL, place TEXT NOT NULL, kind TEXT NOT NULL,
+                        number INTEGER NOT NULL, began INTEGER NOT NULL, bucket TEXT NOT NULL, name BLOB NOT NULL,
+                        completed INTEGER NOT NULL, total INTEGER, ended INTEGER NOT NULL, outcome TEXT, error TEXT,
+                        generation INTEGER, metageneration INTEGER, timeCreated INTEGER, updated INTEGER, md5 BLOB,
+                        crc32c INTEGER, contentType TEXT, cacheControl TEXT, contentDisposition TEXT,
+                        contentEncoding TEXT, contentLanguage TEXT, customMetadata TEXT, kept TEXT, md5Hash TEXT,
+                        request TEXT, bookmark TEXT, copy TEXT, folder TEXT, taskKey TEXT,
+                        PRIMARY KEY (sequence, id)) WITHOUT ROWID;
+                    INSERT INTO endedTasks SELECT
+                        0, id, place, kind, number, began, bucket, name, completed, total, ended, outcome, error,
+                        generation, metageneration, timeCreated, updated, md5, crc32c, contentType, cacheControl,
+                        contentDisposition, contentEncoding, contentLanguage, customMetadata, kept, md5Hash, request,
+                        bookmark, copy, folder, taskKey
+                    FROM tasks WHERE ended IS NOT NULL;
+                    DELETE FROM tasks WHERE ended IS NOT NULL;
+                    DROP INDEX unfinished;
+                    """),
         ])
 }
 

@@ -69,11 +69,11 @@ import Storage
         return try await body()
     }
 
-    /// An id that no listed task has. A harness draws the same ids in each process: it awaits `allTasks` first, since a
+    /// An id that no listed task has, with the task's number, by which stores order ids. A harness draws the same ids in each process: it awaits `allTasks` first, since a
     /// root may have tasks of an earlier process.
-    func newID() -> String {
-        var id = context.random.uuid()
-        while has(id) { id = context.random.uuid() }
+    func newID(_ number: Int64) -> String {
+        var id = context.random.uuid(withNumber: number)
+        while has(id) { id = context.random.uuid(withNumber: number) }
         return id
     }
 

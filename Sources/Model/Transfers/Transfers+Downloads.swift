@@ -31,8 +31,9 @@ extension Transfers {
             file: file, retryTime: retryTime, userProject: caller.userProject,
             hasOwnTokens: await caller.tokens?.isPersonal() ?? false)
         (request.newFilesMask, request.tree) = (client.newFilesMask, folder?.request.directory)
+        let number = list.newNumber()
         var record = TaskRecord(
-            id: tasks.newID(), kind: .download, number: list.newNumber(), began: context.time.now(),
+            id: tasks.newID(number), kind: .download, number: number, began: context.time.now(),
             reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
         (record.folder, record.key) = (folder?.id, key)

@@ -19,8 +19,9 @@ extension Transfers {
             file: "", retryTime: client.settings.maxDownloadRetryTime, userProject: client.settings.userProject,
             hasOwnTokens: false)
         request.origin = .stream
+        let number = downloads.newNumber()
         let record = TaskRecord(
-            id: tasks.newID(), kind: .download, number: downloads.newNumber(), began: context.time.now(),
+            id: tasks.newID(number), kind: .download, number: number, began: context.time.now(),
             reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
         var caller = client.caller(\.maxDownloadRetryTime)

@@ -105,8 +105,9 @@ extension Transfers {
         let known = found.failure == nil ? found.source.size : nil
         let strategy = strategy(of: found.source, size: known, chunkSize: client.settings.uploadChunkSizeBytes)
         let task = await request.recorded(found.source, for: client)
+        let number = tasks.uploads(of: folder?.id).newNumber()
         var record = TaskRecord(
-            id: tasks.newID(), kind: .upload, number: tasks.uploads(of: folder?.id).newNumber(),
+            id: tasks.newID(number), kind: .upload, number: number,
             began: context.time.now(), reference: request.reference, progress: strategy.progress, metadata: metadata,
             md5Hash: request.change.md5Hash, stage: .unfinished(task, nil))
         (record.copy, record.folder, record.key) = (found.source.copy?.request, folder?.id, request.key)

@@ -9,8 +9,13 @@ extension Database {
     @discardableResult public func run(_ sql: String, _ values: Values = [:]) throws(DatabaseError) -> Int {
         let statement = try statement(sql)
         try statement.use(values) { () throws(DatabaseError) in while try statement.step() {} }
+        let changes = changes
+        growth = growth.map { $0 + values.size + Int64(changes) * Self.mostBytesBesideValues }
         return changes
     }
+
+    /// The pages that the trees of a table and its indexes may need for one row.
+    private static let mostBytesBesideValues: Int64 = 16 << 10
 
     public func rows(_ sql: String, _ values: Values = [:], each: (borrowing Row) throws -> Void) throws {
         try walk(sql, values) { row in

@@ -25,8 +25,13 @@ extension Database {
     private func write<T>(_ mayUseReserve: Bool, _ body: () throws -> T) throws -> T {
         var size = committedSize
         let result = try within("BEGIN IMMEDIATE") {
+            growth = 0
             let result = try body()
             guard let reserve else { return result }
+            if let growth, committedSize > 0, reserve.hasRoom(for: committedSize + growth) {
+                size = committedSize + growth
+                return result
+            }
             size = try self.size
             if size > committedSize, let failure = reserve.grow(to: size, mayUseSpare: mayUseReserve) {
                 throw DatabaseError.full(path, failure.code)

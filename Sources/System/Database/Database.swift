@@ -12,9 +12,11 @@ public final class Database {
     private(set) var reserve: Reserve?
     private var pageSize: Int64 = 0
     private(set) var hasLog = false
-    /// The size in bytes after the last transaction, possibly before its freed pages were returned; 0 without a
-    /// reserve. The file may be smaller.
+    /// At least the size in bytes after the last transaction, possibly before its freed pages were returned; 0 without
+    /// a reserve. The file may be smaller.
     var committedSize: Int64 = 0
+    /// The most bytes by which the changes of the current transaction have enlarged the file; nil if it is unknown.
+    var growth: Int64?
 
     /// Opens the file, or creates it.
     ///
@@ -91,7 +93,10 @@ public final class Database {
     }
 
     /// Runs any number of statements without values and without results.
-    public func execute(_ sql: String) throws(DatabaseError) { try check(csqlite_exec(try opened(), sql)) }
+    public func execute(_ sql: String) throws(DatabaseError) {
+        growth = nil
+        try check(csqlite_exec(try opened(), sql))
+    }
 
     /// The rowid of the last row inserted by this connection; 0 if there is none.
     public var lastInsertedRowID: Int64 { connection.map(csqlite_last_insert_rowid) ?? 0 }

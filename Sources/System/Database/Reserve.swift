@@ -27,6 +27,8 @@ final class Reserve {
     private var (size, allocated): (Int64, Int64) = (0, 0)
     /// The log and the room for the first connection are allocated.
     private var isComplete = false
+    /// The last refill has found the file larger than necessary.
+    private var isTooLarge = false
 
     /// Nil if a file cannot be opened: the database then has no reserve.
     init?(_ path: String) {
@@ -52,17 +54,25 @@ final class Reserve {
         return allocate(file, wanted).flatMap { $0.isFull ? $0 : nil }
     }
 
-    /// Checks the files after a transaction. Returns whether all reserved blocks are allocated.
+    /// Whether all reserved blocks of a file of `bytes` bytes were allocated at the last check, and nothing is left to
+    /// do.
+    func hasRoom(for bytes: Int64) -> Bool { isComplete && !isTooLarge && has(bytes) }
+
+    /// Checks the file after a transaction, whose checkpoint may have freed blocks behind its end. Returns whether all
+    /// reserved blocks are allocated.
     func isWhole(for bytes: Int64) -> Bool {
         look()
-        return isComplete && allocated >= bytes + Self.tolerance + Self.spareBytes
+        return isComplete && has(bytes)
     }
+
+    private func has(_ bytes: Int64) -> Bool { allocated >= bytes + Self.tolerance + Self.spareBytes }
 
     /// Allocates used parts of the reserve again, as far as there is room. Returns whether the file is larger than
     /// necessary.
     func refill(_ bytes: Int64) -> Bool {
         if !isWhole(for: bytes) { allocateAll(bytes) }
-        return size > bytes + 2 * Self.spareBytes
+        isTooLarge = size > bytes + 2 * Self.spareBytes
+        return isTooLarge
     }
 
     private func allocateAll(_ bytes: Int64) {

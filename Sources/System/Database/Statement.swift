@@ -42,8 +42,8 @@ final class Statement {
 
     /// Binds the values, runs `body` while their bytes keep their addresses, and resets the statement.
     func use<R>(_ values: Values, _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
-        let pairs = values.pairs
-        if !places.areThose(of: pairs) { places = try match(pairs) }
+        let groups = values.groups
+        if !places.areThose(of: groups) { places = try match(groups.flatMap(\.self)) }
         isBusy = true
         defer {
             csqlite_clear_bindings(handle)
@@ -51,7 +51,7 @@ final class Statement {
         }
         let result: R
         do {
-            result = try bind(pairs, from: 0, body)
+            result = try bind(groups, from: (0, 0, 0), body)
         } catch {
             csqlite_reset(handle)
             throw error
@@ -75,24 +75,31 @@ final class Statement {
 
     // Recurses into a closure for each text and blob, because their bytes keep their addresses only within one.
     private func bind<R>(
-        _ pairs: [(StaticString, Value)], from first: Int, _ body: () throws(DatabaseError) -> R
+        _ groups: [[(StaticString, Value)]], from first: (group: Int, index: Int, place: Int),
+        _ body: () throws(DatabaseError) -> R
     ) throws(DatabaseError) -> R {
-        for index in first..<pairs.count {
-            let place = places[index]
-            switch pairs[index].1 {
+        var next = first
+        while next.group < groups.count {
+            guard next.index < groups[next.group].count else {
+                (next.group, next.index) = (next.group + 1, 0)
+                continue
+            }
+            let (place, value) = (places[next.place], groups[next.group][next.index].1)
+            (next.index, next.place) = (next.index + 1, next.place + 1)
+            switch value {
             case .null: break
             case .integer(let value): try check(csqlite_bind_int64(handle, place, value))
             case .text(var text):
                 return try text.withUTF8 { bytes in
                     Result { () throws(DatabaseError) in
                         try check(csqlite_bind_text(handle, place, bytes.baseAddress, UInt64(bytes.count)))
-                        return try bind(pairs, from: index + 1, body)
+                        return try bind(groups, from: next, body)
                     }
                 }.get()
             case .blob(let array):
                 return try array.withUnsafeBufferPointer { (bytes) throws(DatabaseError) in
                     try check(csqlite_bind_blob(handle, place, bytes.baseAddress, UInt64(bytes.count)))
-                    return try bind(pairs, from: index + 1, body)
+                    return try bind(groups, from: next, body)
                 }
             }
         }
@@ -167,9 +174,15 @@ private struct NamedPlaces {
         cursor = known.count
     }
 
-    func areThose(of pairs: [(StaticString, Value)]) -> Bool {
-        guard pairs.count == known.count else { return false }
-        for index in pairs.indices where pairs[index].0.utf8Start != known[index].name { return false }
+    func areThose(of groups: [[(StaticString, Value)]]) -> Bool {
+        guard groups.reduce(0, { $0 + $1.count }) == known.count else { return false }
+        var index = 0
+        for group in groups {
+            for place in group.indices {
+                if group[place].0.utf8Start != known[index].name { return false }
+                index += 1
+            }
+        }
         return true
     }
 

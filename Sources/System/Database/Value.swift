@@ -18,14 +18,30 @@ extension Value {
 ///
 /// The names are literals: a statement recognizes them by their addresses (`NamedPlaces`).
 public struct Values: ExpressibleByDictionaryLiteral {
-    /// Pairs without labels, since Swift would add labels by a cast at run time.
-    let pairs: [(StaticString, Value)]
+    /// Pairs without labels, since Swift would add labels by a cast at run time. Sums copy no pairs.
+    private(set) var groups: [[(StaticString, Value)]]
 
-    public init(dictionaryLiteral elements: (StaticString, Value)...) { pairs = elements }
+    public init(dictionaryLiteral elements: (StaticString, Value)...) { groups = [elements] }
 
-    private init(_ pairs: [(StaticString, Value)]) { self.pairs = pairs }
+    public static func + (one: consuming Values, other: Values) -> Values {
+        one.groups += other.groups
+        return one
+    }
 
-    public static func + (one: Values, other: Values) -> Values { Values(one.pairs + other.pairs) }
+    /// The number of bytes of all texts and blobs.
+    var size: Int64 {
+        var size: Int64 = 0
+        for group in groups {
+            for index in group.indices {
+                switch group[index].1 {
+                case .null, .integer: break
+                case .text(let text): size += Int64(text.utf8.count)
+                case .blob(let bytes): size += Int64(bytes.count)
+                }
+            }
+        }
+        return size
+    }
 }
 
 /// Columns of a table, listed once for all statements that write them. Each has a parameter with its name.

@@ -20,6 +20,13 @@ public struct SecureRandom: RandomNumberGenerator, Sendable {
         return number
     }
 
+    func numbers(_ count: Int) -> [UInt64] {
+        [UInt64](unsafeUninitializedCapacity: count) { numbers, filled in
+            fill(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(numbers)[..<(count * 8)]))
+            filled = count
+        }
+    }
+
     /// A random UUID (version 4) in lower case: 122 random bits.
     public func uuid() -> String { RandomSource.uuid(next(), next()) }
 

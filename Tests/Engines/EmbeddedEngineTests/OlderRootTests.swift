@@ -88,6 +88,29 @@ import Testing
         #expect(try await next.records().count == 1)
     }
 
+    @Test func `An older root keeps its ended tasks`() async throws {
+        try make(version: 4, Self.lastSchema + Self.lastObjects + Self.endedTasks)
+        let root = try StorageRoot(scratch.path + "/root")
+        for _ in 0..<2 {
+            let tasks = try EmbeddedBackend(root, time: .system).tasks
+            let open = try await tasks.openRecords()
+            #expect(open.records.isEmpty && open.lastNumber == 3)
+            #expect(open.ended == [.upload: [.success: 1, .cancelled: 1], .download: [.failed: 1]])
+            let records = try await tasks.endedRecords().map { try $0.get() }.sorted { $0.number < $1.number }
+            #expect(records.map(\.id) == ["won", "given up", "lost"])
+            guard case .ended(.succeeded(let stored), at: Timestamp(microseconds: 9))? = records.first?.stage else {
+                return #expect(Bool(false), "it has not succeeded")
+            }
+            #expect(stored.generation == 5 && stored.size == 7 && stored.checksums.crc32c == 4)
+            #expect(stored.settable.content == [.contentType: "x/y"] && stored.settable.custom == ["k": "v"])
+            #expect(records.last?.forRetry?.request?.file == "/f")
+            try await tasks.keep(.sample("won"), isUrgent: true)
+        }
+        let tasks = try EmbeddedBackend(root, time: .system).tasks
+        try await tasks.forget(["won", "lost"])
+        #expect(try await tasks.records().map { try $0.get().id } == ["given up"])
+    }
+
     @Test func `A root with only tasks has no tables of objects, and can get them later`() async throws {
         let table = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "http://server")
         try await table.keep(TaskRecord.sample(), isUrgent: true)
@@ -98,7 +121,7 @@ import Testing
             }
             return names
         }
-        #expect(tables == ["schemas", "tasks"])
+        #expect(tables == ["schemas", "tasks", "endedTasks"])
         let backend = try EmbeddedBackend(table.root, time: .system)
         try await backend.put([1], at: "a")
         #expect(try await backend.tasks.records().count == 1)
@@ -176,6 +199,21 @@ import Testing
             1,X'736D616C6C',1795398951960595,1,5,1795398951960595,1795398951960595,
             X'5D41402ABC4B2A76B9719D911017C592',2591144780,NULL,NULL,NULL,NULL,'x/y',
             '364497ff-eb3c-49e8-9601-f16c254c4ae3',NULL);
+        """
+
+    private static let endedTasks = """
+        INSERT INTO tasks (
+            id, place, kind, number, bucket, name, completed, total, request, contentType, customMetadata, ended,
+            outcome, error, generation, metageneration, timeCreated, updated, md5, crc32c)
+        VALUES
+            ('won', 'embedded', 'upload', 1, 'b', X'61', 7, 7, NULL, 'x/y', '{"k":"v"}', 9, 'success', NULL,
+            5, 6, 7, 8, X'00', 4),
+            ('given up', 'embedded', 'upload', 2, 'b', X'61', 3, 7, NULL, NULL, NULL, 9, 'cancelled', NULL,
+            NULL, NULL, NULL, NULL, NULL, NULL),
+            ('lost', 'embedded', 'download', 3, 'b', X'61', 0, NULL,
+            '{"file":"/f","hasOwnTokens":false,"isSpooled":false,"patience":600}', NULL, NULL, 9, 'failed',
+            '{"code":-13030,"message":"The disk was busy.","retryable":true,"attempts":[]}',
+            NULL, NULL, NULL, NULL, NULL, NULL);
         """
 
     private static func task(place: String) -> String {

@@ -76,6 +76,20 @@ import Testing
         #expect(try await kept(taskStore).isEmpty)
     }
 
+    @Test func `Ended tasks are stored in the order of the numbers in their ids`() async throws {
+        let scratch = try Scratch()
+        let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")
+        let ids = (1...40).map { RandomSource.secure.uuid(withNumber: $0) }
+        for id in ids {
+            // Some were recorded before their end.
+            if id.utf8.first.map({ $0 % 2 == 0 }) == true { try await taskStore.keep(.sample(id), isUrgent: false) }
+            try await taskStore.keep(.sample(id).ended(.cancelled, at: Timestamp(microseconds: 5)), isUrgent: false)
+        }
+        #expect(try await kept(taskStore).map(\.id) == ids)
+        try await taskStore.forget(Array(ids.prefix(15)))
+        #expect(try await kept(taskStore).map(\.id) == Array(ids.dropFirst(15)))
+    }
+
     @Test func `Tasks of another endpoint are listed with that endpoint and keep it`() async throws {
         let scratch = try Scratch()
         let root = try StorageRoot(scratch.path + "/root")
@@ -105,8 +119,7 @@ import Testing
     @Test(arguments: [
         "kind = 'sideload'", "request = NULL", "request = '{}'", "request = '{'", "number = 'x'", "bucket = ''",
         "name = x'FF'", "name = x''", "completed = 'x'", "customMetadata = '[]'", "customMetadata = '{'",
-        "customMetadata = '{\"k\":1}'", "ended = 1, outcome = 'success'",
-        "ended = 1, outcome = 'failed'", "ended = 'x'", "name = 5",
+        "customMetadata = '{\"k\":1}'", "name = 5",
     ])
     func `An unreadable record is an error, and other records are found`(damage: String) async throws {
         let scratch = try Scratch()
@@ -114,7 +127,28 @@ import Testing
         let taskStore = DatabaseTaskStore(root, place: "p")
         try await taskStore.keep(TaskRecord.sample("damaged"), isUrgent: true)
         try await taskStore.keep(TaskRecord.sample("sound"), isUrgent: true)
-        try await taskStore.database.write { try $0.execute("UPDATE tasks SET \(damage) WHERE id = 'damaged'") }
+        try await checkUnreadable("UPDATE tasks SET \(damage) WHERE id = 'damaged'", in: taskStore)
+    }
+
+    @Test(arguments: [
+        "kind = 'sideload'", "number = 'x'", "name = x'FF'", "customMetadata = '{'", "ended = 'x'", "generation = NULL",
+        "md5 = 5", "outcome = 'failed'", "outcome = NULL",
+    ])
+    func `An unreadable record of an ended task is an error, and other records are found`(damage: String) async throws {
+        let scratch = try Scratch()
+        let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")
+        let time = Timestamp(microseconds: 5)
+        let stored = ObjectMetadata(
+            reference: try ref("a"), generation: 5, metageneration: 6, size: 77, timeCreated: time, updated: time,
+            checksums: Checksums(md5: [1], crc32c: 2), settable: SettableMetadata())
+        for id in ["damaged", "sound"] {
+            try await taskStore.keep(TaskRecord.sample(id).ended(.succeeded(stored), at: time), isUrgent: true)
+        }
+        try await checkUnreadable("UPDATE endedTasks SET \(damage) WHERE id = 'damaged'", in: taskStore)
+    }
+
+    private func checkUnreadable(_ damage: String, in taskStore: DatabaseTaskStore) async throws {
+        try await taskStore.database.write { try $0.execute(damage) }
         var found: [String] = [], errors: [String] = []
         for record in try await taskStore.records() {
             do { found.append(try record.get().id) } catch { errors.append(error.message) }
@@ -130,7 +164,7 @@ import Testing
         for id in ["damaged", "sound"] {
             try await old.keep(TaskRecord.sample(id).ended(.cancelled, at: TimeSource.system.now()), isUrgent: true)
         }
-        try await old.database.write { try $0.execute("UPDATE tasks SET kind = 'sideload' WHERE id = 'damaged'") }
+        try await old.database.write { try $0.execute("UPDATE endedTasks SET kind = 'sideload' WHERE id = 'damaged'") }
         let new = DatabaseTaskStore(try StorageRoot(scratch.path + "/new"), place: "p")
         var complaints: [String] = []
         try await new.adopt(old) { complaints.append($0) }

@@ -97,7 +97,7 @@ import Testing
         let store = store()
         try await store.keep(failed(), isUrgent: true)
         for value in ["NULL", "'{'", "'{}'"] {
-            try await store.database.write { try $0.execute("UPDATE tasks SET request = \(value)") }
+            try await store.database.write { try $0.execute("UPDATE endedTasks SET request = \(value)") }
             let found = try #require(try await kept(store).first)
             #expect(found.hasEnded && found.forRetry == nil)
         }

@@ -33,6 +33,7 @@ import Testing
         var ids: [String] = []
         for _ in 0..<TransferLimits().finishedTasks + 5 { ids.append(try await stage.storedUpload()) }
         #expect(Set(ids).count == ids.count)
+        #expect(stage.transfers.uploads.all.allSatisfy { RandomSource.number(inUUID: $0.id) == $0.number })
         #expect(stage.transfers.uploads.all.map(\.id) == [unfinished.0.id] + ids.suffix(TransferLimits().finishedTasks))
         for id in [ids[0], ids[4], "", "no such task"] {
             let error = #expect(throws: StorageError.self) { try stage.transfers.uploads.task(id) }

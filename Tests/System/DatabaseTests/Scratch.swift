@@ -19,7 +19,7 @@ final class Scratch {
     }
 
     deinit {
-        for name in ["a", "a-wal", "a-shm", "a-journal", "b", "b-wal", "b-shm", "b-journal"] {
+        for name in ["a", "a-wal", "a-shm", "a-journal", "a-reserve", "b", "b-wal", "b-shm", "b-journal"] {
             unlink("\(directory)/\(name)")
         }
         rmdir(directory)

@@ -1,6 +1,15 @@
-import Database
 import TestSupport
 import Testing
+
+@testable import Database
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
 
 @Suite(.watchdog) struct TransactionTests {
     struct Refusal: Error {}
@@ -104,6 +113,28 @@ import Testing
         #expect(error.isFull)
         try database.transaction { try database.run("INSERT INTO t VALUES (1)") }
         #expect(try count(database) == 1)
+    }
+
+    @Test func `A database with a reserve has the blocks of its spare room, however its rows grow it`() throws {
+        try database.keepReserve()
+        try database.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, key BLOB UNIQUE, bytes BLOB)")
+        for round in 0..<120 {
+            let size = [3, 90_000, 500, 5000][round / 30]
+            try database.transaction {
+                for row in 0..<(round % 7) {
+                    try database.run(
+                        "INSERT INTO rows (key, bytes) VALUES (:key, :bytes)",
+                        [
+                            "key": .blob([UInt8](repeating: UInt8(row), count: 100) + "\(round)".utf8),
+                            "bytes": .blob([UInt8](repeating: 1, count: size)),
+                        ])
+                }
+            }
+            var status = stat()
+            try #require(stat(database.path, &status) == 0)
+            let whole = try database.size
+            try #require(Int64(status.st_blocks) * 512 >= whole + Reserve.spareBytes, "after \(round)")
+        }
     }
 
     @Test func `Closing within a transaction rolls it back`() throws {

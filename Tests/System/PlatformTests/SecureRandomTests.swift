@@ -30,6 +30,21 @@ import Testing
         #expect(withUnsafeBytes(of: random.next()) { Array($0) } == [1, 2, 3, 4, 5, 6, 7, 8])
     }
 
+    @Test func `Numbers that are drawn ahead are each given once`() {
+        let last = Mutex(UInt64(0))
+        let source = RandomSource(
+            drawingAheadFrom: SecureRandom { buffer in
+                let number = last.withLock { last in
+                    last += 1
+                    return last
+                }
+                buffer.storeBytes(of: number, as: UInt64.self)
+                return 8
+            })
+        let numbers = (0..<100).map { _ in source.next() }
+        #expect(Set(numbers).count == numbers.count)
+    }
+
     @Test func `A UUID has version 4 and the RFC variant`() {
         #expect(random([]).uuid() == "08070605-0403-4201-900f-0e0d0c0b0a09")
         let zeros = SecureRandom { buffer in

@@ -18,7 +18,8 @@ extension Transfers {
         var request = request
         (request.client, request.refreshes) = (await FolderClient(client, of: request.kind), nil)
         let began = Beginning(context.time.now(), lastGeneration: try await backend.lastGeneration())
-        let (id, number) = (tasks.newID(), folders.newNumber())
+        let number = folders.newNumber()
+        let id = tasks.newID(number)
         let plan = try await folderStore.begin(id, request, number: number, began: began)
         let stored = StoredFolder(plan: plan, request: request, stage: .planning, number: number, began: began)
         let task = FolderTask(stored, isNew: true, tokens: client.tokens, of: self)
