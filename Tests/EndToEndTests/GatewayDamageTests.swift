@@ -154,6 +154,19 @@ import Testing
         #expect(try complaints(gateway) == 1)
     }
 
+    @Test(arguments: [-1, 10])
+    func `A file of another size is damaged on every way`(more: Int) async throws {
+        let gateway = try LiveGateway()
+        for name in ["x", "intact"] { try await gateway.client.put(name, name == "x" ? Self.large : "intact") }
+        let file = try #require(FileHandle(forUpdatingAtPath: gateway.place.root + "/objects/1"))
+        try file.truncate(atOffset: UInt64(Self.large.utf8.count + more))
+        try file.close()
+        for (what, way) in Self.ways + Self.others { try await Self.expectRefusal(gateway.client, what, way) }
+        let params = #"{"reference":"gs://box/x","maxSize":9,"offset":1,"length":2}"#
+        #expect(try await gateway.client.refusal("reference/getData", params) == -13031)
+        #expect(try complaints(gateway) == 1)
+    }
+
     @Test func `Damage that a stream of JSON-RPC finds is remembered`() async throws {
         let gateway = try await Self.damaged(Self.large)
         try await onThread { [place = gateway.place] in

@@ -152,6 +152,45 @@ import Testing
     }
 
     @Test(arguments: [
+        "X-Goog-Upload-Header-Content-Length: 4", "X-Upload-Content-Length: 6",
+        "X-Goog-Upload-Header-Content-Type: a/b", "X-Goog-Upload-Protocol: raw",
+    ])
+    func `The end of a session announces what the object has`(header: String) async throws {
+        let gateway = try GatewayClient.shared("announced-ends")
+        let field = header.split(separator: ":").map(String.init)
+        for (path, headers) in starts(gateway) where headers["X-Goog-Upload-Command"] != nil {
+            let url = try await gateway.send("POST", path, "{}", headers).headers["X-Goog-Upload-URL"] ?? ""
+            func end(_ name: String, _ value: String) async throws -> GatewayClient.Answer {
+                let end: HTTPHeaders = ["X-Goog-Upload-Command": "upload, finalize", "X-Goog-Upload-Offset": "0"]
+                return try await gateway.send(
+                    "PUT", url, "hello", HTTPHeaders(end.fields + [.init(name, value)]))
+            }
+            refused(try await end(field[0], field[1].trimmingPrefix(" ").description), [400, 501])
+            #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)
+        }
+        for (path, headers) in starts(gateway) where headers["X-Goog-Upload-Command"] != nil {
+            let url = try await gateway.send("POST", path, "{}", headers).headers["X-Goog-Upload-URL"] ?? ""
+            let end: HTTPHeaders = [
+                "X-Goog-Upload-Command": "upload, finalize", "X-Goog-Upload-Header-Content-Length": "5",
+            ]
+            #expect(try await gateway.send("PUT", url, "hello", end).status == 200)
+            #expect(try await gateway.send("DELETE", "\(gateway.gcs)/x").status == 204)
+        }
+    }
+
+    @Test(arguments: [
+        ("Content-Encoding", "gzip"), ("Content-Disposition", "attachment"), ("Content-Language", "de"),
+        ("x-goog-meta-k", "v"),
+    ])
+    func `A chunk of a session at the object's URL has no properties`(name: String, value: String) async throws {
+        let gateway = try GatewayClient.shared("chunk-headers")
+        let start = try await gateway.send("POST", "/\(gateway.bucket)/x", "", ["x-goog-resumable": "start"])
+        let session = try #require(start.headers["Location"])
+        refused(try await gateway.send("PUT", session, "hello", HTTPHeaders([.init(name, value)])), [501], naming: name)
+        #expect(try await gateway.send("PUT", session, "hello", ["Content-Encoding": "identity"]).status == 200)
+    }
+
+    @Test(arguments: [
         "X-Goog-Upload-Header-Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==", "X-Goog-Upload-Header-Content-Encoding: gzip",
         "X-Goog-Upload-Header-Cache-Control: no-store", "X-Goog-Upload-File-Name: y", "X-Goog-Upload-Offset: 3",
         "X-Upload-Content-Encoding: gzip", "X-Goog-Upload-Header-Content-Length: x",
@@ -176,6 +215,7 @@ import Testing
         "x-goog-content-sha256: \(String(repeating: "0", count: 64))",
         "x-amz-content-sha256: \(String(repeating: "0", count: 64))",
         "Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==\r\nContent-MD5: kAFQmDzST7DWlj99KOF/cg==",
+        "Content-Type: c/d", "Transfer-Encoding: chunked", "X-HTTP-Method-Override: DELETE",
     ])
     func `A header of a part is honoured or refused`(header: String) async throws {
         let gateway = try GatewayClient.shared("parts")
@@ -224,6 +264,7 @@ import Testing
 
     @Test(arguments: [
         ("application/http", "DELETE http://other.example/storage/v1/b/BUCKET/o/x HTTP/1.1\r\n\r\n"),
+        ("application/http", "DELETE /storage/v1/b/BUCKET/o/x HTTP/1.1\r\nHost: other.example\r\n\r\n"),
         ("text/plain", "DELETE /storage/v1/b/BUCKET/o/x HTTP/1.1\r\n\r\n"),
         (
             "application/http",

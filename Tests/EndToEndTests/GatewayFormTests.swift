@@ -38,6 +38,10 @@ import Testing
             let answer = try await post(gateway, ["key": "x", "policy": bad])
             #expect(answer.status == 400 && answer.text.contains("InvalidPolicyDocument"), "\(bad): \(answer.text)")
         }
+        for target in ["http://a/\r\nX-B: c", "http://a/\u{7F}"] {
+            let answer = try await post(gateway, ["key": "x", "success_action_redirect": target])
+            #expect(answer.status == 400 && answer.text.contains("success_action_redirect"))
+        }
         #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)
         let conditions = #"""
             {"bucket":"policies"},["starts-with","$key",""],["content-length-range",5,5],{"success_action_status":200}

@@ -123,8 +123,13 @@ import Testing
             #expect(try await copy([condition]).status == 412)
         }
         #expect(try await copy([("x-goog-metadata-directive", "MERGE")]).status == 400)
+        for name in ["x-goog-meta-l", "Cache-Control", "Content-Disposition"] {
+            refused(try await copy([(name, "no-store")]), naming: name, [400])
+        }
         #expect(try await gateway.get("/\(gateway.bucket)/to").status == 404)
-        let copied = try await copy([("x-goog-copy-source-if-generation-match", generation)])
+        let copied = try await copy([
+            ("x-goog-copy-source-if-generation-match", generation), ("Content-Type", "a/b"),
+        ])
         #expect(copied.status == 200 && copied.text.contains("<CopyObjectResult "))
         #expect(try await gateway.get("\(gateway.gcs)/to")["metadata"] == ["k": "v"])
         #expect(try await gateway.get("/\(gateway.bucket)/to").text == "hello")

@@ -282,7 +282,8 @@ import Testing
         let resumable: HTTPHeaders = ["X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"]
         for (method, path, asks, status) in [
             ("GET", "o/private%2Fx", nil, 403), ("GET", "o/private%2Fx", alice, 200),
-            ("GET", "o/private%2Fx", bob, 403),
+            ("GET", "o/private%2Fx", bob, 403), ("GET", "o/private%2Fx", "Basic \(token(of: "älice"))", 403),
+            ("GET", "o/private%2Fx", "firebase \(token(of: "älice"))", 200),
             ("GET", "o/private%2Fnone", bob, 403), ("GET", "o/private%2Fnone", alice, 404),
             ("PATCH", "o/private%2Fx", alice, 200), ("DELETE", "o/private%2Fx", alice, 403),
             ("GET", "o?prefix=private/", alice, 200), ("GET", "o?prefix=private/", nil, 403), ("GET", "o", alice, 403),

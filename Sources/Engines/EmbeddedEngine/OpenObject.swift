@@ -19,14 +19,15 @@ struct OpenObject: Sendable {
     let body: Body
     private let checked: CheckedBodies
 
-    /// Throws `nonMatchingChecksum` for damaged bytes, and for an object with an impossible size.
+    /// Throws `nonMatchingChecksum` for damaged bytes, and for a file of another size.
     init(metadata: ObjectMetadata, body: Body, _ checked: CheckedBodies) throws(StorageError) {
         (self.metadata, self.body, self.checked) = (metadata, body, checked)
         switch body {
         case .bytes(let bytes): try verify(bytes)
-        case .file(_, let file, _):
-            if metadata.size < 0 { throw damaged("there cannot be so many") }
-            try checked.check(metadata, inFile: file)
+        case .file(let file, let number, _):
+            try checked.check(metadata, inFile: number)
+            let size = try reading { () throws(SystemError) in try file.status() }.size
+            guard size == metadata.size else { throw damaged("there are \(size) of them") }
         }
     }
 
@@ -108,9 +109,7 @@ struct OpenObject: Sendable {
     }
 
     private func readWhole(_ file: OpenFile) throws(StorageError) -> [UInt8] {
-        // Limits the memory to the size of the file, even if a damaged row states more.
-        let size = Int(try reading { () throws(SystemError) in try file.status() }.size)
-        guard size == metadata.size else { throw damaged("there are \(size) of them") }
+        let size = Int(metadata.size)
         var outcome = Result<Int, SystemError>.success(0)
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
             outcome = Result { () throws(SystemError) in try file.read(into: .init(buffer), at: 0) }

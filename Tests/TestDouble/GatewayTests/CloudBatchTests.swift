@@ -42,7 +42,7 @@ import Testing
     @Test @Loop func `Requests are answered in their order, with the host of the batch`() async throws {
         var seen: [String] = []
         let (response, text) = try await answer([
-            "PATCH http://gateway/b/b/o/x?a=b HTTP/1.1\r\nHost: other\r\nX-A: 1\r\n\r\n{\"a\":\n1}",
+            "PATCH http://gateway/b/b/o/x?a=b HTTP/1.1\r\nHost: www.googleapis.com\r\nX-A: 1\r\n\r\n{\"a\":\n1}",
             "GET /b/b HTTP/1.1",
         ]) { request, body in
             seen.append("\(request.method.rawValue) \(request.path) \(request.query ?? "-")")

@@ -49,6 +49,9 @@ import Transfers
             throw GatewayError.badRequest("x-goog-metadata-directive is COPY or REPLACE, not \(directive).")
         }
         try await request.checkIsEmpty("A copy takes its bytes from its source; the body must be empty.")
+        if directive == "COPY", let field = request.fields.first(where: { Self.needsReplacement($0.name) }) {
+            throw GatewayError.badRequest("\(field.name) needs x-goog-metadata-directive: REPLACE.")
+        }
         var kept = MetadataChange()
         kept.kept = try KeptChange(fields: request.fields)
         let change =
@@ -60,6 +63,13 @@ import Transfers
             "CopyObjectResult",
             ["LastModified": stored.updated.rfc3339, "ETag": stored.entityTag?.description ?? ""])
         return .xml(result.document(), headers: stored.objectHeaders)
+    }
+
+    /// Whether a copy takes the property of this header from its source. Clients send a Content-Type with any request.
+    private static func needsReplacement(_ name: String) -> Bool {
+        let lower = name.lowercased()
+        return MetadataChange.hasProperty(named: lower) && lower != "content-type"
+            && !ObjectHeaders.kept.contains(lower)
     }
 }
 

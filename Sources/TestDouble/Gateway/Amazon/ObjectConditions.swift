@@ -13,8 +13,12 @@ extension GatewayService {
         for name in ["If-Modified-Since", "If-Unmodified-Since"] where request.header(name) != nil {
             throw GatewayError(501, "The header \(name) is not served here.")
         }
-        if let other = request.header("If-None-Match") {
-            guard other == "*" else { throw GatewayError(501, "If-None-Match is served here as *, not as \(other).") }
+        if request.header("If-None-Match") != nil {
+            let tags = request.http.headers.list("If-None-Match")
+            guard tags == ["*"] else {
+                throw GatewayError(
+                    501, "If-None-Match is served here as *, not as \(tags.joined(separator: ", ").prefix(200)).")
+            }
             try conditions.bind(to: 0)
         }
         guard request.header("If-Match") != nil else { return conditions }

@@ -139,6 +139,9 @@ private struct FormFields {
 
     private func check(_ name: String, _ value: String) throws(GatewayError) {
         let lower = name.lowercased()
+        guard lower != "success_action_redirect" || value.isHeaderText else {
+            throw .badRequest("\(name) has a character that no address has.")
+        }
         if Self.known.contains(lower) || lower.hasPrefix("x-ignore-") { return }
         if BodyChecksums.isSHA256(lower, value) { throw GatewayError(501, "\(name) is not served here in a form.") }
         guard lower == "acl" || lower.hasPrefix("x-amz-") || ObjectHeaders.isKnown(lower) else {

@@ -66,7 +66,9 @@ extension GatewayRequest {
     /// The client that the token names. The token is decoded and never verified.
     var requester: AccessTable.Requester {
         let words = (header("Authorization") ?? "").split(separator: " ", maxSplits: 1)
-        guard words.count == 2, !words[1].isEmpty else { return .anonymous }
+        guard words.count == 2, !words[1].isEmpty, ["firebase", "bearer"].contains(words[0].lowercased()) else {
+            return .anonymous
+        }
         // The emulator's word for an administrator.
         return words[1] == "owner" ? .owner : .user(uid: Self.uid(ofToken: words[1]))
     }

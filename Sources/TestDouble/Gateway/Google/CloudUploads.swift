@@ -149,7 +149,7 @@ import Transfers
         let range = try SentRange(request)
         if range.start != nil { try request.checkHasLength() }
         try range.check(size: upload.size)
-        try AnnouncedObject(request).check(size: upload.size ?? range.total)
+        try AnnouncedObject(request).ofLater().check(size: upload.size ?? range.total)
         try range.check(request.body.length)
         try range.checkGranularity()
         upload.note(size: range.total)

@@ -42,6 +42,9 @@ import Transfers
     /// Answers a command about a session.
     func answer(about session: UploadSessionState) async throws -> HTTPServerResponse {
         let commands = request.uploadCommands
+        if let other = request.header("X-Goog-Upload-Protocol"), other.lowercased() != "resumable" {
+            throw GatewayError(501, "The header X-Goog-Upload-Protocol is not served here as \(other.prefix(200)).")
+        }
         return try await session.used {
             switch commands {
             case ["query"]: return try await status(of: session)
@@ -68,7 +71,9 @@ import Transfers
         case .cancelled: throw GatewayError.badRequest("The upload was cancelled.").final
         case .failed(let error): throw GatewayError(error).final
         }
-        try AnnouncedObject(request).check(size: upload.size)
+        let announced = try AnnouncedObject(request).ofLater()
+        try announced.check(size: upload.size)
+        upload.note(size: announced.size)
         let offset: Int64
         if let named = try request.length("X-Goog-Upload-Offset") {
             offset = named
@@ -77,8 +82,10 @@ import Transfers
         }
         let expected = try Checksums(request.http.headers)
         guard isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
+        if isLast, let length = request.body.length { try announced.check(size: offset.addingSaturated(length)) }
         let body = UploadBody(request.body, service.engine)
-        let answer = try await body.send(to: upload, from: offset, isLast: isLast, expected)
+        let answer = try await body.send(
+            to: upload, from: offset, upTo: isLast ? announced.size : nil, isLast: isLast, expected)
         if case .ended = answer, !isLast { throw Self.isComplete }
         return try await response(answer, upload)
     }
@@ -179,6 +186,14 @@ struct AnnouncedObject {
         let types = Self.types.compactMap { request.header($0) }
         guard Set(types).count < 2 else { throw .badRequest("The upload has two types of its bytes: \(types).") }
         (size, type) = (sizes.first, types.first)
+    }
+
+    /// What a request after the start announces. Throws 501 for a type: the object has that of the start.
+    func ofLater() throws(GatewayError) -> AnnouncedObject {
+        if let type {
+            throw GatewayError(501, "The type \(type.prefix(200)) is not served here after the start of an upload.")
+        }
+        return self
     }
 
     /// Throws 400 where the upload has another size.

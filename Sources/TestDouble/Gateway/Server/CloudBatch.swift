@@ -121,9 +121,6 @@ import Platform
         guard words.count >= 2, let method = HTTPServerRequest.Method(rawValue: String(words[0])),
             let (host, path, query) = Self.target(words[1])
         else { return .failure(malformed) }
-        if let host, host != self.request.header("Host"), !host.hasSuffix(".googleapis.com") {
-            return .failure(.badRequest("A request of the batch is for another server: \(host.prefix(200))"))
-        }
         var headers = HTTPHeaders()
         for line in head.dropFirst() {
             guard line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }), let field = HTTPHeaders.Field(line: line)
@@ -133,7 +130,11 @@ import Platform
             }
             headers.add(field.name, field.value)
         }
-        headers["Host"] = self.request.header("Host")
+        let (own, named) = (self.request.header("Host"), [host].compactMap(\.self) + headers.all("Host"))
+        if let other = named.first(where: { $0 != own && !$0.hasSuffix(".googleapis.com") }) {
+            return .failure(.badRequest("A request of the batch is for another server: \(other.prefix(200))"))
+        }
+        headers["Host"] = own
         if let text = headers["Content-Length"], !Self.isLength(text, of: body) {
             return .failure(
                 .badRequest("A request of the batch has \(body.count) bytes, but its Content-Length says \(text)."))

@@ -122,7 +122,8 @@ extension HTTPHeaders {
     /// The headers that may have one value only, besides those of the APIs.
     private static let single: Set = [
         "authorization", "cache-control", "content-disposition", "content-encoding", "content-language",
-        "content-length", "content-md5", "content-range", "content-type", "range", "x-http-method-override",
+        "content-length", "content-md5", "content-range", "content-type", "if-modified-since", "if-range",
+        "if-unmodified-since", "range", "x-forwarded-proto", "x-http-method-override",
     ]
 
     /// Throws 400 for a header of a request, or of a part of a body, with two values that may have one only.

@@ -22,7 +22,7 @@ extension GatewayService {
         }
         try conditions.checkReading(metadata)
         if hasResourceTag { resource.etag = EntityTag(metadata.resourceTag) }
-        var http = request.http.quoting(resource.etag)
+        var http = request.http.withQuotedTags
         if hasResourceTag {
             try request.checkTags(metadata.resourceTag)
             for name in ["If-Match", "If-None-Match"] { http.headers[name] = nil }
@@ -70,17 +70,20 @@ extension ObjectMetadata {
 }
 
 extension HTTPServerRequest {
-    /// The request with quotation marks around the tag of its conditions: clients of Google leave them out.
-    fileprivate func quoting(_ tag: EntityTag?) -> HTTPServerRequest {
-        guard let tag else { return self }
+    /// The request with quotation marks around the tags of its conditions: clients of Google leave them out.
+    fileprivate var withQuotedTags: HTTPServerRequest {
         var request = self
-        for name in ["If-Match", "If-None-Match", "If-Range"]
-        where headers.list(name).contains(where: { $0 == tag.opaque }) {
-            let tags = headers.list(name).map { $0 == tag.opaque ? tag.description : String($0) }
+        for name in ["If-Match", "If-None-Match"] where headers.list(name).contains(where: Self.isUnquoted) {
+            let tags = headers.list(name).map { Self.isUnquoted($0) ? "\"\($0)\"" : String($0) }
             request.headers[name] = tags.joined(separator: ", ")
+        }
+        if let text = headers.only("If-Range"), Self.isUnquoted(text[...]), HTTPDate(text) == nil {
+            request.headers["If-Range"] = "\"\(text)\""
         }
         return request
     }
+
+    private static func isUnquoted(_ tag: Substring) -> Bool { tag != "*" && !tag.contains("\"") }
 
     /// Whether `Accept-Encoding` names a coding; one with the weight 0 is refused.
     fileprivate func accepts(_ coding: String) -> Bool {

@@ -65,7 +65,7 @@ enum ObjectHeaders {
 
     /// The headers of requests at an object's own URL, or of its bytes, that a part of a body does not have.
     private static let ofRequests = validators.union([
-        "cache-control", "content-language", "content-range", "expires",
+        "cache-control", "content-language", "content-range", "expires", "transfer-encoding", "x-http-method-override",
     ])
 
     /// Whether the header would have a meaning for the part of a body.
@@ -83,8 +83,9 @@ enum ObjectHeaders {
     /// Whether Google or Amazon may give the name a meaning.
     static func isOfAPI(_ name: String) -> Bool { ["x-goog-", "x-amz-", "x-upload-"].contains(where: name.hasPrefix) }
 
-    private static func isHarmless(_ name: String, _ value: String) -> Bool {
-        harmless.contains(name) || harmlessValues[name]?.contains(value.lowercased()) == true
+    fileprivate static func isHarmless(_ name: String, _ value: String) -> Bool {
+        harmless.contains(name) || name.hasPrefix("x-goog-custom-audit-")
+            || harmlessValues[name]?.contains(value.lowercased()) == true
     }
 
     /// Whether the header of a request about an upload in parts repeats what the start has said of the object.
@@ -102,13 +103,6 @@ enum ObjectHeaders {
         harmless.contains(name) || put.contains(name) || properties.contains(name) || name.hasPrefix(custom)
             || name.hasPrefix("x-goog-object-lock-") || name.hasPrefix("x-goog-encryption-")
             || name.hasPrefix("x-goog-copy-source-")
-    }
-
-    /// Whether the header would have a meaning at an object's own URL, with this value. APIs take properties from JSON.
-    static func isProperty(_ name: String, _ value: String) -> Bool {
-        if isHarmless(name, value) { return false }
-        return properties.contains(name) || name.hasPrefix(custom) || name.hasPrefix("x-goog-object-lock-")
-            || name.hasPrefix("x-amz-")
     }
 
     /// Throws 501 for a header, or a field of a form, that has a meaning and is not served.
@@ -156,7 +150,10 @@ extension GatewayRequest {
     private func isUnserved(_ name: String, _ value: String, _ route: Route) -> Bool {
         let isJSON = target.api != .xml
         if ObjectHeaders.validators.contains(name) { return !route.comparesTags || isJSON && !isRead }
-        if isJSON, name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source") { return true }
+        if isJSON, name.hasPrefix("x-goog-") {
+            return name != "x-goog-upload-protocol" && !route.headers.contains(name)
+                && !ObjectHeaders.isHarmless(name, value)
+        }
         return !isRead && isUnservedWrite(name, value, route)
     }
 
@@ -170,13 +167,13 @@ extension GatewayRequest {
             http.headers.list("Trailer").contains { ObjectHeaders.isUnservedTrailer($0.lowercased()) }
         // The URL of an object takes its properties from headers; none of them is the time at which it expires.
         case "expires": !isJSON
-        case "content-disposition", "content-language": isJSON
+        case "content-disposition", "content-language": isJSON || !route.takesProperties
+        // A client of the JSON API compresses the body, which is unpacked before.
+        case "content-encoding": !isJSON && !route.takesProperties && value.lowercased() != "identity"
         case _ where name.hasPrefix("x-upload-"): !route.headers.contains(name)
-        case _ where name.hasPrefix("x-goog-upload-") && name != "x-goog-upload-protocol":
-            !route.headers.contains(name)
         default:
             ObjectHeaders.checksums.contains(name)
-                || isJSON && (ObjectHeaders.isAmazonChecksum(name) || ObjectHeaders.isProperty(name, value))
+                || isJSON && name.hasPrefix("x-amz-") && !ObjectHeaders.isHarmless(name, value)
         }
     }
 }

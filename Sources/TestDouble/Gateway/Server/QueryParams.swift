@@ -55,6 +55,7 @@ enum QueryParams {
         ]
         for name in object.union(source).union(["maxResults", "maxBytesRewrittenPerCall"]) { types[name] = .number }
         for name in flags { types[name] = .flag }
+        for name in responseHeaders.keys { types[name] = .header }
         return types
     }()
 
@@ -98,12 +99,15 @@ private enum ParamType {
     /// True or false, which Python's client writes with a capital letter.
     case flag
     case oneOf(Set<String>)
+    /// The value of a header.
+    case header
 
     func accepts(_ value: String) -> Bool {
         switch self {
         case .number: Int64(digits: value) != nil
         case .flag: ["true", "false", "True", "False"].contains(value)
         case .oneOf(let values): values.contains(value)
+        case .header: value.isHeaderText
         }
     }
 
@@ -112,8 +116,14 @@ private enum ParamType {
         case .number: "a number that is not negative"
         case .flag: "true or false"
         case .oneOf(let values): values.sorted().joined(separator: " or ")
+        case .header: "a text without control characters"
         }
     }
+}
+
+extension String {
+    /// Whether a header can have the text as its value.
+    var isHeaderText: Bool { !utf8.contains { $0 < 0x20 || $0 == 0x7F } }
 }
 
 extension GatewayRequest {

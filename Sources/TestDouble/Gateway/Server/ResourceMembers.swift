@@ -72,7 +72,8 @@ extension ResourceMembers {
                 let isNeutral = member.value.string.map(neutral.contains) ?? false
                 guard isNeutral || member.value.isNeutral else { throw .notServed(name) }
             case .access:
-                guard member.value.isNeutral else { throw .uniformAccess(name) }
+                let isEmpty = member.value.isNeutral && member.value.array?.isEmpty ?? true
+                guard isEmpty else { throw .uniformAccess(name) }
             case .fixed(let value):
                 guard member.value.isNull || member.value == value else { throw .notServed(name) }
             case .members(let inner):

@@ -58,6 +58,9 @@ final class Route: Sendable {
     /// Whether the body may be in the coding `aws-chunked`.
     var allowsAmazonChunks: Bool { headers.isSuperset(of: ObjectHeaders.bytes) }
 
+    /// Whether headers set properties of an object.
+    var takesProperties: Bool { headers.contains(ObjectHeaders.custom) }
+
     /// Whether the row is about paths of this number of segments.
     func hasPaths(ofSegments count: Int) -> Bool {
         pattern.last == "..." ? count >= pattern.count - 1 : count == pattern.count
