@@ -181,6 +181,28 @@ import Testing
         #expect(try complaints(gateway) == 1)
     }
 
+    @Test(arguments: [true, false])
+    func `An upload of a directory replaces an object that is known to be damaged`(isLarge: Bool) async throws {
+        let text = isLarge ? Self.large : Self.small
+        let gateway = try await Self.damaged(text)
+        let directory = gateway.place.directory + "/up"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/x"))
+        let upload =
+            #"{"reference":"gs://box","directory":\#(JSON.string(directory).text),"changed":true,"wait":true}"#
+        let read = #"{"reference":"gs://box/x","maxSize":5000000}"#
+        #expect(try await gateway.client.refusal("reference/getData", read) == -13031)
+        try await onThread { [place = gateway.place] in
+            let caller = try place.connect()
+            for unchanged in [0, 1] as [Int64] {
+                let end = try caller.call("reference/putDirectory", upload)
+                #expect(end["files"]?["unchanged"]?.number?.int64 == unchanged, "\(end)")
+            }
+        }
+        #expect(try await gateway.client.get("/box/x").text == text)
+        try gateway.end()
+    }
+
     @Test func `A copy that shares a damaged file is refused, too, and one in a file of its own is not`() async throws {
         let gateway = try LiveGateway()
         let client = gateway.client

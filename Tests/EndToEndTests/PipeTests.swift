@@ -116,7 +116,8 @@ import Testing
             serve() { rm -f log; $S serve --root r --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; }
             serve; mkfifo in; $S put - x --socket s < in 2> err & C=$!; exec 3> in; head -c 900000 /dev/zero >&3
             await '$S tasks -q --socket s | grep -q running'
-            kill -9 $P; wait $P 2> /dev/null; head -c 90000 /dev/zero >&3; exec 3>&-; wait $C; tail -n 1 err
+            kill -9 $P; wait $P 2> /dev/null; { head -c 90000 /dev/zero >&3; } 2> /dev/null
+            exec 3>&-; wait $C; tail -n 1 err
             serve; ID=$($S tasks -q --socket s | cut -c 1-8)
             for verb in resume retry; do $S tasks $verb $ID --socket s; echo $?; done
             $S tasks cancel $ID --socket s; $S tasks -q --socket s; kill $P; wait $P

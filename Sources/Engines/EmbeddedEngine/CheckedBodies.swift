@@ -43,6 +43,18 @@ final class CheckedBodies: Sendable {
         throw StorageError.damagedBytes(of: object, "their CRC32C is another")
     }
 
+    /// Whether damage is known of the row of an object, or of any file with its size and checksum.
+    func mayBeDamaged(_ object: FolderObject) -> Bool {
+        state.withLock { state in
+            state.damaged.contains { body in
+                switch body {
+                case .file(_, let size, let crc32c): (size, crc32c) == (object.size, object.checksums.crc32c ?? 0)
+                case .row(let generation): generation == object.generation
+                }
+            }
+        }
+    }
+
     /// Whether the bytes of a file have had their checksum, and the file has not changed since.
     func isIntact(_ body: Body, _ status: FileStatus) -> Bool {
         state.withLock { $0.intact[body] == Stamp(status) }

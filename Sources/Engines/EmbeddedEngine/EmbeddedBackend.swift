@@ -137,6 +137,8 @@ package final class EmbeddedBackend: Backend {
 
     package func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }
 
+    package func mayBeDamaged(_ object: FolderObject) -> Bool { checked.mayBeDamaged(object) }
+
     package func lastGeneration() async throws(StorageError) -> Int64? {
         try await store.read { [generations] database in try generations.last(in: database) }
     }

@@ -86,6 +86,9 @@ public protocol Backend: Sendable {
     /// Verifies the stored bytes of this generation after pieces of it had a wrong checksum. An engine that finds them
     /// damaged refuses their later reads.
     func verifyStored(_ object: ObjectMetadata) async
+    /// Whether reads of this object, or of another one with the same size and checksum, are refused because its stored bytes
+    /// are damaged.
+    func mayBeDamaged(_ object: FolderObject) -> Bool
     /// A URL that gives access to the object without credentials, valid for `seconds` if that is not nil. Throws
     /// `invalidArgument` if the engine's URLs do not expire.
     func downloadURL(of reference: Reference, expiresIn seconds: Int64?, for caller: Caller) async throws(StorageError)
@@ -105,6 +108,7 @@ public protocol Backend: Sendable {
 
 extension Backend {
     public func lastGeneration() async throws(StorageError) -> Int64? { nil }
+    public func mayBeDamaged(_ object: FolderObject) -> Bool { false }
     public func isNewer(
         _ reference: Reference, than began: Beginning, for caller: Caller
     ) async throws(StorageError) -> Bool {

@@ -87,6 +87,7 @@ package final class HarnessBackend: Backend {
 
     /// These calls prepare a request, which is subject to the rules; they are not.
     package func lastGeneration() async throws(StorageError) -> Int64? { try await engine.lastGeneration() }
+    package func mayBeDamaged(_ object: FolderObject) -> Bool { engine.mayBeDamaged(object) }
     package func isNewer(
         _ reference: Reference, than began: Beginning, for caller: Caller
     ) async throws(StorageError) -> Bool {

@@ -695,7 +695,8 @@ import Storage
     /// The items whose files differ from their objects. Settles the other items as unchanged. Compares on several threads.
     private func changedOnes(of items: [FolderItem]) async throws(StorageError) -> [FolderItem] {
         guard request.onlyChanged, let tree else { return items }
-        let candidates = items.filter { $0.object?.size == $0.size }
+        var candidates = items.filter { $0.object?.size == $0.size }
+        if request.kind == .put { candidates = try await intact(candidates) }
         let parts = stride(from: 0, to: candidates.count, by: Self.comparedAtOnce).map { start in
             candidates[start..<min(start + Self.comparedAtOnce, candidates.count)]
         }
@@ -714,6 +715,29 @@ import Storage
             }
         }
         return items.filter { !same.contains($0.number) }
+    }
+
+    /// The items whose objects are not known to be damaged.
+    private func intact(_ items: [FolderItem]) async throws(StorageError) -> [FolderItem] {
+        var intact: [FolderItem] = []
+        for item in items {
+            if let object = item.object, transfers.backend.mayBeDamaged(object), try await isDamaged(item) { continue }
+            intact.append(item)
+        }
+        return intact
+    }
+
+    private func isDamaged(_ item: FolderItem) async throws(StorageError) -> Bool {
+        let object = try request.object(item.path)
+        do throws(StorageError) {
+            _ = try await requesting { [transfers] caller async throws(StorageError) in
+                try await transfers.backend.data(
+                    of: object, part: BytePart(offset: 0, length: 1), known: nil, maxSize: 1, for: caller)
+            }
+            return false
+        } catch {
+            return error.code == .nonMatchingChecksum
+        }
     }
 
     func unchanged(_ item: FolderItem) -> FolderItem {
@@ -878,7 +902,7 @@ import Storage
 
     /// Whether the plan does not delete all that a local directory has.
     private func keeps(_ directory: String) async throws(StorageError) -> Bool {
-        guard let tree else { return false }
+        guard let tree, try await tree.entry(directory)?.kind == .directory else { return false }
         var directories = [directory]
         while let next = directories.popLast() {
             let reader = try await tree.read(next)
