@@ -29,7 +29,8 @@ import Testing
             (#"["ends-with","$key","x"]"#, "no condition ends-with"), (#"["content-length-range",3,1]"#, "no bounds"),
             (#"["eq","key","x"]"#, "names no $field"), ("7", "neither an object nor a list"),
         ] {
-            let answer = try await post(gateway, ["key": "x", "policy": policy(conditions)])
+            let named = conditions.contains("key") ? conditions : #"["starts-with","$key",""],"# + conditions
+            let answer = try await post(gateway, ["key": "x", "policy": policy(named)])
             #expect(answer.status == 400 && answer.text.contains(why), "\(conditions): \(answer.text)")
         }
         for bad in [
@@ -104,9 +105,34 @@ import Testing
             [
                 "key": "x", "x-amz-algorithm": "AWS4-HMAC-SHA256", "x-amz-credential": "c", "x-amz-date": "d",
                 "x-amz-signature": "s", "x-amz-meta-k": "v",
-                "policy": policy(#"{"x-amz-meta-k":"v"},["eq","$x-amz-algorithm","AWS4-HMAC-SHA256"]"#),
+                "policy": policy(
+                    #"{"x-amz-meta-k":"v"},["eq","$x-amz-algorithm","AWS4-HMAC-SHA256"],{"key":"x"},"#
+                        + #"{"x-amz-credential":"c"},{"x-amz-date":"d"}"#),
             ])
         #expect(answer.status == 204, "\(answer.text)")
         #expect(try await gateway.get("\(gateway.gcs)/x")["metadata"] == ["k": "v"])
+    }
+
+    @Test func `A field that the policy does not name is refused, but those that both services except`() async throws {
+        let gateway = try GatewayClient.shared("unnamed-posts")
+        let key = policy(#"{"key":"x"}"#)
+        for (name, value) in [
+            ("x-amz-meta-k", "v"), ("x-goog-meta-k", "v"), ("Content-Type", "a/b"), ("success_action_status", "200"),
+            ("bucket", "unnamed-posts"), ("x-goog-date", "d"), ("x-amz-server-side-encryption", "AES256"),
+        ] {
+            let answer = try await post(gateway, ["key": "x", name: value, "policy": key])
+            let called = name == "x-amz-meta-k" ? "x-goog-meta-k" : name.lowercased()
+            #expect(answer.status == 400 && answer.text.contains("no condition for \(called)"), "\(answer.text)")
+            let amazon = try await post(gateway, ["key": "x", name: value, "AWSAccessKeyId": "A", "policy": key])
+            #expect(amazon.status == 403 && amazon.text.contains("<Code>AccessDenied</Code>"), "\(amazon.text)")
+        }
+        let late = policy(#"{"key":"x"}"#, until: "2000-01-01T00:00:00Z")
+        #expect(try await post(gateway, ["key": "x", "AWSAccessKeyId": "A", "policy": late]).status == 403)
+        #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)
+        for (id, signature) in [("AWSAccessKeyId", "signature"), ("GoogleAccessId", "Signature")] {
+            let answer = try await post(
+                gateway, ["key": "x", id: "A", "policy": key, signature: "s", "x-ignore-a": "b"])
+            #expect(answer.status == 204, "\(answer.text)")
+        }
     }
 }

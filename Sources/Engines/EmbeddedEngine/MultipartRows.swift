@@ -1,4 +1,5 @@
 import Database
+import JSONText
 import Storage
 import TaskStore
 
@@ -18,6 +19,8 @@ package struct MultipartPart: Sendable {
     package let size: Int64
     package let md5: [UInt8]
     package let crc32c: UInt32
+    /// Other checksums that the client has declared, by the names of its dialect.
+    package let declared: [String: String]
     package let stored: Timestamp
     let file: Int64
 }
@@ -67,7 +70,7 @@ extension Database {
         var found: [MultipartPart] = []
         try rows(
             """
-            SELECT number, size, md5, crc32c, stored, file FROM parts
+            SELECT number, size, md5, crc32c, declared, stored, file FROM parts
             WHERE multipart = :id AND number > :number ORDER BY number LIMIT :most
             """, ["id": .text(id), "number": .integer(Int64(number)), "most": .integer(Int64(most))]
         ) { found.append(try $0.part) }
@@ -82,12 +85,14 @@ extension Database {
         }
         try run(
             """
-            INSERT OR REPLACE INTO parts (multipart, number, file, size, md5, crc32c, stored)
-            VALUES (:id, :number, :file, :size, :md5, :crc32c, :stored)
+            INSERT OR REPLACE INTO parts (multipart, number, file, size, md5, crc32c, declared, stored)
+            VALUES (:id, :number, :file, :size, :md5, :crc32c, :declared, :stored)
             """,
             key + [
                 "file": .integer(part.file), "size": .integer(part.size), "md5": .blob(part.md5),
-                "crc32c": .integer(Int64(part.crc32c)), "stored": .integer(part.stored.microseconds),
+                "crc32c": .integer(Int64(part.crc32c)),
+                "declared": .text(JSON(members: part.declared.sorted { $0.key < $1.key }).text),
+                "stored": .integer(part.stored.microseconds),
             ])
         try run(
             "UPDATE multiparts SET used = :used WHERE id = :id",
@@ -137,9 +142,12 @@ extension Row {
 
     fileprivate var part: MultipartPart {
         get throws {
-            MultipartPart(
+            let members = JSON(wire: Array(try text("declared").utf8))?.object ?? []
+            let declared = members.compactMap { member in member.value.string.map { (member.key, $0) } }
+            return MultipartPart(
                 number: Int(try integer("number")), size: try integer("size"), md5: try blob("md5"),
                 crc32c: UInt32(truncatingIfNeeded: try integer("crc32c")),
+                declared: Dictionary(declared) { $1 },
                 stored: Timestamp(microseconds: try integer("stored")), file: try integer("file"))
         }
     }

@@ -20,6 +20,8 @@ enum MultipartSchema {
                         multipart TEXT NOT NULL, number INTEGER NOT NULL, file INTEGER NOT NULL, size INTEGER NOT NULL,
                         md5 BLOB NOT NULL, crc32c INTEGER NOT NULL, stored INTEGER NOT NULL,
                         PRIMARY KEY (multipart, number)) WITHOUT ROWID;
-                    """)
+                    """),
+            // `declared` contains other checksums of a part that its client has declared, as JSON.
+            Migration(version: 6, sql: "ALTER TABLE parts ADD COLUMN declared TEXT NOT NULL DEFAULT '{}';"),
         ])
 }

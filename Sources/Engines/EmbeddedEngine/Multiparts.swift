@@ -124,11 +124,11 @@ package struct Multiparts: Sendable {
 
     /// Stores the bytes of the file as a part. Nil if the upload no longer exists; the file is then removed.
     package func store(
-        _ file: PartFile, as number: Int, of upload: Multipart
+        _ file: PartFile, as number: Int, of upload: Multipart, declared: [String: String] = [:]
     ) async throws(StorageError) -> MultipartPart? {
         let part = MultipartPart(
             number: number, size: file.size, md5: file.checksum.md5, crc32c: file.checksum.crc32c,
-            stored: backend.time.now(), file: file.number)
+            declared: declared, stored: backend.time.now(), file: file.number)
         let replaced: Int64??
         do throws(StorageError) {
             try await file.sync()

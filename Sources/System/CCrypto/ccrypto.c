@@ -18,6 +18,7 @@ typedef int password_callback(char *, int, int, void *);
     _(int, BIO_free, (source *))                                                  \
     _(key *, PEM_read_bio_PrivateKey, (source *, key **, password_callback *, void *)) \
     _(void, EVP_PKEY_free, (key *))                                               \
+    _(const digest *, EVP_sha1, (void))                                           \
     _(const digest *, EVP_sha256, (void))                                         \
     _(int, EVP_DigestInit_ex, (context *, const digest *, void *))                \
     _(int, EVP_DigestUpdate, (context *, const void *, size_t))                   \
@@ -87,9 +88,10 @@ size_t ccrypto_sign(const ccrypto_library *crypto, key *k, const void *bytes, si
     return done ? size : 0;
 }
 
-context *ccrypto_begin_sha256(const ccrypto_library *crypto) {
+context *ccrypto_begin(const ccrypto_library *crypto, size_t size) {
+    const digest *kind = size == CCRYPTO_SHA1_SIZE ? crypto->EVP_sha1() : crypto->EVP_sha256();
     context *hashing = crypto->EVP_MD_CTX_new();
-    if (hashing == NULL || crypto->EVP_DigestInit_ex(hashing, crypto->EVP_sha256(), NULL) == 1) return hashing;
+    if (hashing == NULL || crypto->EVP_DigestInit_ex(hashing, kind, NULL) == 1) return hashing;
     ccrypto_free_digest(crypto, hashing);
     return NULL;
 }
@@ -98,9 +100,9 @@ bool ccrypto_update(const ccrypto_library *crypto, context *hashing, const void 
     return count == 0 || crypto->EVP_DigestUpdate(hashing, bytes, count) == 1;
 }
 
-bool ccrypto_finish(const ccrypto_library *crypto, context *hashing, uint8_t *hash) {
-    unsigned size = 0;
-    return crypto->EVP_DigestFinal_ex(hashing, hash, &size) == 1 && size == CCRYPTO_SHA256_SIZE;
+bool ccrypto_finish(const ccrypto_library *crypto, context *hashing, uint8_t *hash, size_t size) {
+    unsigned written = 0;
+    return crypto->EVP_DigestFinal_ex(hashing, hash, &written) == 1 && written == size;
 }
 
 void ccrypto_free_digest(const ccrypto_library *crypto, context *hashing) {

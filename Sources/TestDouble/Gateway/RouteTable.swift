@@ -138,7 +138,15 @@ extension Route {
     /// Google Cloud Storage's XML API: objects at `/BUCKET/NAME`, which public and signed URLs name, too, lists,
     /// deletions and forms (signed post policies) at `/BUCKET`, and the list of buckets at `/`. Signatures are not
     /// looked at. Requests of Amazon S3 are understood as Google does.
-    private static let xml: [Route] = xmlBuckets + xmlParts + xmlObjects
+    private static let xml: [Route] =
+        questions("*", AmazonQuestion.ofBuckets) + xmlBuckets + xmlParts + questions("*/*", AmazonQuestion.ofObjects)
+        + xmlObjects
+
+    private static func questions(_ pattern: String, _ all: [AmazonQuestion]) -> [Route] {
+        all.map { question in
+            Route([.get], pattern, selector: question.param, signed([question.param]), question.answer)
+        }
+    }
 
     private static func signed(_ params: Set<String> = []) -> Set<String> { QueryParams.signature.union(params) }
 
@@ -155,6 +163,10 @@ extension Route {
             .reads, "*", selector: "uploads",
             signed(["uploads", "prefix", "encoding-type", "max-uploads", "key-marker", "upload-id-marker"]),
             isLong: true, method(ObjectLists.uploads)),
+        Route(
+            [.get], "*", selector: "versions",
+            signed(["versions", "prefix", "delimiter", "encoding-type", "max-keys", "key-marker", "version-id-marker"]),
+            isLong: true, method(ObjectLists.versions)),
         Route(
             .reads, "*", selector: "list-type=2",
             signed(ObjectLists.common).union(["continuation-token", "start-after", "fetch-owner"]),
@@ -182,7 +194,8 @@ extension Route {
             headers: repeated.union(ObjectHeaders.bytes).union(["x-goog-hash"]), method(ObjectParts.put)),
         Route(
             [.post], "*/*", selector: "uploadId", signed(["uploadId"]),
-            headers: repeated.union(ObjectHeaders.conditions), comparesTags: true, method(ObjectParts.complete)),
+            headers: repeated.union(ObjectHeaders.conditions).union([ObjectHeaders.sizeOfParts]), comparesTags: true,
+            method(ObjectParts.complete)),
         Route(
             [.delete], "*/*", selector: "uploadId", signed(["uploadId"]), headers: repeated, method(ObjectParts.abort)),
         Route(
@@ -200,15 +213,16 @@ extension Route {
             headers: AnnouncedObject.headers.union(["x-goog-hash", "content-range"]),
             method(ObjectUploads.continueSession)),
         Route(
-            .reads, "*/*", signed(QueryParams.object).union(QueryParams.responseHeaders.keys),
+            .reads, "*/*", signed(QueryParams.object).union(QueryParams.responseHeaders.keys).union(["partNumber"]),
             headers: ObjectHeaders.conditions, comparesTags: true, unknown: .ignored, method(ObjectAPI.get)),
         Route(
             [.put, .post], "*/*", header: "x-goog-resumable", signed(),
             headers: written.union(AnnouncedObject.headers).union(["x-goog-resumable", "x-goog-hash"]),
             method(ObjectUploads.startSession)),
         Route(
-            [.put], "*/*", header: ObjectHeaders.source, signed(), headers: written.union(ObjectHeaders.copy),
-            comparesTags: true, method(ObjectAPI.copy)),
+            [.put], "*/*", header: ObjectHeaders.source, signed(),
+            headers: written.union(ObjectHeaders.copy).union(ObjectHeaders.answered), comparesTags: true,
+            method(ObjectAPI.copy)),
         Route(
             [.put], "*/*", signed(),
             headers: written.union(ObjectHeaders.copy).union(ObjectHeaders.bytes).union(["x-goog-hash"]),

@@ -16,7 +16,7 @@ import Testing
     ]
 
     private func digest(_ bytes: [UInt8], cutAt cut: Int) throws -> String {
-        let hash = try #require(SHA256(CryptoLibrary.ofSystem.get()))
+        let hash = try #require(CryptoHash(.sha256, CryptoLibrary.ofSystem.get()))
         for piece in [bytes[..<cut], bytes[cut...]] { piece.withUnsafeBytes { hash.update($0) } }
         return try #require(hash.digest).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }

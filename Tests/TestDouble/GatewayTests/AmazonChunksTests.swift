@@ -82,7 +82,7 @@ import Testing
             try await read(body, Self.signed, ["x-amz-decoded-content-length": "6"])
         }
         await #expect(throws: GatewayError.self) {
-            try await read(body, Self.trailed, ["x-amz-trailer": "x-amz-checksum-sha1"])
+            try await read(body, Self.trailed, ["x-amz-trailer": "x-amz-checksum-sha512"])
         }
         await #expect(throws: GatewayError.self) { try await read(body, "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD") }
     }

@@ -1,3 +1,4 @@
+import EmbeddedEngine
 import HTTPServer
 import HTTPText
 import JSONText
@@ -146,6 +147,9 @@ import Testing
         let values: HTTPHeaders = [
             "x-goog-api-client": "c", "x-goog-date": "d", "x-goog-user-project": "p", "x-amz-date": "d",
             "x-goog-api-version": "2", "x-goog-acl": "private", "x-goog-custom-audit-job": "j",
+            "x-amz-api-version": "2006-03-01", "x-amz-bucket-object-lock-enabled": "false",
+            "x-amz-expected-bucket-owner": StoredBucket.projectNumber, "x-amz-request-payer": "requester",
+            "x-amz-server-side-encryption": "AES256", "x-amz-object-ownership": "BucketOwnerEnforced",
             "x-amz-security-token": "t", "Authorization": "a", "Accept": "b", "X-Strange": "c",
         ]
         var flaws = Flaws()
@@ -157,6 +161,48 @@ import Testing
             }
         }
         #expect(flaws.all == [])
+    }
+
+    @Test func `Another value of a constant of Amazon S3 is refused by name`() {
+        for name in [
+            "x-amz-api-version", "x-amz-bucket-object-lock-enabled", "x-amz-expected-bucket-owner",
+            "x-amz-request-payer", "x-amz-server-side-encryption", "x-amz-object-ownership",
+        ] {
+            for target in ["/x", "/x/y"] {
+                let error = refusal(.put, target, HTTPHeaders([.init(name, "aws:other")]))
+                #expect(error?.status == 501 && error?.message.contains(name) == true, "\(name)")
+            }
+        }
+        #expect(refusal(.get, "/x?Version=2006-03-01") == nil)
+        #expect(refusal(.get, "/x?Version=2007-03-01")?.message.contains("Version") == true)
+        #expect(refusal(.get, "/storage/v1/b/x?Version=2006-03-01")?.status == 400)
+        #expect(refusal(.get, "/x/y?versionId=null") == nil)
+        #expect(refusal(.get, "/x/y?versionId=5")?.status == 501)
+    }
+
+    @Test func `A question of Amazon S3 has a row, and what would change its answer has none`() throws {
+        for (questions, target) in [(AmazonQuestion.ofBuckets, "/x"), (AmazonQuestion.ofObjects, "/x/y")] {
+            for question in questions {
+                let route = try request(.get, "\(target)?\(question.param)").allowedRoute()
+                #expect(route.selector?.name == question.param)
+                for method in [Method.put, .delete] {
+                    let error = refusal(method, "\(target)?\(question.param)")
+                    #expect(error?.status == 501 && error?.message.contains(question.param) == true)
+                }
+            }
+        }
+    }
+
+    @Test func `A signed URL of Amazon S3 may have headers as params`() throws {
+        let url = "/x/y?AWSAccessKeyId=k&Signature=s&Expires=1&content-type=a%2Fb&x-amz-meta-k=v&X-Amz-Acl=private"
+        let request = try request(.put, url)
+        #expect(request.header("Content-Type") == "a/b" && request.header("x-goog-meta-k") == "v")
+        #expect(try request.allowedRoute().params.contains("AWSAccessKeyId"))
+        let other = refusal(.put, url, ["Content-Type": "c/d"])
+        #expect(other?.status == 400 && other?.message.contains("two values") == true)
+        #expect(refusal(.put, url, ["Content-Type": "a/b"]) == nil)
+        #expect(refusal(.put, "/x/y?x-amz-tagging=a%3Db")?.message.contains("x-amz-tagging") == true)
+        #expect(refusal(.get, "/x/y?X-Amz-Date=d&X-Amz-Signature=s") == nil)
     }
 
     @Test func `Conditions on reading are compared, or refused by name`() {

@@ -35,7 +35,7 @@ import Storage
     private let length: Int64?
     /// The names of the trailers that the client has announced.
     private let announced: Set<String>
-    private var checksums: BodyChecksums
+    private(set) var checksums: BodyChecksums
     private let sums: RunningChecksums
 
     /// Throws 501 for another coding, or a checksum that cannot be computed.

@@ -55,7 +55,7 @@ extension ObjectParts {
 
     /// The range that the header names, such as `bytes=0-99`. Throws 400 for a range that is not within the object.
     private func range(within all: Range<Int64>) throws(GatewayError) -> Range<Int64> {
-        guard let text = request.header("x-amz-copy-source-range") else { return all }
+        guard let text = request.header("x-amz-copy-source-range"), !text.isEmpty else { return all }
         let ends =
             text.hasPrefix("bytes=") ? text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false) : []
         guard ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]), first <= last,

@@ -1,3 +1,4 @@
+import HTTPServer
 import HTTPText
 import JSONText
 import Platform
@@ -8,19 +9,34 @@ import Storage
 struct FormPolicy {
     private let expiration: Timestamp
     private let conditions: [Condition]
+    /// Whether the form is one of Amazon S3, which has its own code for a policy that is not fulfilled.
+    private let isOfAmazon: Bool
 
     private enum Condition {
         case equal(String, String)
         case prefix(String, String)
         case length(ClosedRange<Int64>)
+
+        /// The field that the condition is about.
+        var field: String? {
+            switch self {
+            case .equal(let name, _), .prefix(let name, _): name
+            case .length: nil
+            }
+        }
     }
 
+    /// The fields that no condition needs to name. `x-ignore-` begins the names of others.
+    private static let free: Set = [
+        "file", "policy", "signature", "googleaccessid", "awsaccesskeyid", "x-goog-signature", "x-amz-signature",
+    ]
+
     /// Throws 400 where the text is not Base64 of a policy document.
-    init(_ text: String) throws(GatewayError) {
+    init(_ text: String, isOfAmazon: Bool) throws(GatewayError) {
         guard let bytes = [UInt8](base64: text), let json = JSON(wire: bytes), let entries = json["conditions"]?.array,
             let expiration = json["expiration"]?.string.flatMap({ Timestamp(rfc3339: $0) })
         else { throw Self.malformed("it is not Base64 of a JSON object with an expiration and conditions") }
-        self.expiration = expiration
+        (self.expiration, self.isOfAmazon) = (expiration, isOfAmazon)
         var conditions: [Condition] = []
         for entry in entries { conditions += try Self.conditions(entry) }
         self.conditions = conditions
@@ -63,10 +79,15 @@ struct FormPolicy {
         GatewayError(400, code: "InvalidPolicyDocument", "The policy of the form is malformed: \(why).")
     }
 
-    /// Throws 400 where the policy has expired, or does not allow the fields. A field that is absent is empty.
-    func check(at now: Timestamp, _ field: (String) -> String?) throws(GatewayError) {
+    /// Throws 400, or 403 for a form of Amazon S3, where the policy has expired, or does not allow the fields. A field
+    /// that is absent is empty.
+    ///
+    /// - Parameter names: the names of the fields of the form.
+    func check(at now: Timestamp, _ names: [String], _ field: (String) -> String?) throws(GatewayError) {
         func refusal(_ why: String) -> GatewayError {
-            GatewayError(400, code: "InvalidPolicyDocument", "The policy of the form does not allow it: \(why).")
+            GatewayError(
+                isOfAmazon ? 403 : 400, code: isOfAmazon ? "AccessDenied" : "InvalidPolicyDocument",
+                "The policy of the form does not allow it: \(why).")
         }
         guard now < expiration else { throw refusal("it expired at \(expiration.rfc3339)") }
         for condition in conditions {
@@ -79,6 +100,10 @@ struct FormPolicy {
                 }
             case .length: break
             }
+        }
+        let named = Set(conditions.compactMap(\.field).map(HTTPServerRequest.googleName)).union(Self.free)
+        for name in names.map({ $0.lowercased() }) where !name.hasPrefix("x-ignore-") && !named.contains(name) {
+            throw refusal("it has no condition for \(name.prefix(200))")
         }
     }
 

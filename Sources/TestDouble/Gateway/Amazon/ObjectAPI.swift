@@ -11,6 +11,9 @@ import Transfers
     let call: Call
 
     func get() async throws -> HTTPServerResponse {
+        if let number = try request.integer("partNumber"), number != 1 {
+            throw GatewayError(416, code: "InvalidPartNumber", "The object has one part, which has all of its bytes.")
+        }
         var response = try await service.media(of: call.object, for: request, if: request.readConditions())
         if request.isOfAmazon { response.headers = response.headers.withAmazonNames }
         guard response.status == 200 || response.status == 206 else { return response }
@@ -36,8 +39,13 @@ import Transfers
 
     func delete() async throws -> HTTPServerResponse {
         let object = try call.object
-        try await service.backend.delete(
-            object, if: service.writeConditions(request, of: object), for: service.caller)
+        let conditions = try await service.writeConditions(request, of: object)
+        do throws(StorageError) {
+            try await service.backend.delete(object, if: conditions, for: service.caller)
+        } catch {
+            // For Amazon S3 an object that is not there is deleted.
+            guard request.isOfAmazon, error.code == .objectNotFound else { throw error }
+        }
         return HTTPServerResponse(204)
     }
 
@@ -56,6 +64,11 @@ import Transfers
         kept.kept = try KeptChange(fields: request.fields)
         let change =
             try directive == "REPLACE" ? MetadataChange(fields: request.fields) : kept.kept.isEmpty ? nil : kept
+        if request.isOfAmazon, source == object, change == nil {
+            throw GatewayError(
+                400, code: "InvalidRequest",
+                "A copy of an object onto itself must change its metadata or its storage class.")
+        }
         let stored = try await service.copy(
             source, if: service.sourceConditions(request, of: source), to: object,
             change, if: service.writeConditions(request, of: object))

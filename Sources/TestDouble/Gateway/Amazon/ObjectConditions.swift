@@ -23,6 +23,7 @@ extension GatewayService {
         }
         guard request.header("If-Match") != nil else { return conditions }
         let now = try await version(of: object)
+        if now == nil, request.isOfAmazon { throw StorageError.objectNotFound(object) }
         guard let now, request.http.headers.list("If-Match").contains(where: now.hasTag) else {
             throw GatewayError(412, "The object has another ETag, or is not there.")
         }
@@ -41,9 +42,9 @@ extension GatewayService {
             return date
         }
         let (since, until) = (try date("modified-since"), try date("unmodified-since"))
-        guard since != nil || until != nil || header("match") != nil || header("none-match") != nil else {
-            return conditions
-        }
+        let repeated = ObjectHeaders.answered.filter { request.header($0) != nil }
+        guard since != nil || until != nil || header("match") != nil || header("none-match") != nil || !repeated.isEmpty
+        else { return conditions }
         guard let now = try await version(of: source) else {
             throw StorageError.objectNotFound(source)
         }
@@ -51,7 +52,8 @@ extension GatewayService {
         let tags = request.http.headers
         guard header("match") == nil || tags.list("\(prefix)match").contains(where: now.hasTag),
             !tags.list("\(prefix)none-match").contains(where: now.hasTag),
-            since.map({ $0 < modified }) ?? true, until.map({ modified <= $0 }) ?? true
+            since.map({ $0 < modified }) ?? true, until.map({ modified <= $0 }) ?? true,
+            repeated.allSatisfy({ request.header($0) == now.answeredHeaders[$0] })
         else { throw GatewayError(412, "A condition of the copy does not hold for its source.") }
         try conditions.bind(to: now.generation)
         return conditions
@@ -68,6 +70,14 @@ extension GatewayService {
 }
 
 extension ObjectMetadata {
+    /// The headers of an answer that clients send back.
+    fileprivate var answeredHeaders: HTTPHeaders {
+        var headers = objectHeaders
+        headers.add("x-goog-stored-content-encoding", settable.content[.contentEncoding] ?? "identity")
+        headers.add("x-goog-stored-content-length", "\(size)")
+        return headers
+    }
+
     /// Whether a tag of a condition is that of the object.
     fileprivate func hasTag(_ tag: Substring) -> Bool {
         tag == "*" || tag.filter { $0 != "\"" } == (checksums.md5 ?? []).hexadecimal
@@ -112,9 +122,10 @@ extension GatewayRequest {
             named: try length("x-goog-copy-source-generation"))
     }
 
-    /// The object that the header names: `BUCKET/NAME`, percent-encoded.
+    /// The object that the header names: `BUCKET/NAME`, percent-encoded. For Amazon S3 a plus sign is a blank.
     func copySource() throws -> Reference {
-        let text = header(ObjectHeaders.source) ?? ""
+        let sent = header(ObjectHeaders.source) ?? ""
+        let text = isOfAmazon ? sent.replacing("+", with: "%20") : sent
         let parts = text.drop { $0 == "/" }.split(separator: "/", maxSplits: 1).map { percentDecoded($0) }
         guard parts.count == 2, let bucket = parts[0], let name = parts[1] else {
             throw GatewayError.badRequest("x-goog-copy-source is no BUCKET/NAME: \(text)")

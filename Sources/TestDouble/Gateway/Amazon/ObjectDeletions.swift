@@ -53,7 +53,9 @@ import Storage
                 guard let key = members["Key"], !key.isEmpty else {
                     throw GatewayError.malformedXML("an object has no key")
                 }
-                let generation = try members["VersionId"].map { text throws(GatewayError) in
+                let generation = try members["VersionId"].flatMap { text throws(GatewayError) -> Int64? in
+                    // The version of an object in a bucket without versions.
+                    if text == "null" { return nil }
                     guard let number = Int64(digits: text) else {
                         throw .badRequest("VersionId is no generation: \(text.prefix(200))")
                     }

@@ -80,8 +80,10 @@ import Storage
                 "The bucket is \(other) in the form, but \(bucket) in the path of the request.")
         }
         let status = try fields.successStatus
-        let policy = try fields["policy"].map { text throws(GatewayError) in try FormPolicy(text) }
-        try policy?.check(at: service.engine.clock.now()) { name in
+        let policy = try fields["policy"].map { text throws(GatewayError) in
+            try FormPolicy(text, isOfAmazon: fields["AWSAccessKeyId"] ?? fields["x-amz-algorithm"] != nil)
+        }
+        try policy?.check(at: service.engine.clock.now(), fields.all.map(\.name)) { name in
             name == "bucket" ? bucket : fields[HTTPServerRequest.googleName(of: name)]
         }
         let object = try Reference(bucket: bucket, object: Self.name(key, file: fileName))
@@ -123,7 +125,9 @@ private struct FormFields {
 
     /// The fields that a form may have besides metadata.
     private static let known: Set = [
-        "key", "bucket", "policy", "success_action_redirect", "success_action_status", "googleaccessid", "signature",
+        "key", "bucket", "policy", "success_action_redirect", "success_action_status", "awsaccesskeyid",
+        "googleaccessid",
+        "signature",
         "content-type", "cache-control", "content-disposition", "content-encoding", "content-language",
     ]
 

@@ -39,6 +39,29 @@ import Storage
             ).document())
     }
 
+    /// Lists the versions of objects. Each has one.
+    func versions() async throws -> HTTPServerResponse {
+        let text = try ListText(request)
+        try await service.admit(.list, call.root)
+        let most = try request.pageSize("max-keys", isPositive: false)
+        var query = ObjectQuery(bucket: bucket)
+        (query.prefix, query.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
+        (query.after, query.maxResults) = (request["key-marker"] ?? "", max(most, 1))
+        try await request.expectList(of: most)
+        if most == 0 { _ = try await service.engine.bucket(bucket) }
+        let page = most == 0 ? ObjectQuery.Page() : try await service.engine.list(query)
+        let last = page.pageToken.flatMap { _ in page.last }
+        let markers = XMLElement.list([
+            "KeyMarker": try text(query.after), "VersionIdMarker": request["version-id-marker"] ?? "",
+            "IsTruncated": "\(page.pageToken != nil)", "NextKeyMarker": try text(present: last),
+            "NextVersionIdMarker": last.map { _ in "null" },
+        ])
+        return .xml(
+            XMLElement(
+                "ListVersionsResult", try head(query, most, text) + markers + entries(page, text, areVersions: true)
+            ).document())
+    }
+
     func buckets() async throws -> HTTPServerResponse {
         let most = try request.pageSize("max-buckets", atMost: Self.mostBuckets)
         try await request.expectAnswer(of: most * Self.bytesOfBucket)
@@ -88,17 +111,21 @@ import Storage
         ])
     }
 
-    private func entries(_ page: ObjectQuery.Page, _ text: ListText) throws(GatewayError) -> [XMLElement] {
-        let hasOwner = request["fetch-owner"] == "true"
+    private func entries(
+        _ page: ObjectQuery.Page, _ text: ListText, areVersions: Bool = false
+    ) throws(GatewayError) -> [XMLElement] {
+        let hasOwner = areVersions || request["fetch-owner"] == "true"
+        let version = areVersions ? [XMLElement("VersionId", "null"), XMLElement("IsLatest", "true")] : []
         let objects = try page.objects.map { object throws(GatewayError) in
             XMLElement(
-                "Contents",
-                XMLElement.list([
-                    "Key": try text(object.reference.object), "Generation": "\(object.generation)",
-                    "MetaGeneration": "\(object.metageneration)", "LastModified": object.updated.rfc3339,
-                    "ETag": object.entityTag?.description ?? "", "Size": "\(object.size)",
-                    "StorageClass": object.storageClass.rawValue,
-                ]) + (hasOwner ? [XMLElement("Owner", ["ID": StoredBucket.projectNumber])] : []))
+                areVersions ? "Version" : "Contents",
+                version
+                    + XMLElement.list([
+                        "Key": try text(object.reference.object), "Generation": "\(object.generation)",
+                        "MetaGeneration": "\(object.metageneration)", "LastModified": object.updated.rfc3339,
+                        "ETag": object.entityTag?.description ?? "", "Size": "\(object.size)",
+                        "StorageClass": object.storageClass.rawValue,
+                    ]) + (hasOwner ? [XMLElement("Owner", ["ID": StoredBucket.projectNumber])] : []))
         }
         return try objects
             + page.prefixes.map { prefix throws(GatewayError) in

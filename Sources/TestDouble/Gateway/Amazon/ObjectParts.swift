@@ -67,7 +67,10 @@ import Transfers
     func put() async throws -> HTTPServerResponse {
         let (upload, number) = (try await upload(), try number)
         try request.checkHasLength()
-        let part = try await store(request.byteSource(), as: number, of: upload)
+        let source = try request.byteSource()
+        let part = try await store(source, as: number, of: upload) {
+            try (source as? AmazonChunks)?.checksums ?? BodyChecksums(request)
+        }
         return HTTPServerResponse(200, headers: part.headers)
     }
 
@@ -87,7 +90,11 @@ import Transfers
         }
     }
 
-    private func store(_ source: any ByteSource, as number: Int, of upload: Multipart) async throws -> MultipartPart {
+    /// - Parameter declared: returns the checksums that the client declares for the bytes, which have them.
+    private func store(
+        _ source: any ByteSource, as number: Int, of upload: Multipart,
+        declaring declared: @Loop () throws -> BodyChecksums? = { nil }
+    ) async throws -> MultipartPart {
         let object = upload.reference
         let expected = try Checksums(request.http.headers)
         let part = try await multiparts.using(upload) {
@@ -100,7 +107,8 @@ import Transfers
                 file.discard()
                 throw error
             }
-            guard let part = try await multiparts.store(file, as: number, of: upload) else {
+            let checksums = try declared()?.amazon ?? [:]
+            guard let part = try await multiparts.store(file, as: number, of: upload, declared: checksums) else {
                 throw GatewayError.noSuchUpload
             }
             return part
@@ -142,6 +150,10 @@ import Transfers
                 throw GatewayError.noSuchUpload
             }
             let parts = try Self.stored(wanted, of: try await multiparts.parts(of: upload))
+            let size = parts.reduce(Int64(0)) { $0.addingSaturated($1.size) }
+            guard try request.length(ObjectHeaders.sizeOfParts) ?? size == size else {
+                throw GatewayError.badRequest("\(ObjectHeaders.sizeOfParts) is not the size of the parts: \(size).")
+            }
             var change = try MetadataChange(fields: upload.fields)
             change.makeNoDownloadToken()
             let stored = try await service.store(
@@ -180,7 +192,8 @@ import Transfers
         let number: Int
         /// The ETag without quotes.
         let tag: String
-        let crc32c: UInt32?
+        /// The checksums by the names of their headers.
+        let checksums: [String: String]
     }
 
     /// The parts that the body names, in the order of their numbers.
@@ -191,7 +204,7 @@ import Transfers
             guard child.name == "Part" else {
                 throw GatewayError(501, "The element \(child.name.prefix(200)) of \(root.name) is not served here.")
             }
-            let members = try child.members(["PartNumber", "ETag", "ChecksumCRC32C"])
+            let members = try child.members(Set(["PartNumber", "ETag"]).union(BodyChecksums.elements.keys))
             guard let number = members["PartNumber"].flatMap({ Int64(digits: $0) }), Self.numbers.contains(number),
                 let tag = members["ETag"]
             else { throw GatewayError.malformedXML("a part has no number or no ETag") }
@@ -202,7 +215,10 @@ import Transfers
             parts.append(
                 WantedPart(
                     number: Int(number), tag: tag.filter { $0 != "\"" }.lowercased(),
-                    crc32c: try members["ChecksumCRC32C"].map(BodyChecksums.crc32c)))
+                    checksums: .init(
+                        uniqueKeysWithValues: BodyChecksums.elements.compactMap { element, header in
+                            members[element].map { (header, $0) }
+                        })))
         }
         guard !parts.isEmpty else { throw GatewayError.malformedXML("it names no parts") }
         return parts
@@ -215,7 +231,7 @@ import Transfers
         var parts: [MultipartPart] = []
         for part in wanted {
             guard let found = byNumber[part.number], found.md5.hexadecimal == part.tag,
-                part.crc32c ?? found.crc32c == found.crc32c
+                part.checksums.allSatisfy({ found.checksums[$0.key] == $0.value })
             else {
                 throw GatewayError(
                     400, code: "InvalidPart", "The part \(part.number) is not there, or has another ETag or checksum.")
@@ -267,7 +283,14 @@ extension MultipartPart {
     fileprivate var entityTag: String { "\"\(md5.hexadecimal)\"" }
 
     fileprivate var headers: HTTPHeaders {
-        ["ETag": entityTag, "x-goog-hash": "crc32c=\(crc32c.base64),md5=\(md5.base64)"]
+        var headers: HTTPHeaders = ["ETag": entityTag, "x-goog-hash": "crc32c=\(crc32c.base64),md5=\(md5.base64)"]
+        for (name, value) in declared.sorted(by: { $0.key < $1.key }) { headers.add(name, value) }
+        return headers
+    }
+
+    /// The checksums that are known of the bytes, by the names of their headers.
+    fileprivate var checksums: [String: String] {
+        declared.merging(["x-amz-checksum-crc32c": crc32c.base64]) { $1 }
     }
 }
 

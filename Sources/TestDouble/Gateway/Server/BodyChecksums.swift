@@ -7,18 +7,22 @@ import Storage
 /// The checksums that a request declares for its own body: `Content-MD5`, the signed SHA-256, and `x-amz-checksum-…`.
 /// The server compares them after the last byte, before it stores anything.
 struct BodyChecksums {
-    enum Algorithm { case md5, crc32, crc32c, crc64NVMe, sha256 }
+    enum Algorithm { case md5, crc32, crc32c, crc64NVMe, sha1, sha256 }
 
     /// The declared checksums by the names of their headers or params.
     private var expected: [String: (algorithm: Algorithm, sum: [UInt8])] = [:]
 
     private static let sha256Names = ["x-goog-content-sha256", "x-amz-content-sha256"]
-    private static let amazon: [String: (algorithm: Algorithm, size: Int)] = [
+    private static let known: [String: (algorithm: Algorithm, size: Int)] = [
         "x-amz-checksum-crc32": (.crc32, 4), "x-amz-checksum-crc32c": (.crc32c, 4),
-        "x-amz-checksum-crc64nvme": (.crc64NVMe, 8), "x-amz-checksum-sha256": (.sha256, 32),
+        "x-amz-checksum-crc64nvme": (.crc64NVMe, 8), "x-amz-checksum-sha1": (.sha1, 20),
+        "x-amz-checksum-sha256": (.sha256, 32),
     ]
+    /// The names of the headers by those of the elements of a document.
+    static let elements = Dictionary(
+        uniqueKeysWithValues: known.keys.map { ("Checksum\($0.dropFirst(15).uppercased())", $0) })
     /// The headers with checksums that only `/BUCKET/NAME` serves.
-    static let amazonHeaders = Set(amazon.keys)
+    static let amazonHeaders = Set(known.keys)
 
     /// Whether a header declares the SHA-256 of the bytes.
     static func isSHA256(_ name: String, _ value: String) -> Bool {
@@ -39,20 +43,25 @@ struct BodyChecksums {
         if let text = request[param], let sum = try Self.sha256(text, param) { expected[param] = (.sha256, sum) }
         for field in request.http.headers.fields {
             let name = field.name.lowercased()
-            if let known = Self.amazon[name] { try add(name, field.value, of: known.algorithm) }
+            if let known = Self.known[name] { try add(name, field.value, of: known.algorithm) }
         }
+    }
+
+    /// The declared checksums of Amazon S3 in base64.
+    var amazon: [String: String] {
+        expected.filter { Self.known[$0.key] != nil }.mapValues(\.sum.base64)
     }
 
     var algorithms: Set<Algorithm> { Set(expected.values.map(\.algorithm)) }
 
     /// The algorithm of a header or a trailer. Throws 501 where the name is no checksum that is compared.
     static func algorithm(of name: String) throws(GatewayError) -> Algorithm {
-        guard let known = amazon[name] else { throw GatewayError(501, "The checksum \(name) is not served here.") }
+        guard let known = known[name] else { throw GatewayError(501, "The checksum \(name) is not served here.") }
         return known.algorithm
     }
 
     mutating func add(_ name: String, _ text: String, of algorithm: Algorithm) throws(GatewayError) {
-        guard let sum = [UInt8](base64: text), sum.count == Self.amazon[name]?.size else {
+        guard let sum = [UInt8](base64: text), sum.count == Self.known[name]?.size else {
             throw .badRequest("\(name) is no such checksum: \(text.prefix(200))")
         }
         guard expected[name, default: (algorithm, sum)].sum == sum else {
@@ -118,12 +127,13 @@ final class RunningChecksums {
     private var sums = Checksum()
     private var crc32 = ReflectedCRC(.crc32)
     private var crc64 = ReflectedCRC(.crc64NVMe)
-    private let hash: SHA256?
+    private let (sha1, sha256): (CryptoHash?, CryptoHash?)
 
-    /// Throws 501 for a SHA-256 without libcrypto.
+    /// Throws 501 for a SHA-1 or a SHA-256 without libcrypto.
     init(_ algorithms: Set<BodyChecksums.Algorithm>) throws(GatewayError) {
         self.algorithms = algorithms
-        hash = algorithms.contains(.sha256) ? try Self.hash() : nil
+        sha1 = algorithms.contains(.sha1) ? try Self.hash(.sha1) : nil
+        sha256 = algorithms.contains(.sha256) ? try Self.hash(.sha256) : nil
     }
 
     func update(_ bytes: [UInt8]) {
@@ -134,7 +144,8 @@ final class RunningChecksums {
                 case .crc32c: sums.updateCRC(bytes)
                 case .crc32: crc32.update(bytes)
                 case .crc64NVMe: crc64.update(bytes)
-                case .sha256: hash?.update(bytes)
+                case .sha1: sha1?.update(bytes)
+                case .sha256: sha256?.update(bytes)
                 }
             }
         }
@@ -146,15 +157,18 @@ final class RunningChecksums {
         case .crc32c: sums.crc32c.bytes
         case .crc32: crc32.bytes
         case .crc64NVMe: crc64.bytes
-        case .sha256: hash?.digest
+        case .sha1: sha1?.digest
+        case .sha256: sha256?.digest
         }
     }
 
-    private static func hash() throws(GatewayError) -> SHA256 {
+    private static func hash(_ kind: CryptoHash.Kind) throws(GatewayError) -> CryptoHash {
         switch CryptoLibrary.ofSystem {
-        case .failure(let missing): throw GatewayError(501, "A SHA-256 cannot be compared: \(missing.reason).")
+        case .failure(let missing): throw GatewayError(501, "A \(kind.rawValue) cannot be compared: \(missing.reason).")
         case .success(let library):
-            guard let hash = SHA256(library) else { throw GatewayError(500, "libcrypto computes no SHA-256.") }
+            guard let hash = CryptoHash(kind, library) else {
+                throw GatewayError(500, "libcrypto computes no \(kind.rawValue).")
+            }
             return hash
         }
     }

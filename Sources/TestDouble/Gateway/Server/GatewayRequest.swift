@@ -8,7 +8,7 @@ struct GatewayRequest {
     let http: HTTPServerRequest
     let target: RequestTarget
     let body: HTTPRequestBody
-    /// The values of the query's params; nil without an equals sign.
+    /// The values of the query's params without those that stand for headers; nil without an equals sign.
     let params: [String: String?]
 
     /// Throws 400 where a header is not UTF-8, the path or the query is not percent-encoded UTF-8, or a param has two
@@ -17,7 +17,7 @@ struct GatewayRequest {
         _ sent: HTTPServerRequest, _ body: HTTPRequestBody, at target: RequestTarget? = nil
     ) throws(GatewayError) {
         (self.target, self.body) = (target ?? RequestTarget(sent), body)
-        http = self.target.api == .xml ? sent.withGoogleHeaders : sent
+        var http = self.target.api == .xml ? sent.withGoogleHeaders : sent
         if let name = http.unreadableHeader { throw .badRequest("The value of the header \(name) is not UTF-8.") }
         if let flaw = self.target.flaw { throw flaw }
         var params: [String: String?] = [:]
@@ -33,7 +33,13 @@ struct GatewayRequest {
                 throw .badRequest("The param \(name) has two values.")
             }
         }
-        self.params = params
+        if self.target.api == .xml {
+            for (name, value) in params.sorted(by: { $0.key < $1.key }) where QueryParams.isHeader(name) {
+                http.headers.add(HTTPServerRequest.googleName(of: name), value ?? "")
+                params[name] = nil
+            }
+        }
+        (self.params, self.http) = (params, http)
         try http.headers.checkRepetitions()
     }
 

@@ -1,3 +1,4 @@
+import EmbeddedEngine
 import HTTPServer
 import HTTPText
 import JSONText
@@ -14,6 +15,13 @@ enum ObjectHeaders {
         "x-goog-copy-source-if-none-match", "x-goog-copy-source-if-modified-since",
         "x-goog-copy-source-if-unmodified-since", "x-goog-metadata-directive",
     ]
+    /// The headers of an answer about an object that clients send back with a copy of it. They are compared.
+    static let answered: Set = [
+        "x-goog-generation", "x-goog-metageneration", "x-goog-hash", "x-goog-stored-content-encoding",
+        "x-goog-stored-content-length",
+    ]
+    /// The size of all parts together.
+    static let sizeOfParts = "x-amz-mp-object-size"
     /// The headers about a body with bytes that clients of Amazon S3 send.
     static let bytes = BodyChecksums.amazonHeaders.union(["x-amz-decoded-content-length", "x-amz-trailer"])
     /// The headers of a request that copies a part.
@@ -41,7 +49,12 @@ enum ObjectHeaders {
     fileprivate static let harmlessValues: [String: Set<String>] = [
         "x-goog-api-version": ["1", "2"],
         "x-goog-acl": ["private", "project-private", "bucket-owner-read", "bucket-owner-full-control"],
-        "x-goog-storage-class": ["standard"],
+        "x-goog-storage-class": ["standard"], "x-amz-api-version": ["2006-03-01"],
+        "x-amz-bucket-object-lock-enabled": ["false"], "x-amz-object-ownership": ["bucketownerenforced"],
+        "x-amz-expected-bucket-owner": [StoredBucket.projectNumber],
+        "x-amz-source-expected-bucket-owner": [StoredBucket.projectNumber], "x-amz-request-payer": ["requester"],
+        "x-amz-server-side-encryption": ["aes256"], "x-amz-server-side-encryption-bucket-key-enabled": ["false"],
+        "x-amz-tagging-directive": ["copy"],
     ]
     /// The headers with checksums that are not compared.
     fileprivate static let checksums: Set = ["content-digest", "digest", "repr-digest"]

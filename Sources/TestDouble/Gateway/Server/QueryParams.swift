@@ -45,6 +45,19 @@ enum QueryParams {
         "X-Amz-Signature", "X-Amz-Security-Token", "X-Amz-Content-Sha256", "x-id",
     ]
 
+    /// The values of params of Amazon S3 that change nothing: there is one version of its API, and one of each object.
+    fileprivate static let constants: [String: String] = ["Version": "2006-03-01", "versionId": "null"]
+
+    private static let signatureNames = Set(signature.map { $0.lowercased() })
+
+    /// Whether the param of a signed URL stands for a header. Clients of Amazon S3 write the headers that they sign
+    /// into the URL.
+    static func isHeader(_ name: String) -> Bool {
+        let lower = name.lowercased()
+        return ["content-md5", "content-type"].contains(lower)
+            || lower.hasPrefix("x-amz-") && !signatureNames.contains(lower)
+    }
+
     /// The types of the params whose values are no free texts.
     fileprivate static let types: [String: ParamType] = {
         var types: [String: ParamType] = [
@@ -149,6 +162,7 @@ extension GatewayRequest {
         for (name, value) in others.sorted(by: { $0.key < $1.key }) {
             if value == "" && !QueryParams.subresources.contains(name) { continue }
             if ["", "false", "False"].contains(value), QueryParams.flags.contains(name) { continue }
+            if target.api == .xml, let constant = QueryParams.constants[name], value == constant { continue }
             // Python's client writes `None` for an absent value.
             if value == "None", case .number? = QueryParams.types[name] { continue }
             if QueryParams.acls.contains(name) {

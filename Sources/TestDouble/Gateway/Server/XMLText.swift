@@ -3,6 +3,8 @@ struct XMLElement {
     var name: String
     var text = ""
     var children: [XMLElement] = []
+    /// The attributes of an element that is written. Their values need no escapes.
+    var attributes: [(name: String, value: String)] = []
 
     init(_ name: String, _ text: String) { (self.name, self.text) = (name, text) }
     init(_ name: String, _ children: [XMLElement]) { (self.name, self.children) = (name, children) }
@@ -28,6 +30,7 @@ struct XMLElement {
     private func write(to output: inout [UInt8], _ namespace: String? = nil) {
         output += "<\(name)".utf8
         if let namespace { output += " xmlns=\"\(namespace)\"".utf8 }
+        for (name, value) in attributes { output += " \(name)=\"\(value)\"".utf8 }
         output.append(UInt8(ascii: ">"))
         for child in children { child.write(to: &output) }
         for scalar in text.unicodeScalars {

@@ -1,0 +1,186 @@
+import HTTPText
+import JSONText
+import TestSupport
+import Testing
+
+/// What clients of Amazon S3 ask and repeat, and the answers in which Amazon differs from Google.
+@Suite(.serialized, .watchdog(minutes: 10)) struct GatewayAmazonTests {
+    /// A header of requests that clients of Amazon S3 sign.
+    private static let signed: HTTPHeaders = ["Authorization": "AWS4-HMAC-SHA256 x"]
+
+    private func signed(_ more: HTTPHeaders = [:]) -> HTTPHeaders { HTTPHeaders(Self.signed.fields + more.fields) }
+
+    private func code(_ answer: GatewayClient.Answer) -> String {
+        "\(answer.status) \(answer.text.firstMatch(of: /<Code>([^<]*)</)?.1 ?? "")"
+    }
+
+    // MARK: - Questions
+
+    @Test(arguments: [
+        ("cors", "404 NoSuchCORSConfiguration"), ("encryption", "404 ServerSideEncryptionConfigurationNotFoundError"),
+        ("lifecycle", "404 NoSuchLifecycleConfiguration"), ("object-lock", "404 ObjectLockConfigurationNotFoundError"),
+        ("policy", "404 NoSuchBucketPolicy"), ("tagging", "404 NoSuchTagSet"),
+        ("website", "404 NoSuchWebsiteConfiguration"), ("acl", "<Permission>FULL_CONTROL</Permission>"),
+        ("versioning", "<VersioningConfiguration "), ("requestPayment", "<Payer>BucketOwner</Payer>"),
+        ("ownershipControls", "<ObjectOwnership>BucketOwnerEnforced</ObjectOwnership>"),
+    ])
+    func `A bucket has none of the properties of Amazon S3`(param: String, expected: String) async throws {
+        let gateway = try GatewayClient.shared("amazon-questions")
+        let answer = try await gateway.get("/\(gateway.bucket)?\(param)")
+        if expected.hasPrefix("404") {
+            #expect(code(answer) == expected)
+        } else {
+            #expect(answer.status == 200 && answer.text.contains(expected), "\(answer.text)")
+        }
+    }
+
+    @Test func `An object has no tags, and its owner controls it`() async throws {
+        let gateway = try GatewayClient.shared("amazon-objects")
+        try await gateway.put("x")
+        #expect(try await gateway.get("/\(gateway.bucket)/x?tagging").text.contains("<TagSet></TagSet>"))
+        #expect(try await gateway.get("/\(gateway.bucket)/x?acl").text.contains(#"xsi:type="CanonicalUser""#))
+        for param in ["tagging", "acl"] {
+            #expect(code(try await gateway.get("/\(gateway.bucket)/none?\(param)")) == "404 NoSuchKey")
+        }
+    }
+
+    @Test func `A property that the JSON API keeps is not denied`() async throws {
+        let gateway = try GatewayClient.shared("amazon-kept")
+        let body = #"{"name":"amazon-kept","labels":{"a":"b"},"cors":[{"origin":["*"]}]}"#
+        #expect(try await gateway.send("POST", "/storage/v1/b?project=p", body).status == 200)
+        for (param, member) in [("tagging", "labels"), ("cors", "cors")] {
+            let answer = try await gateway.get("/amazon-kept?\(param)")
+            #expect(answer.status == 501 && answer.text.contains(member), "\(answer.text)")
+        }
+    }
+
+    @Test func `Each object has one version, which is listed in pages and deleted as the current one`() async throws {
+        let gateway = try GatewayClient.shared("amazon-versions")
+        for name in ["a", "d/1", "d/2", "e"] { try await gateway.put(name) }
+        var (marker, keys): (String, [String]) = ("", [])
+        while true {
+            let text = try await gateway.get("/amazon-versions?versions&max-keys=2&key-marker=\(marker)").text
+            keys += text.matches(of: /<Version><VersionId>null<.*?<Key>([^<]*)</).map { String($0.1) }
+            guard let next = text.firstMatch(of: /<NextKeyMarker>([^<]*)</)?.1 else { break }
+            marker = String(next)
+        }
+        #expect(keys == ["a", "d/1", "d/2", "e"])
+        let folders = try await gateway.get("/amazon-versions?versions&delimiter=/").text
+        #expect(folders.contains("<CommonPrefixes><Prefix>d/</Prefix></CommonPrefixes>"))
+        let body = "<Delete><Object><Key>a</Key><VersionId>null</VersionId></Object></Delete>"
+        #expect(try await gateway.send("POST", "/amazon-versions?delete", body).text.contains("<Deleted>"))
+        #expect(try await gateway.names("").items == ["d/1", "d/2", "e"])
+    }
+
+    // MARK: - Repetitions
+
+    private static let checksums = [
+        ("crc32", "ChecksumCRC32", "NhCmhg=="), ("crc32c", "ChecksumCRC32C", "mnG7TA=="),
+        ("crc64nvme", "ChecksumCRC64NVME", "M3eFcAZSQlc="), ("sha1", "ChecksumSHA1", "qvTGHdzF6KLavt4PO0gs2a6pQ00="),
+        ("sha256", "ChecksumSHA256", "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="),
+    ]
+
+    @Test(arguments: checksums)
+    func `The end of an upload in parts repeats the checksums of its parts`(
+        name: String, element: String, sum: String
+    ) async throws {
+        let gateway = try GatewayClient.shared("amazon-checksums")
+        let start = try await gateway.send("POST", "/amazon-checksums/\(name)?uploads").text
+        let upload = "/amazon-checksums/\(name)?uploadId=\(try #require(start.firstMatch(of: /<UploadId>([^<]*)</)?.1))"
+        let header = "x-amz-checksum-\(name)"
+        let wrong = HTTPHeaders([.init(header, [UInt8](repeating: 0, count: [UInt8](base64: sum)?.count ?? 0).base64)])
+        #expect(code(try await gateway.send("PUT", "\(upload)&partNumber=1", "hello", wrong)) == "400 BadDigest")
+        let part = try await gateway.send("PUT", "\(upload)&partNumber=1", "hello", HTTPHeaders([.init(header, sum)]))
+        #expect(part.status == 200 && part.headers[header] == sum)
+        func complete(_ element: String, _ sum: String, size: Int) async throws -> GatewayClient.Answer {
+            let members = "<ETag>\(part.headers["ETag"] ?? "")</ETag><\(element)>\(sum)</\(element)>"
+            return try await gateway.send(
+                "POST", upload,
+                "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber>\(members)</Part></CompleteMultipartUpload>",
+                ["x-amz-mp-object-size": "\(size)"])
+        }
+        #expect(code(try await complete(element, "AAAA", size: 5)) == "400 InvalidPart")
+        if name != "sha256" {
+            #expect(code(try await complete("ChecksumSHA256", Self.checksums[4].2, size: 5)) == "400 InvalidPart")
+        }
+        #expect(code(try await complete("ChecksumMD2", sum, size: 5)) == "501 NotImplemented")
+        let size = try await complete(element, sum, size: 6)
+        #expect(size.status == 400 && size.text.contains("x-amz-mp-object-size"))
+        #expect(try await complete(element, sum, size: 5).status == 200)
+        #expect(try await gateway.get("/amazon-checksums/\(name)").text == "hello")
+    }
+
+    @Test func `Headers of an answer that come back with a copy are compared`() async throws {
+        let gateway = try GatewayClient.shared("amazon-modify")
+        try await gateway.put("x")
+        let answer = try await gateway.send("HEAD", "/amazon-modify/x", Self.signed)
+        let names = [
+            "x-goog-generation", "x-goog-metageneration", "x-goog-hash", "x-goog-stored-content-length",
+            "x-goog-stored-content-encoding",
+        ]
+        let source = signed([
+            "x-amz-copy-source": "/amazon-modify/x", "x-amz-metadata-directive": "REPLACE", "x-amz-meta-k": "v",
+        ])
+        for name in names {
+            let other = HTTPHeaders(source.fields + [.init(name, "7")])
+            #expect(code(try await gateway.send("PUT", "/amazon-modify/x", "", other)) == "412 PreconditionFailed")
+        }
+        let repeated = names.map { HTTPHeaders.Field($0, answer.headers[$0] ?? "") }
+        let modified = try await gateway.send("PUT", "/amazon-modify/x", "", HTTPHeaders(source.fields + repeated))
+        #expect(modified.status == 200, "\(modified.text)")
+        #expect(try await gateway.get("\(gateway.gcs)/x")["metadata"] == ["k": "v"])
+    }
+
+    @Test func `A signed URL of version 2 has headers as params`() async throws {
+        let gateway = try GatewayClient.shared("amazon-signed")
+        let url = "/amazon-signed/x?AWSAccessKeyId=k&Signature=s&Expires=9&content-type=a%2Fb&x-amz-meta-k=v"
+        #expect(try await gateway.send("PUT", url, "hello", ["Content-Type": "c/d"]).status == 400)
+        #expect(try await gateway.send("PUT", url, "hello", ["Content-Type": "a/b"]).status == 200)
+        let stored = try await gateway.get("\(gateway.gcs)/x")
+        #expect(stored["contentType"] == "a/b" && stored["metadata"] == ["k": "v"])
+        let md5 = try await gateway.send("PUT", "\(url)&content-md5=AAAAAAAAAAAAAAAAAAAAAA%3D%3D", "hello")
+        #expect(code(md5) == "400 BadDigest")
+    }
+
+    // MARK: - Differences
+
+    @Test func `Clients of Amazon S3 get its answers about missing objects and copies`() async throws {
+        let gateway = try GatewayClient.shared("amazon-answers")
+        let none = "/amazon-answers/none"
+        #expect(try await gateway.send("DELETE", none).status == 404)
+        #expect(try await gateway.send("DELETE", none, Self.signed).status == 204)
+        let tag: HTTPHeaders = ["If-Match": "\"x\""]
+        #expect(code(try await gateway.send("PUT", none, "new", tag)) == "412 PreconditionFailed")
+        #expect(code(try await gateway.send("PUT", none, "new", signed(tag))) == "404 NoSuchKey")
+        try await gateway.put("a b")
+        let copied = try await gateway.send(
+            "PUT", "/amazon-answers/c", signed(["x-amz-copy-source": "amazon-answers/a+b"]))
+        #expect(copied.status == 200, "\(copied.text)")
+        let itself: HTTPHeaders = ["x-amz-copy-source": "/amazon-answers/c"]
+        #expect(code(try await gateway.send("PUT", "/amazon-answers/c", signed(itself))) == "400 InvalidRequest")
+        #expect(try await gateway.send("PUT", "/amazon-answers/c", itself).status == 200)
+        let head = try await gateway.send("HEAD", "/amazon-answers/c", signed(["Range": "bytes=1-2"]))
+        #expect(head.status == 206 && head.headers["Content-Range"] == "bytes 1-2/5")
+        #expect(try await gateway.send("HEAD", "/amazon-answers/c", ["Range": "bytes=1-2"]).status == 200)
+        #expect(try await gateway.get("/amazon-answers/c?partNumber=1").text == "hello")
+        #expect(code(try await gateway.get("/amazon-answers/c?partNumber=2")) == "416 InvalidPartNumber")
+        let range: HTTPHeaders = ["x-amz-copy-source": "/amazon-answers/c", "x-amz-copy-source-range": ""]
+        let start = try await gateway.send("POST", "/amazon-answers/d?uploads").text
+        let id = try #require(start.firstMatch(of: /<UploadId>([^<]*)</)?.1)
+        #expect(try await gateway.send("PUT", "/amazon-answers/d?uploadId=\(id)&partNumber=1", range).status == 200)
+    }
+
+    @Test func `Clients of Amazon S3 get packed objects as they are stored`() async throws {
+        let gateway = try GatewayClient.shared("amazon-packed")
+        let packed: [UInt8] = [
+            0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0, 0, 0,
+        ]
+        let stored = try await gateway.send("PUT", "/amazon-packed/x", bytes: packed, ["Content-Encoding": "gzip"])
+        #expect(stored.status == 200)
+        let plain: HTTPHeaders = ["Accept-Encoding": "identity"]
+        #expect(try await gateway.get("/amazon-packed/x", plain).text == "hello")
+        let answer = try await gateway.get("/amazon-packed/x", signed(plain))
+        #expect(answer.body == packed && answer.headers["Content-Length"] == "\(packed.count)")
+        #expect(answer.headers["Content-Encoding"] == "gzip")
+    }
+}
