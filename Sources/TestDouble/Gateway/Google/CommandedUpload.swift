@@ -77,8 +77,7 @@ import Transfers
         }
         let expected = try Checksums(request.http.headers)
         guard isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
-        let body = UploadBody(request.body, service.engine)
-        let answer = try await body.send(to: upload, from: offset, isLast: isLast, expected)
+        let answer = try await service.receive(request, to: upload, from: offset, isLast: isLast, expected)
         if case .ended = answer, !isLast { throw Self.isComplete }
         return try await response(answer, upload)
     }
