@@ -65,7 +65,7 @@ final class EmbeddedUpload: TransferSession {
         switch step {
         case .sendWhole: sendWhole(attempt)
         case .open: open(attempt)
-        case .query: query(attempt)
+        case .query: query(dropping: bytes?.dropsProvisional == true, attempt)
         case .send(let range): send(range, of: upload.with(bytes), attempt)
         // Every answer of this engine says what is stored, so nothing is in doubt.
         case .settle: attempt.answer(.aborted)
@@ -231,14 +231,17 @@ final class EmbeddedUpload: TransferSession {
     }
 
     /// Continues a file of an earlier process only if it belongs to this task and its bytes match the checkpoint.
-    private func query(_ attempt: PendingAnswer) {
+    ///
+    /// - Parameter dropping: provisional bytes are dropped.
+    private func query(dropping: Bool, _ attempt: PendingAnswer) {
         Loop.task { [self] in
             do throws(StorageError) {
                 let task = upload.isRestored ? upload.recorded?.id : nil
                 let files = try await backend.store.read { try task.map($0.files) ?? [] }
                 let kept = await latest.withLock { $0 }?.lastCheckpoint()
                 queue.submit { [self] state in
-                    if state.hasFailed { return rollBack(to: kept, attempt, &state) }
+                    let isBeyond = state.staging.map { $0.offset > kept?.offset ?? 0 } ?? false
+                    if state.hasFailed || dropping && isBeyond { return rollBack(to: kept, attempt, &state) }
                     continueStaging(among: files, attempt, &state)
                 }
             } catch {
@@ -247,11 +250,11 @@ final class EmbeddedUpload: TransferSession {
         }
     }
 
-    /// Removes what a failed step has written.
+    /// Removes what has been written since the checkpoint.
     private func rollBack(to kept: UploadCheckpoint?, _ attempt: PendingAnswer, _ state: inout State) {
         do throws(StorageError) {
-            guard let failed = state.staging,
-                let staging = try Staging(failed, backTo: kept, hashing: backend.hashing)
+            guard let former = state.staging,
+                let staging = try Staging(former, backTo: kept, hashing: backend.hashing)
             else { return attempt.answer(.forgotten(.lostStaging(upload.reference))) }
             (state.staging, state.hasFailed) = (staging, false)
             let progress = staging.progress
@@ -295,8 +298,10 @@ final class EmbeddedUpload: TransferSession {
                     return try finish(staging, range, of: upload, attempt)
                 }
                 try staging.copy(range, of: upload.source, while: { !attempt.isAborted })
-                claim(&state)
-                staging.saveCheckpoint()
+                if !upload.source.isProvisional {
+                    claim(&state)
+                    staging.saveCheckpoint()
+                }
                 rest(staging)
                 attempt.answer(.received(upTo: staging.offset))
             } catch {
@@ -375,6 +380,13 @@ final class EmbeddedUpload: TransferSession {
     }
 
     private var superseded: UploadMachine.Answer { .superseded(.newerObject(at: upload.reference)) }
+}
+
+extension UploadSource {
+    /// The bytes of the step are dropped if the next ones cannot be read.
+    fileprivate var isProvisional: Bool {
+        if case .incoming(let bytes) = self { bytes.piece?.isProvisional == true } else { false }
+    }
 }
 
 extension StorageError {

@@ -37,16 +37,6 @@ struct ObjectFiles: Sendable {
         }
     }
 
-    /// Creates a file that is removed with its descriptor.
-    func unnamed() throws(SystemError) -> OpenFile {
-        if let file = try? OpenFile(unnamedIn: directory) { return file }
-        // Not every file system supports unnamed files.
-        let name = "incoming-\(UInt64.random(in: 0 ... .max))"
-        let file = try OpenFile(name, [.readingAndWriting, .new, .noLink], in: directory)
-        try directory.remove(name)
-        return file
-    }
-
     /// Opens a file that must be empty; nil if it is missing or has changed since it was created.
     func empty(_ file: Int64) throws(StorageError) -> OpenFile? {
         guard let opened = try existing(file), (try? opened.status().size) == 0 else { return nil }

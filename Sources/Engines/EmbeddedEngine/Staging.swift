@@ -98,17 +98,17 @@ final class Staging {
         self.blocks = HashBufferPool(blocks)
     }
 
-    /// Continues a file of this process after a failed step. The bytes of the step are removed, as the client may send
+    /// Continues a file of this process at its last checkpoint. The bytes behind it are removed, as the client may send
     /// others. Nil if the file is missing.
     ///
     /// - Parameter checkpoint: the last checkpoint of the file; nil to begin at the first byte.
-    init?(_ failed: Staging, backTo checkpoint: UploadCheckpoint?, hashing: MD5Threads) throws(StorageError) {
+    init?(_ former: Staging, backTo checkpoint: UploadCheckpoint?, hashing: MD5Threads) throws(StorageError) {
         let checksum = checkpoint.flatMap { Checksum(md5State: $0.md5, crc32c: $0.crc32c, after: $0.offset) }
-        guard checkpoint == nil || checksum != nil, let target = try failed.files.existing(failed.file) else {
+        guard checkpoint == nil || checksum != nil, let target = try former.files.existing(former.file) else {
             return nil
         }
-        (file, offset, isRestored) = (failed.file, checkpoint?.offset ?? 0, failed.isRestored)
-        (files, source, allowed, blocks) = (failed.files, failed.source, failed.allowed, failed.blocks)
+        (file, offset, isRestored) = (former.file, checkpoint?.offset ?? 0, former.isRestored)
+        (files, source, allowed, blocks) = (former.files, former.source, former.allowed, former.blocks)
         self.checksum = checksum ?? Checksum()
         progress = StagingProgress(BackgroundMD5(on: hashing, after: self.checksum), checkpoint)
         try storing(path) { [offset] () throws(SystemError) in try target.truncate(to: offset) }

@@ -3,10 +3,12 @@ import Platform
 /// The input for one step of an upload whose client sends the bytes in several requests: the bytes of one request, and
 /// the size and the checksums of the object as far as the client has sent them.
 public struct IncomingBytes: Sendable {
-    /// The bytes of one request, in memory or in a file.
+    /// Bytes of one request, in memory or in a file.
     public struct Piece: Sendable {
         /// The range in the object.
         public let range: Range<Int64>
+        /// More bytes of the request follow, and the upload may have to drop these if they do not come.
+        public var isProvisional = false
         /// Fills the buffer with the bytes at an offset of the object. May block.
         public typealias Read =
             @Sendable (_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) throws(StorageError) -> Void
@@ -46,6 +48,8 @@ public struct IncomingBytes: Sendable {
     public var expected = Checksums()
     /// The bytes of the request that a step serves.
     package var piece: Piece?
+    /// The engine drops provisional bytes before it answers what it has.
+    package var dropsProvisional = false
 
     /// - Parameter size: nil if the client sends it with the last bytes.
     public init(size: Int64?) { self.size = size }

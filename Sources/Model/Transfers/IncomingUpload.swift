@@ -26,6 +26,11 @@ import Storage
     private var client: CheckedContinuation<Answer?, Never>?
     /// The bytes of the request in progress, and the checksums of the whole object if these bytes are the last.
     private var sent: Sent?
+    /// The offset of the first provisional byte that the engine has; nil if it has none. Every query that reaches the
+    /// engine drops these bytes.
+    private var kept: Int64?
+    /// The number of requests that have begun to send pieces.
+    private var senders = 0
     /// Called when the task waits for bytes.
     var didBeginToWait: (@Loop () -> Void)?
     /// Woken when the next request may begin.
@@ -99,16 +104,35 @@ import Storage
 
     // MARK: - The client
 
-    /// Passes bytes to the engine, except bytes that the engine has already.
+    /// Passes bytes to the engine, except bytes that the engine has already. The answer says that they survive the
+    /// process, unless they are provisional.
     ///
     /// - Parameter isLast: the object ends with these bytes.
     public func send(
         _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: Checksums = .init()
     ) async throws -> Answer {
-        try await ask(.send(piece.range, isLast: isLast), (piece, expected))
+        try await ask(.send(piece.range, isLast: isLast, isProvisional: piece.isProvisional), (piece, expected))
     }
 
-    public func query() async throws -> Answer { try await ask(.query) }
+    /// Returns the offset that the upload keeps, even if the request in progress breaks off.
+    public func query() async throws -> Answer {
+        if let kept, machine.state != .ended { return .received(upTo: kept) }
+        return try await ask(.query)
+    }
+
+    /// Begins a request of several pieces, and returns its number. Provisional bytes of an earlier request are dropped.
+    public func beginPieces() async throws -> Int {
+        senders += 1
+        let sender = senders
+        try await dropProvisional(of: sender)
+        return sender
+    }
+
+    /// Drops the provisional bytes of a request, unless a later one has begun.
+    public func dropProvisional(of sender: Int) async throws {
+        guard sender == senders, kept != nil else { return }
+        _ = try await ask(.query)
+    }
 
     /// Waits until earlier requests have their answers, then returns the answer to this one.
     private func ask(_ request: IncomingUploadMachine.Request, _ sent: Sent? = nil) async throws -> Answer {
@@ -140,6 +164,8 @@ import Storage
             switch effect {
             case .perform(let step): next = step
             case .answer(.failed(let error)): leave()?.resume(returning: .failed(error.about(reference)))
+            case .answer(.received(let offset)):
+                leave()?.resume(returning: .received(upTo: min(offset, kept ?? offset)))
             case .answer(let answer): leave()?.resume(returning: answer)
             case .acknowledge(let offset): acknowledge(upTo: offset)
             case .answerWithEnd: leave()?.resume(returning: nil)
@@ -151,8 +177,11 @@ import Storage
     }
 
     private func acknowledge(upTo offset: Int64) {
+        let isProvisional = sent?.piece.isProvisional
+        if isProvisional == false { kept = nil }
+        let offset = min(offset, kept ?? offset)
         let client = leave()
-        if isStream {
+        if isStream || isProvisional == true {
             client?.resume(returning: .received(upTo: offset))
             return
         }
@@ -192,7 +221,14 @@ extension IncomingUpload {
         }
         var context = context
         context.bytes = bytes(with: step)
-        return await engine.perform(step, context)
+        let answer = await engine.perform(step, context)
+        if step == .query {
+            switch answer {
+            case .received, .forgotten: kept = nil
+            case .opened, .completed, .failed, .unsettled, .superseded, .aborted: break
+            }
+        }
+        return answer
     }
 
     /// What the engine learns with a step. A session is opened with the announced size. Afterwards only the last
@@ -201,9 +237,13 @@ extension IncomingUpload {
     private func bytes(with step: UploadStrategy.Step) -> IncomingBytes {
         if step == .open { return announced }
         var bytes = IncomingBytes(size: nil)
-        guard case .send(let range, let isLast)? = machine.request, let sent else { return bytes }
+        bytes.dropsProvisional = kept != nil
+        guard case .send(let range, let isLast, _)? = machine.request, let sent else { return bytes }
         if isLast { (bytes.size, bytes.expected) = (range.upperBound, sent.expected) }
-        if case .send = step { bytes.piece = sent.piece }
+        if case .send(let range) = step {
+            bytes.piece = sent.piece
+            if sent.piece.isProvisional { kept = kept ?? range.lowerBound }
+        }
         return bytes
     }
 

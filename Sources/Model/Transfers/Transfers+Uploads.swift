@@ -261,10 +261,11 @@ extension UploadRequest {
             userProject: settings.userProject, preconditions: conditions.isEmpty ? nil : conditions,
             hasOwnTokens: await client.tokens?.isPersonal() ?? false)
         task.origin = isStream ? .stream : client.origin
+        task.crc32c = change.crc32c
         switch source {
         case .data, .object: break
         case .file(let path, let identity): (task.file, task.identity) = (path, identity)
-        case .incoming(let bytes): (task.size, task.crc32c) = (bytes.size, change.crc32c)
+        case .incoming(let bytes): task.size = bytes.size
         }
         return task
     }

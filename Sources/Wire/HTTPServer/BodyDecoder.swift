@@ -45,6 +45,21 @@ struct BodyDecoder {
         }
     }
 
+    /// The number of bytes of the body before the next line of its framing, or before its end.
+    var contentLeft: Int64 {
+        switch state {
+        case .bytes(let left), .chunk(let left): left
+        case .chunkSize, .chunkEnd, .trailers, .end: 0
+        }
+    }
+
+    /// Counts bytes of the content, at most `contentLeft`.
+    mutating func pass(_ count: Int) {
+        let left = contentLeft - Int64(count)
+        if case .bytes = state { state = left > 0 ? .bytes(left: left) : .end }
+        if case .chunk = state { state = left > 0 ? .chunk(left: left) : .chunkEnd }
+    }
+
     /// Moves bytes of the body from the input to the end of `piece`, until the piece has `limit` bytes, the body ends,
     /// or the input lacks bytes.
     mutating func decode(
@@ -60,13 +75,9 @@ struct BodyDecoder {
         _ input: inout InputBuffer, _ piece: inout [UInt8], _ limit: Int
     ) throws(Refusal) -> Bool {
         switch state {
-        case .bytes(let left):
+        case .bytes(let left), .chunk(let left):
             let count = input.move(atMost: Int(min(left, Int64(limit - piece.count))), into: &piece)
-            state = left > count ? .bytes(left: left - Int64(count)) : .end
-            return count > 0
-        case .chunk(let left):
-            let count = input.move(atMost: Int(min(left, Int64(limit - piece.count))), into: &piece)
-            state = left > count ? .chunk(left: left - Int64(count)) : .chunkEnd
+            pass(count)
             return count > 0
         case .chunkSize, .chunkEnd, .trailers: return try advanceLine(&input)
         case .end: return true

@@ -5,7 +5,7 @@ import Platform
 /// The body of a request, read piece by piece.
 ///
 /// The server reads from the socket only while a read waits, so a slow handler slows the client down, and a body of any
-/// size takes about 64 KiB of memory. Only one read at a time; none after the handler has answered.
+/// size takes the memory of one read, or 64 KiB. Only one read at a time; none after the handler has answered.
 @Loop
 package final class HTTPRequestBody {
     package enum Failure: Error, Equatable {
@@ -44,6 +44,9 @@ package final class HTTPRequestBody {
     /// Gets all bytes that are read, in order, and none at the end. It may then return a sentence that says what is
     /// wrong.
     package var inspect: (([UInt8]) -> String?)?
+
+    /// Whether the request declares checksums of the body, which `inspect` compares.
+    package var hasChecksums = false
 
     package nonisolated static let empty = HTTPRequestBody([])
 
@@ -99,6 +102,9 @@ package final class HTTPRequestBody {
             if !bytes.isEmpty { return bytes }
         }
     }
+
+    /// Whether the end of the body may show that its bytes are wrong.
+    package var mayBeWrong: Bool { hasChecksums || packed != nil }
 
     /// The trailers of a body in chunks that has been read to its end.
     package var trailers: HTTPHeaders { packed?.body.trailers ?? incoming?.trailers ?? [:] }

@@ -58,13 +58,21 @@ final class IncomingBody {
                 return bytes
             case .end: return []
             case .malformed: throw .malformed
-            case .incomplete: try await receive(on: connection)
+            case .incomplete:
+                let bytes = try await receive(atMost: limit, on: connection)
+                if !bytes.isEmpty {
+                    connection.receivedBody(bytes.count)
+                    return bytes
+                }
             }
         }
         throw .disconnected
     }
 
-    private func receive(on connection: ServedConnection) async throws(HTTPRequestBody.Failure) {
+    /// Returns bytes of the body, or none if the parser has to look at what was received.
+    private func receive(
+        atMost limit: Int, on connection: ServedConnection
+    ) async throws(HTTPRequestBody.Failure) -> [UInt8] {
         if expectsContinue {
             expectsContinue = false
             guard await connection.sendContinue() else { throw .disconnected }
@@ -72,8 +80,14 @@ final class IncomingBody {
         switch await connection.waitForBody() {
         case .late: throw .stalled
         // After the answer the bytes belong to the connection.
-        case .readable where self.connection != nil && connection.receive(atMost: 64 << 10): return
-        case .readable, .closed: throw .disconnected
+        case .readable where self.connection == nil: throw .disconnected
+        case .readable where connection.parser.contentAhead > 0:
+            guard let bytes = connection.receiveContent(atMost: limit) else { throw .disconnected }
+            return bytes
+        case .readable:
+            guard connection.receive(atMost: 64 << 10) else { throw .disconnected }
+            return []
+        case .closed: throw .disconnected
         }
     }
 }

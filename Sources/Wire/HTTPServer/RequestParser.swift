@@ -48,6 +48,16 @@ struct RequestParser {
     /// The length of the rest of the body; nil where it is unknown. After the end it is 0.
     var bodyBytesLeft: Int64? { refusal == nil ? body.map(\.bytesLeft) ?? 0 : nil }
 
+    /// The number of bytes that the body contains before anything else that the client sends. 0 while received bytes are
+    /// not parsed.
+    var contentAhead: Int64 { refusal == nil && input.isEmpty ? body?.contentLeft ?? 0 : 0 }
+
+    /// Counts bytes of the content that were received without `append`, at most `contentAhead`.
+    mutating func pass(_ count: Int) {
+        body?.pass(count)
+        if body?.isAtEnd == true { body = nil }
+    }
+
     mutating func append(_ bytes: UnsafeRawBufferPointer) { if refusal == nil { input.append(bytes) } }
 
     /// Returns the next event. Call until it returns `incomplete`; not within a body.

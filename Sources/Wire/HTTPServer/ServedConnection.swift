@@ -17,7 +17,7 @@ final class ServedConnection {
     private var deadlineKind: Deadlines.Kind?
     /// Whether a head or a body has not come in time.
     private var isLate = false
-    /// The number of unsent bytes at the last check.
+    /// The number of unsent bytes at the last check; 0 where the deadline is for bytes of the client.
     private var queuedBefore: Int32 = 0
     /// The memory of the request and its answer.
     let memory: HeldMemory
@@ -105,15 +105,33 @@ final class ServedConnection {
     /// Reads what the socket has. Returns false at the end of input.
     func receive(atMost limit: Int) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: limit, alignment: 1) { buffer in
-            switch socket.read(into: buffer) {
-            case .bytes(let count):
-                server.metrics.received += count
-                memory.incoming.progress += count
-                parser.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            case .notNow: break
-            case .end, .broken: return false
-            }
+            guard let count = read(into: buffer) else { return false }
+            parser.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             return true
+        }
+    }
+
+    /// Reads bytes of a body past the parser, which must expect them. Returns none if the socket has none, and nil at
+    /// the end of input.
+    func receiveContent(atMost limit: Int) -> [UInt8]? {
+        var read: Int?
+        let bytes = [UInt8](unsafeUninitializedCapacity: min(limit, Int(clamping: parser.contentAhead))) {
+            read = self.read(into: UnsafeMutableRawBufferPointer($0))
+            $1 = read ?? 0
+        }
+        parser.pass(bytes.count)
+        return read == nil ? nil : bytes
+    }
+
+    /// Returns the number of bytes; 0 if the socket has none, and nil at the end of input.
+    private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        switch socket.read(into: buffer) {
+        case .bytes(let count):
+            server.metrics.received += count
+            memory.incoming.progress += count
+            return count
+        case .notNow: return 0
+        case .end, .broken: return nil
         }
     }
 
@@ -144,7 +162,7 @@ final class ServedConnection {
 extension ServedConnection {
     func allow(_ kind: Deadlines.Kind) {
         deadlineKind = kind
-        queuedBefore = socket.queued
+        queuedBefore = kind == .head || kind == .body ? 0 : socket.queued
         server.deadlines.set(deadline, kind)
     }
 

@@ -27,6 +27,18 @@ import Testing
         ])
     }
 
+    @Test func `The task does not learn of provisional bytes`() {
+        var machine = waiting()
+        machine.converse([
+            (.requested(.send(4..<6, isLast: false, isProvisional: true)), [.perform(.send(4..<6))]),
+            (.engineAnswered(.received(upTo: 6)), [.acknowledge(upTo: 6)]),
+            (.requested(.query), [.perform(.query)]),
+            (.engineAnswered(.received(upTo: 4)), [.acknowledge(upTo: 4)]),
+            (.requested(.send(4..<8, isLast: false)), [.perform(.send(4..<8))]),
+            (.engineAnswered(.received(upTo: 8)), [.endStep(.received(upTo: 8)), .acknowledge(upTo: 8)]),
+        ])
+    }
+
     @Test func `A request between two steps is served by the next one`() {
         var machine = Machine(size: nil)
         machine.converse([

@@ -142,7 +142,7 @@ private struct Walk {
         guard case .send(let range) = asked, object == nil, has == range.lowerBound else { return }
         let isPart = Int.random(in: 0..<4, using: &random) == 0
         has = isPart ? Int64.random(in: range.lowerBound...range.upperBound, using: &random) : range.upperBound
-        if case .send(_, isLast: true) = request, has == range.upperBound { object = try? stored(has) }
+        if case .send(_, isLast: true, _) = request, has == range.upperBound { object = try? stored(has) }
     }
 
     private mutating func hear(_ answer: UploadStrategy.Answer) throws {
@@ -173,7 +173,7 @@ private struct Walk {
         case .answer(.ended): try close("failed")
         case .acknowledge(let offset):
             try #require(offset == has, "seed \(seed): \(offset) of \(has)")
-            if case .send(let range, _) = request { try #require(offset >= range.upperBound, "seed \(seed)") }
+            if case .send(let range, _, _) = request { try #require(offset >= range.upperBound, "seed \(seed)") }
             try close("acknowledgement")
         case .answerWithEnd:
             try #require(isOver, "seed \(seed)")
@@ -194,7 +194,7 @@ private struct Walk {
         asked = step
         guard case .send(let range) = step else { return }
         try #require(range.lowerBound == has && object == nil, "seed \(seed): \(range) after \(has)")
-        guard case .send(let sent, _) = request else { throw StorageError.refused }
+        guard case .send(let sent, _, _) = request else { throw StorageError.refused }
         let isOfRequest = sent.lowerBound <= range.lowerBound && sent.upperBound == range.upperBound
         try #require(isOfRequest, "seed \(seed): \(range) of \(sent)")
     }

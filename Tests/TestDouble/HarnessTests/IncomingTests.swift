@@ -151,10 +151,47 @@ import Transfers
         #expect(isRight ? stored(answer) != nil : failure(answer)?.code == .nonMatchingChecksum)
     }
 
+    private func provisional(_ piece: IncomingBytes.Piece) -> IncomingBytes.Piece {
+        var piece = piece
+        piece.isProvisional = true
+        return piece
+    }
+
+    @Test func `Bytes of a request that does not end are dropped`() async throws {
+        let stage = try await HarnessFixture()
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
+        let first = try await upload.beginPieces()
+        #expect(try await offset(upload.send(piece(0), isLast: false)) == chunk)
+        let wrong = provisional(.init([UInt8](repeating: 7, count: 300_000), at: chunk))
+        #expect(try await offset(upload.send(wrong, isLast: false)) == chunk)
+        #expect(try await offset(upload.query()) == chunk)
+        try await upload.dropProvisional(of: first)
+        // Another request begins before the end of one whose bytes are wrong.
+        #expect(try await offset(upload.send(wrong, isLast: false)) == chunk)
+        let second = try await upload.beginPieces()
+        #expect(try await offset(upload.send(provisional(piece(1)), isLast: false)) == chunk)
+        try await upload.dropProvisional(of: first)
+        #expect(try await offset(upload.send(piece(2), isLast: false)) == 3 * chunk)
+        try await upload.dropProvisional(of: second)
+        #expect(try await stored(upload.send(piece(3), isLast: true))?.size == 1 << 20)
+        #expect(try await content(stage) == bytes)
+    }
+
+    @Test func `The next process has no bytes of a request that did not end`() async throws {
+        let stage = try await HarnessFixture()
+        let id = try await begun(stage, and: provisional(.init([7], at: 2 * chunk)))
+        try await stage.restart()
+        let restored = try #require(try await stage.transfers.incomingUpload(id))
+        #expect(try await offset(restored.query()) == 2 * chunk)
+        #expect(try await stored(restored.send(piece(2, 2), isLast: true))?.size == 1 << 20)
+        #expect(try await content(stage) == bytes)
+    }
+
     /// An upload that has half of its bytes, and is paused.
-    private func begun(_ stage: HarnessFixture) async throws -> String {
+    private func begun(_ stage: HarnessFixture, and more: IncomingBytes.Piece? = nil) async throws -> String {
         let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
         _ = try await upload.send(piece(0, 2), isLast: false)
+        if let more { _ = try await upload.send(more, isLast: false) }
         let task = try #require(upload.task)
         await stage.transfers.suspendIncoming()
         #expect(task.state == .paused)

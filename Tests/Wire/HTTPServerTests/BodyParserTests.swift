@@ -101,6 +101,32 @@ private let chunked = post + "Transfer-Encoding: chunked||"
         }
     }
 
+    @Test func `Content that was received past the parser counts`() {
+        var parser = RequestParser(limits: HTTPServerLimits(), methods: allMethods, hosts: AcceptedHosts())
+        func append(_ text: String) {
+            Array(text.replacing("|", with: "\r\n").utf8).withUnsafeBytes { parser.append($0) }
+        }
+        append(chunked + "3|a")
+        guard case .request = parser.next() else { return #expect(Bool(false)) }
+        #expect(parser.contentAhead == 0)
+        #expect(parser.nextBytes(atMost: 10) == .bytes([0x61]))
+        #expect(parser.contentAhead == 2)
+        parser.pass(2)
+        #expect(parser.contentAhead == 0)
+        append("|5|")
+        #expect(parser.nextBytes(atMost: 10) == .incomplete)
+        #expect(parser.contentAhead == 5)
+        parser.pass(5)
+        append("|0||" + post + "Content-Length: 4||")
+        #expect(parser.nextBytes(atMost: 10) == .end)
+        guard case .request = parser.next() else { return #expect(Bool(false)) }
+        #expect(parser.contentAhead == 4)
+        parser.pass(3)
+        #expect(parser.nextBytes(atMost: 10) == .incomplete && parser.bodyBytesLeft == 1)
+        parser.pass(1)
+        #expect(parser.contentAhead == 0 && parser.nextBytes(atMost: 10) == .end && parser.next() == .incomplete)
+    }
+
     @Test func `Chunks are refused in HTTP 1.0 and for methods without bodies`() {
         #expect(messages(of: "POST / HTTP/1.0|Transfer-Encoding: chunked||0||") == [.refused(400)])
         for method in ["GET", "HEAD"] {

@@ -41,8 +41,9 @@ public struct IncomingUploadMachine: Equatable, Sendable {
     public enum Request: Equatable, Sendable {
         /// Asks for the offset of the engine.
         case query
-        /// `isLast`: the object ends with these bytes, which may be empty.
-        case send(Range<Int64>, isLast: Bool)
+        /// `isLast`: the object ends with these bytes, which may be empty. The task does not learn of provisional bytes:
+        /// the upload may have to drop them.
+        case send(Range<Int64>, isLast: Bool, isProvisional: Bool = false)
     }
 
     public enum Answer: Equatable, Sendable {
@@ -163,7 +164,7 @@ public struct IncomingUploadMachine: Equatable, Sendable {
         if let refusal { return endStep(.failed(refusal)) }
         state = .waiting(from: start)
         guard let request else { return [] }
-        guard case .send(let range, let isLast) = request, let offset else { return ask(.query, from: start) }
+        guard case .send(let range, let isLast, _) = request, let offset else { return ask(.query, from: start) }
         if let error = flaw(in: range, isLast, after: offset) { return close(with: .answer(.failed(error))) }
         guard range.upperBound > offset || isLast && range.upperBound == offset else {
             return close(with: .answer(.received(upTo: offset)))
@@ -218,9 +219,10 @@ public struct IncomingUploadMachine: Equatable, Sendable {
         switch answer {
         case .received(let offset):
             self.offset = offset
+            let isProvisional = if case .send(_, _, isProvisional: true)? = request { true } else { false }
             let effects = isServed(by: step, upTo: offset) ? close(with: .acknowledge(upTo: offset)) : []
-            if step == .query, offset <= start { return goOn(from: start, isStopping: isStopping) + effects }
-            return endStep(answer) + effects
+            let mayGoOn = step == .query ? offset <= start : isProvisional
+            return (mayGoOn ? goOn(from: start, isStopping: isStopping) : endStep(answer)) + effects
         case .completed(let metadata):
             state = .ended
             return [.endStep(answer)] + close(with: .answer(.completed(metadata)))

@@ -136,7 +136,7 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var origin: Origin?
     /// The size that the client of such an upload has announced, in bytes; nil if it has not.
     public var size: Int64?
-    /// The CRC32C that the client of such an upload has announced.
+    /// The CRC32C that the client of an upload has announced.
     public var crc32c: UInt32?
 
     public enum Origin: String, Codable, Sendable { case gateway, stream }

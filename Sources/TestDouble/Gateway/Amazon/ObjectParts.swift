@@ -18,8 +18,6 @@ import Transfers
     private static let mostXML = 4 << 20
     /// The estimated bytes of a part in a list.
     private static let bytesOfEntry = 512
-    private static let block = 1 << 20
-    private static let piece = 256 << 10
 
     let call: Call
 
@@ -118,17 +116,15 @@ import Transfers
     }
 
     private func receive(_ source: any ByteSource, into file: PartFile) async throws {
-        var (bytes, count): ([UInt8], Int64) = ([], 0)
-        while case let more = try await source.read(atMost: Self.piece), !more.isEmpty {
-            count += Int64(more.count)
-            guard count <= Self.largest else {
+        let body = UploadBody(source)
+        while true {
+            let (bytes, isEnd) = try await body.next()
+            guard Int64(bytes.count) <= Self.largest - file.size else {
                 throw GatewayError(400, code: "EntityTooLarge", "A part has at most \(Self.largest) bytes.")
             }
-            bytes += more
-            guard bytes.count >= Self.block || !source.mayKeep(Self.block + Self.piece) else { continue }
-            try await file.append(exchange(&bytes, with: []))
+            try await file.append(bytes)
+            if isEnd { return }
         }
-        try await file.append(bytes)
     }
 
     private static let busy = GatewayError(

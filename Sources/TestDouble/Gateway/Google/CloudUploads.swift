@@ -156,8 +156,8 @@ import Transfers
         let expected = try Checksums(request.http.headers)
         guard let start = range.start else { return try await status(of: upload, total: range.total, expected) }
         guard range.isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
-        let body = UploadBody(request.body, service.engine)
-        let answer = try await body.send(to: upload, from: start, upTo: range.end, isLast: range.isLast, expected)
+        let answer = try await service.receive(
+            request, to: upload, from: start, upTo: range.end, isLast: range.isLast, expected)
         return try await response(answer, upload)
     }
 

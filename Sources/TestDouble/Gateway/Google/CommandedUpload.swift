@@ -83,9 +83,8 @@ import Transfers
         let expected = try Checksums(request.http.headers)
         guard isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
         if isLast, let length = request.body.length { try announced.check(size: offset.addingSaturated(length)) }
-        let body = UploadBody(request.body, service.engine)
-        let answer = try await body.send(
-            to: upload, from: offset, upTo: isLast ? announced.size : nil, isLast: isLast, expected)
+        let answer = try await service.receive(
+            request, to: upload, from: offset, upTo: isLast ? announced.size : nil, isLast: isLast, expected)
         if case .ended = answer, !isLast { throw Self.isComplete }
         return try await response(answer, upload)
     }

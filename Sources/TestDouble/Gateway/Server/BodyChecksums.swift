@@ -97,6 +97,7 @@ struct BodyChecksums {
     /// else a trailer that is not served. Throws 501 without libcrypto.
     @Loop func inspection(of body: HTTPRequestBody) throws(GatewayError) -> ([UInt8]) -> String? {
         let (sums, trailers) = (try RunningChecksums(algorithms), Self.inspection(ofTrailersOf: body))
+        body.hasChecksums = !expected.isEmpty
         return { [self] bytes in
             sums.update(bytes)
             return (bytes.isEmpty ? flaw(sums) : nil) ?? trailers(bytes)
@@ -200,11 +201,6 @@ extension Checksums {
         return filled(from: other)
     }
 
-    func check(_ bytes: [UInt8], of reference: Reference) throws(StorageError) {
-        guard !isEmpty else { return }
-        try check(Checksums(Checksum(of: bytes), like: self), of: reference)
-    }
-
     /// Throws `nonMatchingChecksum` where the object has others, or has none of a kind.
     func check(_ found: Checksums, of reference: Reference) throws(StorageError) {
         guard found.filled(from: self) == found, difference(from: found) == nil else {
@@ -215,7 +211,7 @@ extension Checksums {
 }
 
 extension MetadataChange {
-    /// Requires the checksums that all bytes of a session must have, besides those of its JSON.
+    /// Requires the checksums that all bytes must have, besides those of the JSON.
     mutating func require(_ expected: Checksums) throws(GatewayError) {
         let both = try expected.adding(md5: md5Hash).adding(Checksums(crc32c: crc32c))
         (md5Hash, crc32c) = (both.md5?.base64, both.crc32c)

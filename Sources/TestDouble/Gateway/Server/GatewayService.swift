@@ -57,10 +57,10 @@ import Transfers
         _ source: any ByteSource, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions,
         _ expected: Checksums
     ) async throws -> ObjectMetadata {
-        let body = UploadBody(source, engine)
+        var change = change
+        try change.require(expected)
+        let body = UploadBody(source)
         if let bytes = try await body.whole() {
-            // The task of bytes in memory compares the MD5 of the change alone.
-            try expected.adding(Checksums(crc32c: change.crc32c)).check(bytes, of: reference)
             var upload = UploadRequest(.data(bytes), to: reference, change, if: conditions, for: .gateway)
             upload.isAwaited = true
             return try await stored(by: transfers.upload(upload))
@@ -70,7 +70,7 @@ import Transfers
             UploadRequest(.incoming(size: size), to: reference, change, if: conditions, for: .gateway),
             isSession: false)
         do {
-            return try await body.send(to: upload, from: 0, isLast: true, expected).stored
+            return try await body.send(to: upload, at: engine, from: 0, isLast: true, keeping: .none).stored
         } catch {
             _ = try? await upload.task?.cancel()
             throw error

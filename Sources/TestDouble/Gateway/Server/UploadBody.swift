@@ -17,66 +17,119 @@ import Transfers
     func mayKeep(_ bytes: Int) -> Bool { true }
 }
 
-/// Passes the bytes of a request to an upload, a window at a time: a body of any length takes the same memory.
+/// Passes the bytes of a request on, a block at a time: a body of any length takes the same memory. The engine writes a
+/// block while the next bytes arrive in the socket; they are read when it has written the block.
 @Loop final class UploadBody {
-    /// The largest number of bytes that are stored without a file.
-    static let small = 256 << 10
+    /// The bytes of a request that an upload keeps if its body breaks off or is wrong.
+    enum Kept {
+        /// Those up to the last multiple of the granularity: a client of a session continues at such offsets only.
+        case wholeGranules
+        /// None, since the end of the body shows whether its bytes are right.
+        case none
+    }
+
+    /// The maximum length of a block, in bytes.
     private static let block = 1 << 20
     /// The largest number of bytes that one read adds to a block.
     private static let piece = 256 << 10
+    /// The largest number of bytes that one read returns where memory may be short.
+    private static let small = 64 << 10
 
     private let source: any ByteSource
-    private let engine: EmbeddedBackend
     /// The bytes that are read and not passed on yet.
-    private var ahead: [UInt8] = []
-    private var window: IncomingWindow?
+    private(set) var ahead: [UInt8] = []
+    /// The block that `whole` has read.
+    private var first: [UInt8]?
 
-    init(_ source: any ByteSource, _ engine: EmbeddedBackend) { (self.source, self.engine) = (source, engine) }
+    init(_ source: any ByteSource) { self.source = source }
 
-    /// The number of bytes that are passed on at once: few where memory is short.
-    private var block: Int { source.mayKeep(Self.block + Self.piece) ? Self.block : 0 }
-
-    /// Returns all bytes if they are few. Returns nil otherwise: the caller passes them on.
+    /// Returns all bytes if one block contains them. Returns nil otherwise: the caller passes them on.
     func whole() async throws -> [UInt8]? {
-        while ahead.count <= Self.small, ahead.isEmpty || source.mayKeep(min(ahead.count * 2, Self.small) + Self.piece)
-        {
-            let more = try await source.read(atMost: 64 << 10)
-            if more.isEmpty { return ahead }
-            ahead += more
-        }
+        let (bytes, isEnd) = try await next()
+        if isEnd { return bytes }
+        first = bytes
         return nil
     }
 
-    /// Passes all bytes on, from an offset of the object. Returns the last answer. Of a body that breaks off, the bytes
-    /// up to the last multiple of the granularity are passed on: a client continues at such offsets only. Of an upload
-    /// that is complete, the bytes are compared with those of its object.
+    /// The next block, and whether it is the last one, which alone may be empty. Other blocks end at multiples of the
+    /// granularity where memory allows. After an error `ahead` has the bytes that were read before.
+    ///
+    /// - Parameter offset: the offset of the block in the object.
+    func next(from offset: Int64 = 0) async throws -> (bytes: [UInt8], isEnd: Bool) {
+        if let first = exchange(&first, with: nil) { return (first, false) }
+        var bytes = exchange(&ahead, with: [])
+        do {
+            while true {
+                // One more read shows whether the block is the last one.
+                let isFull = !bytes.isEmpty && !mayAdd(to: bytes.count)
+                let limit = isFull || bytes.isEmpty ? Self.small : min(Self.piece, Self.block - bytes.count)
+                let more = try await source.read(atMost: limit)
+                if more.isEmpty { return (bytes, true) }
+                if isFull { return (cut(&bytes, at: offset, before: more), false) }
+                add(more, to: &bytes)
+            }
+        } catch {
+            ahead = bytes
+            throw error
+        }
+    }
+
+    private func mayAdd(to count: Int) -> Bool {
+        count < Self.block && source.mayKeep(min(count * 2, Self.block) + Self.piece)
+    }
+
+    private func add(_ more: [UInt8], to bytes: inout [UInt8]) {
+        if bytes.isEmpty { return bytes = more }
+        if bytes.capacity < bytes.count + more.count, bytes.count >= Self.piece { bytes.reserveCapacity(Self.block) }
+        bytes += more
+    }
+
+    /// Returns the bytes up to the last multiple of the granularity, or all of them if there is none.
+    private func cut(_ bytes: inout [UInt8], at offset: Int64, before more: [UInt8]) -> [UInt8] {
+        let end = offset.addingSaturated(Int64(bytes.count))
+        let count = Int(clamping: SentRange.wholeGranules(of: end) - offset)
+        guard count > 0, count < bytes.count else {
+            ahead = more
+            return bytes
+        }
+        ahead = bytes[count...] + more
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+
+    /// Passes all bytes on, from an offset of the object. Returns the last answer. Of an upload that is complete, the
+    /// bytes are compared with those of its object.
     ///
     /// - Parameter end: where the bytes must end; nil for anywhere. Throws 400 before it passes on those that do not.
     func send(
-        to upload: IncomingUpload, from start: Int64, upTo end: Int64? = nil, isLast: Bool,
-        _ expected: Checksums
+        to upload: IncomingUpload, at engine: EmbeddedBackend, from start: Int64, upTo end: Int64? = nil, isLast: Bool,
+        keeping kept: Kept, _ expected: Checksums = .init()
     ) async throws -> IncomingUpload.Answer {
-        var offset = start
+        let sender = try await upload.beginPieces()
+        var (offset, hasKept) = (start, false)
         while true {
-            let (piece, isEnd, failure): (IncomingBytes.Piece, Bool, (any Error)?)
-            do {
-                (piece, isEnd, failure) = try await next(from: offset)
-            } catch HTTPRequestBody.Failure.refused(let flaw) {
-                // The upload has wrong bytes.
-                if offset > start { _ = try? await upload.task?.cancel() }
+            let (bytes, isEnd): ([UInt8], Bool)
+            do { (bytes, isEnd) = try await next(from: offset) } catch HTTPRequestBody.Failure.refused(let flaw) {
+                try await upload.dropProvisional(of: sender)
+                // The upload has wrong bytes that it cannot drop.
+                if hasKept { _ = try? await upload.task?.cancel() }
                 throw HTTPRequestBody.Failure.refused(flaw)
+            } catch {
+                let rest = IncomingBytes.Piece(ahead, at: offset)
+                let whole = rest.prefix(upTo: kept == .none ? 0 : SentRange.wholeGranules(of: rest.range.upperBound))
+                if !whole.range.isEmpty { _ = try await upload.send(whole, isLast: false) }
+                try await upload.dropProvisional(of: sender)
+                throw error
             }
-            if let failure {
-                let kept = piece.prefix(upTo: SentRange.wholeGranules(of: piece.range.upperBound))
-                if !kept.range.isEmpty { _ = try await upload.send(kept, isLast: false) }
-                throw failure
-            }
-            if let end { try check(piece.range.upperBound, isEnd: isEnd, upTo: end) }
-            let answer = try await upload.send(piece, isLast: isLast && isEnd, isEnd ? expected : .init())
+            var piece = IncomingBytes.Piece(bytes, at: offset)
             offset = piece.range.upperBound
+            piece.isProvisional = !isEnd && (kept == .none || offset != SentRange.wholeGranules(of: offset))
+            hasKept = hasKept || !piece.isProvisional
+            if let end { try check(offset, isEnd: isEnd, upTo: end) }
+            let answer = try await upload.send(piece, isLast: isLast && isEnd, isEnd ? expected : .init())
             if case .ended(let stored) = answer {
-                try await compare(piece, with: stored, isLast: isLast && isEnd)
-                if !isEnd { try await compare(with: stored, from: offset, upTo: end, isLast: isLast) }
+                try await compare(piece, with: stored, at: engine, isLast: isLast && isEnd)
+                if !isEnd { try await compare(with: stored, at: engine, from: offset, upTo: end, isLast: isLast) }
             }
             guard case .received = answer, !isEnd else { return answer }
         }
@@ -84,19 +137,23 @@ import Transfers
 
     /// Compares all bytes with those of an object that is complete: a client may send them again. Throws 400 where they
     /// have no place in it, 409 where they are others, and 410 where the object is no longer there.
-    func compare(with stored: ObjectMetadata, from start: Int64, upTo end: Int64? = nil, isLast: Bool) async throws {
+    func compare(
+        with stored: ObjectMetadata, at engine: EmbeddedBackend, from start: Int64, upTo end: Int64? = nil, isLast: Bool
+    ) async throws {
         var offset = start
         while true {
-            let (piece, isEnd, failure) = try await next(from: offset)
-            if let failure { throw failure }
+            let (bytes, isEnd) = try await next(from: offset)
+            let piece = IncomingBytes.Piece(bytes, at: offset)
             offset = piece.range.upperBound
             if let end { try check(offset, isEnd: isEnd, upTo: end) }
-            try await compare(piece, with: stored, isLast: isLast && isEnd)
+            try await compare(piece, with: stored, at: engine, isLast: isLast && isEnd)
             if isEnd { return }
         }
     }
 
-    private func compare(_ piece: IncomingBytes.Piece, with stored: ObjectMetadata, isLast: Bool) async throws {
+    private func compare(
+        _ piece: IncomingBytes.Piece, with stored: ObjectMetadata, at engine: EmbeddedBackend, isLast: Bool
+    ) async throws {
         let end = piece.range.upperBound
         guard isLast ? end == stored.size : end <= stored.size else {
             throw GatewayError.badRequest("The bytes end at \(end), but the upload is complete with \(stored.size).")
@@ -112,50 +169,5 @@ import Transfers
     private func check(_ offset: Int64, isEnd: Bool, upTo end: Int64) throws(GatewayError) {
         guard isEnd ? offset != end : offset > end else { return }
         throw .badRequest("The bytes of the body end at \(offset), but its Content-Range says \(end).")
-    }
-
-    /// The next bytes, whether they are the last of the body, and why there are no more. Throws where the body is not
-    /// what its client says it is: its bytes are those of no object.
-    private func next(from offset: Int64) async throws -> (IncomingBytes.Piece, isEnd: Bool, (any Error)?) {
-        do {
-            if let bytes = try await whole() {
-                ahead = []
-                return (IncomingBytes.Piece(bytes, at: offset), true, nil)
-            }
-        } catch let HTTPRequestBody.Failure.refused(flaw) {
-            throw HTTPRequestBody.Failure.refused(flaw)
-        } catch {
-            return (IncomingBytes.Piece(ahead, at: offset), true, error)
-        }
-        let window = if let window { window } else { try await engine.makeWindow() }
-        self.window = window
-        // Each window but the last ends at a multiple of the granularity.
-        let size = IncomingWindow.size - (offset - SentRange.wholeGranules(of: offset))
-        var count: Int64 = 0
-        func flush() async throws {
-            try await window.write(ahead, at: count)
-            count += Int64(ahead.count)
-            ahead = []
-        }
-        do {
-            while true {
-                let room = Int(size - count) - ahead.count
-                // A source may give more than is asked for.
-                if room <= 0 || ahead.count >= block { try await flush() }
-                // One more read shows whether the window has the end.
-                let more = try await source.read(atMost: room <= 0 ? 1 : min(room, Self.piece))
-                if more.isEmpty {
-                    try await flush()
-                    return (window.piece(count, from: offset), true, nil)
-                }
-                ahead += more
-                if room <= 0 { return (window.piece(count, from: offset), false, nil) }
-            }
-        } catch let HTTPRequestBody.Failure.refused(flaw) {
-            throw HTTPRequestBody.Failure.refused(flaw)
-        } catch {
-            try await flush()
-            return (window.piece(count, from: offset), true, error)
-        }
     }
 }

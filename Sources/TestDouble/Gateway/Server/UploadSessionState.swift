@@ -65,6 +65,16 @@ extension GatewayService {
         return id
     }
 
+    /// Passes the bytes of a request to its session.
+    func receive(
+        _ request: GatewayRequest, to upload: IncomingUpload, from start: Int64, upTo end: Int64? = nil, isLast: Bool,
+        _ expected: Checksums
+    ) async throws -> IncomingUpload.Answer {
+        try await UploadBody(request.body).send(
+            to: upload, at: engine, from: start, upTo: end, isLast: isLast,
+            keeping: request.body.mayBeWrong ? .none : .wholeGranules, expected)
+    }
+
     /// Removes a bucket and the sessions of uploads to it. Returns false if the bucket has objects.
     func removeBucket(_ root: Reference, if conditions: Preconditions) async throws -> Bool {
         guard try await engine.removeBucket(root.bucket, if: conditions) else { return false }
@@ -80,7 +90,8 @@ extension GatewayService {
         isLast: Bool
     ) async throws -> ObjectMetadata {
         if let start {
-            try await UploadBody(request.body, engine).compare(with: stored, from: start, upTo: end, isLast: isLast)
+            try await UploadBody(request.body).compare(
+                with: stored, at: engine, from: start, upTo: end, isLast: isLast)
         }
         try Checksums(request.http.headers).check(stored.checksums, of: stored.reference)
         return try await withTokens(stored)
