@@ -388,7 +388,8 @@ let behaviours: [Behaviour] = [
         let first = try await gateway.send("PUT", url, chunk, ["Content-Range": "bytes 0-\(end - 1)/*"])
         #expect(first.status == 308 && first.headers["Range"] == "bytes=0-\(end - 1)")
         let object = try await gateway.send(
-            "PUT", url, "de", ["Content-Range": "bytes \(end)-\(end + 1)/\(end + 2)"])
+            "PUT", url, "de",
+            ["Content-Range": "bytes \(end)-\(end + 1)/\(end + 2)", "x-upload-content-type": "a/b"])
         #expect(object["contentType"] == "a/b" && object["metadata"] == ["k": "v"])
         #expect(try await gateway.get("\(gateway.gcs)/x?alt=media").text == chunk + "de")
     },

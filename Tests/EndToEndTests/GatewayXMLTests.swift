@@ -222,6 +222,25 @@ import Testing
         try live.end()
     }
 
+    /// Python's client repeats the type in all requests of an upload.
+    @Test func `A repeated type is compared with that of the start of an upload in parts`() async throws {
+        let gateway = try GatewayClient.shared("repeated-types")
+        let target = "/\(gateway.bucket)/x"
+        func typed(_ method: String, _ query: String, _ body: String, _ type: String) async throws
+            -> GatewayClient.Answer
+        {
+            try await gateway.send(
+                method, "\(target)?\(query)", body, ["Content-Type": "a/b", "X-Upload-Content-Type": type])
+        }
+        #expect(try await typed("POST", "uploads", "", "c/d").status == 501)
+        let id = try #require(all("UploadId", try await typed("POST", "uploads", "", "a/b").text).first)
+        let other = try await typed("PUT", "partNumber=1&uploadId=\(id)", "hello", "c/d")
+        #expect(other.status == 501 && other.text.contains("c/d"))
+        let part = try await typed("PUT", "partNumber=1&uploadId=\(id)", "hello", "a/b")
+        let parts = list([(1, part.headers["ETag"] ?? "")])
+        #expect(try await typed("POST", "uploadId=\(id)", parts, "a/b").status == 200)
+    }
+
     @Test func `Forgotten uploads are bounded`() async throws {
         let live = try LiveGateway(["--max-upload-sessions", "2"])
         let first = try await start(live.client, "a")

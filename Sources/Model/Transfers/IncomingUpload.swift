@@ -60,6 +60,12 @@ import Storage
         noteUse()
     }
 
+    /// The type that the object will have; nil if the client has not announced it, or the upload has ended.
+    public var contentType: String? {
+        guard case .uploading(let metadata, _)? = task?.snapshot().metadata else { return nil }
+        return metadata.content[.contentType]
+    }
+
     /// The size of the object as the first request says that contains it. Nil if no request of this process has.
     public private(set) var size: Int64?
 
@@ -107,17 +113,21 @@ import Storage
     /// Passes bytes to the engine, except bytes that the engine has already. The answer says that they survive the
     /// process, unless they are provisional.
     ///
-    /// - Parameter isLast: the object ends with these bytes.
+    /// - Parameters:
+    ///   - isLast: the object ends with these bytes.
+    ///   - sender: the number of the request, if it sends several pieces. Throws if another one has begun to since, so that
+    ///     no late bytes of a broken request follow those of the next one.
     public func send(
-        _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: Checksums = .init()
+        _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: Checksums = .init(), by sender: Int? = nil
     ) async throws -> Answer {
-        try await ask(.send(piece.range, isLast: isLast, isProvisional: piece.isProvisional), (piece, expected))
+        let request = IncomingUploadMachine.Request.send(
+            piece.range, isLast: isLast, isProvisional: piece.isProvisional)
+        return try await ask(request, (piece, expected), by: sender)
     }
 
     /// Returns the offset that the upload keeps, even if the request in progress breaks off.
     public func query() async throws -> Answer {
-        if let kept, machine.state != .ended { return .received(upTo: kept) }
-        return try await ask(.query)
+        try await ask(.query, dropsProvisional: false)
     }
 
     /// Begins a request of several pieces, and returns its number. Provisional bytes of an earlier request are dropped.
@@ -135,10 +145,17 @@ import Storage
     }
 
     /// Waits until earlier requests have their answers, then returns the answer to this one.
-    private func ask(_ request: IncomingUploadMachine.Request, _ sent: Sent? = nil) async throws -> Answer {
+    private func ask(
+        _ request: IncomingUploadMachine.Request, _ sent: Sent? = nil, by sender: Int? = nil,
+        dropsProvisional: Bool = true
+    ) async throws -> Answer {
         waits.count += 1
         defer { waits.count -= 1 }
         while machine.request != nil { try await turn.wait() }
+        guard sender == nil || sender == senders else {
+            throw StorageError(.unknown, "A later request sends the bytes of this upload.").with(\.retryable, true)
+        }
+        if !dropsProvisional, let kept, machine.state != .ended { return .received(upTo: kept) }
         let answer = await withCheckedContinuation {
             (client, self.sent) = ($0, sent)
             post(.requested(request))

@@ -180,27 +180,30 @@ extension Route {
 
     /// Python's client repeats the metadata of the start in all requests.
     private static let repeated = ObjectHeaders.kept.union([ObjectHeaders.custom])
+    private static let repeatedInParts = repeated.union([AnnouncedObject.uploadType])
 
     private static let xmlParts: [Route] = [
         // The client says how it computes the checksums of the parts: each of them says it, too.
         Route(
             [.post], "*/*", selector: "uploads", signed(["uploads"]),
-            headers: repeated.union(["x-amz-checksum-algorithm"]), method(ObjectParts.start)),
+            headers: repeatedInParts.union(["x-amz-checksum-algorithm"]), method(ObjectParts.start)),
         Route(
             [.put], "*/*", selector: "uploadId", header: ObjectHeaders.source, signed(["partNumber", "uploadId"]),
-            headers: repeated.union(ObjectHeaders.partCopy), method(ObjectParts.copy)),
+            headers: repeatedInParts.union(ObjectHeaders.partCopy), method(ObjectParts.copy)),
         Route(
             [.put], "*/*", selector: "uploadId", signed(["partNumber", "uploadId"]),
-            headers: repeated.union(ObjectHeaders.bytes).union(["x-goog-hash"]), method(ObjectParts.put)),
+            headers: repeatedInParts.union(ObjectHeaders.bytes).union(["x-goog-hash"]), method(ObjectParts.put)),
         Route(
             [.post], "*/*", selector: "uploadId", signed(["uploadId"]),
-            headers: repeated.union(ObjectHeaders.conditions).union([ObjectHeaders.sizeOfParts]), comparesTags: true,
+            headers: repeatedInParts.union(ObjectHeaders.conditions).union([ObjectHeaders.sizeOfParts]),
+            comparesTags: true,
             method(ObjectParts.complete)),
         Route(
-            [.delete], "*/*", selector: "uploadId", signed(["uploadId"]), headers: repeated, method(ObjectParts.abort)),
+            [.delete], "*/*", selector: "uploadId", signed(["uploadId"]), headers: repeatedInParts,
+            method(ObjectParts.abort)),
         Route(
             .reads, "*/*", selector: "uploadId",
-            signed(["uploadId", "max-parts", "part-number-marker", "encoding-type"]), headers: repeated,
+            signed(["uploadId", "max-parts", "part-number-marker", "encoding-type"]), headers: repeatedInParts,
             isLong: true, method(ObjectParts.list)),
     ]
 

@@ -445,6 +445,20 @@ import Testing
         #expect(objects["e/a"] == "1" && objects["d/a"] == "2")
     }
 
+    @Test func `A task without a plan that is refreshed keeps what came to its targets since it began`() async throws {
+        (objects["d/a"], objects["d/b"]) = ("1", "1")
+        var request = try Self.request(.copy)
+        request.key = "k"
+        let task = try await stage.transfers.folder(request)
+        (objects["e/a"], objects["e/b"]) = ("theirs", "old")
+        objects.makeNewest("e/a")
+        let next = try await stage.afterCrash(.pause, Self.backend(over: objects))
+        request.refreshes = true
+        let end = try await refreshed(request, next.transfers.folders.task(task.id), in: next)
+        #expect(end.state == .failed && end.counts.failed == 1 && end.counts.completed == 1, "\(end)")
+        #expect(objects["e/a"] == "theirs" && objects["e/b"] == "1")
+    }
+
     @Test func `A move that a killed process has made is replaced by a source that was stored anew`() async throws {
         objects["d/a"] = "1"
         var request = try Self.request(.move)

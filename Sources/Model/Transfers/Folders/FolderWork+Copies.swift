@@ -24,7 +24,9 @@ extension FolderWork {
         if let (first, second) = try await plan.conflict(in: bucket, moves: request.kind == .move) {
             throw refusal(of: first, second)
         }
-        try await noteTargets()
+        // What came to the targets before a refresh stays, as the first plan may have been lost.
+        let isRefresh = request.refreshes == true
+        try await noteTargets { [began] in !isRefresh || !began.isBefore($0) }
     }
 
     /// Passes all objects to copy, page by page.
@@ -50,11 +52,17 @@ extension FolderWork {
     private var bucket: String { (request.target ?? request.reference).bucket }
 
     /// Stores in the plan which objects exist at the targets.
-    func noteTargets() async throws(StorageError) {
+    ///
+    /// - Parameter mayReplace: whether the copies may replace an object.
+    func noteTargets(
+        where mayReplace: (ObjectMetadata) -> Bool = { _ in true }
+    ) async throws(StorageError) {
         let settlesSame = request.onlyChanged
         for copy in copies where !copy.isObject {
             try await forEachPage(below: copy.target, filters: false) { [plan] page async throws(StorageError) in
-                let objects = page.map { (path: copy.target.prefix + $0.path, object: FolderObject($0.metadata)) }
+                let objects = page.filter { mayReplace($0.metadata) }.map {
+                    (path: copy.target.prefix + $0.path, object: FolderObject($0.metadata))
+                }
                 try await plan.noteTargets(objects, settlesSame: settlesSame)
             }
         }
@@ -63,7 +71,9 @@ extension FolderWork {
             for (copy, found) in zip(group, await described(group.map(\.target))) {
                 do throws(StorageError) {
                     let object = try found.get()
-                    if !isTooNew(object) { objects.append((copy.target.object, FolderObject(object))) }
+                    if !isTooNew(object), mayReplace(object) {
+                        objects.append((copy.target.object, FolderObject(object)))
+                    }
                 } catch {
                     guard error.code == .objectNotFound else { throw error }
                 }

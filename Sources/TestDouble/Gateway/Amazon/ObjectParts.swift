@@ -40,12 +40,14 @@ import Transfers
                 throw .badRequest("\(field.name) is not what the start of the upload has said.")
             }
         }
+        try AnnouncedObject(request).checkType(upload.fields.first { isSameName($0.name, "Content-Type") }?.value)
     }
 
     func start() async throws -> HTTPServerResponse {
         let object = try call.object
         try await request.checkIsEmpty("The start of an upload in parts has no body.")
         let fields = request.http.headers.fields.filter { MetadataChange.hasProperty(named: $0.name) }
+        try AnnouncedObject(request).checkType(request.header("Content-Type"))
         try MetadataChange(fields: fields.map { ($0.name, $0.value) }).check()
         try await service.admit(.open, object)
         try await service.engine.checkBucket(of: object)

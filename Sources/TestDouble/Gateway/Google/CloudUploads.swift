@@ -149,7 +149,9 @@ import Transfers
         let range = try SentRange(request)
         if range.start != nil { try request.checkHasLength() }
         try range.check(size: upload.size)
-        try AnnouncedObject(request).ofLater().check(size: upload.size ?? range.total)
+        let announced = try AnnouncedObject(request)
+        try announced.checkType(upload.contentType)
+        try announced.check(size: upload.size ?? range.total)
         try range.check(request.body.length)
         try range.checkGranularity()
         upload.note(size: range.total)

@@ -71,7 +71,8 @@ import Transfers
         case .cancelled: throw GatewayError.badRequest("The upload was cancelled.").final
         case .failed(let error): throw GatewayError(error).final
         }
-        let announced = try AnnouncedObject(request).ofLater()
+        let announced = try AnnouncedObject(request)
+        try announced.checkType(upload.contentType)
         try announced.check(size: upload.size)
         upload.note(size: announced.size)
         let offset: Int64
@@ -171,8 +172,9 @@ struct AnnouncedObject {
     static let sizes = [
         "x-upload-content-length", "x-goog-upload-header-content-length", "x-goog-upload-content-length",
     ]
+    static let uploadType = "x-upload-content-type"
     /// The headers with the type of the object.
-    static let types = ["x-upload-content-type", "x-goog-upload-header-content-type", "x-goog-upload-content-type"]
+    static let types = [uploadType, "x-goog-upload-header-content-type", "x-goog-upload-content-type"]
     static let headers = Set(sizes + types)
 
     let size: Int64?
@@ -187,12 +189,10 @@ struct AnnouncedObject {
         (size, type) = (sizes.first, types.first)
     }
 
-    /// What a request after the start announces. Throws 501 for a type: the object has that of the start.
-    func ofLater() throws(GatewayError) -> AnnouncedObject {
-        if let type {
-            throw GatewayError(501, "The type \(type.prefix(200)) is not served here after the start of an upload.")
-        }
-        return self
+    /// Throws 501 for a type after the start of an upload, which is not that of the start. Python's client repeats it.
+    func checkType(_ known: String?) throws(GatewayError) {
+        guard let type, type != known else { return }
+        throw GatewayError(501, "The type \(type.prefix(200)) is not that of the start of the upload.")
     }
 
     /// Throws 400 where the upload has another size.
