@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import tempfile
 import urllib.request
 
 import firebase_admin
@@ -13,6 +14,7 @@ from firebase_admin import storage as admin
 from google.api_core import exceptions
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage
+from google.cloud.storage import transfer_manager
 
 MIB = 1 << 20
 DATA = os.urandom(20_000_000)
@@ -34,6 +36,12 @@ def uploads_and_downloads(client):
     with film.open("rb", chunk_size=MIB) as file:
         file.seek(5_000_000)
         assert file.read(100) == DATA[5_000_000:5_000_100]
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(DATA)
+        file.flush()
+        parts = bucket.blob("parts")
+        transfer_manager.upload_chunks_concurrently(file.name, parts, chunk_size=5 * MIB, worker_type=transfer_manager.THREAD)
+    assert parts.download_as_bytes() == DATA
     empty = bucket.blob("empty")
     empty.upload_from_string("")
     assert empty.download_as_bytes() == b""
