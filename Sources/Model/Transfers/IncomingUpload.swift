@@ -113,16 +113,11 @@ import Storage
     /// Passes bytes to the engine, except bytes that the engine has already. The answer says that they survive the
     /// process, unless they are provisional.
     ///
-    /// - Parameters:
-    ///   - isLast: the object ends with these bytes.
-    ///   - sender: the number of the request, if it sends several pieces. Throws if another one has begun to since, so that
-    ///     no late bytes of a broken request follow those of the next one.
+    /// - Parameter isLast: the object ends with these bytes.
     public func send(
-        _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: Checksums = .init(), by sender: Int? = nil
+        _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: Checksums = .init()
     ) async throws -> Answer {
-        let request = IncomingUploadMachine.Request.send(
-            piece.range, isLast: isLast, isProvisional: piece.isProvisional)
-        return try await ask(request, (piece, expected), by: sender)
+        try await ask(.send(piece.range, isLast: isLast, isProvisional: piece.isProvisional), (piece, expected))
     }
 
     /// Returns the offset that the upload keeps, even if the request in progress breaks off.
@@ -146,15 +141,11 @@ import Storage
 
     /// Waits until earlier requests have their answers, then returns the answer to this one.
     private func ask(
-        _ request: IncomingUploadMachine.Request, _ sent: Sent? = nil, by sender: Int? = nil,
-        dropsProvisional: Bool = true
+        _ request: IncomingUploadMachine.Request, _ sent: Sent? = nil, dropsProvisional: Bool = true
     ) async throws -> Answer {
         waits.count += 1
         defer { waits.count -= 1 }
         while machine.request != nil { try await turn.wait() }
-        guard sender == nil || sender == senders else {
-            throw StorageError(.unknown, "A later request sends the bytes of this upload.").with(\.retryable, true)
-        }
         if !dropsProvisional, let kept, machine.state != .ended { return .received(upTo: kept) }
         let answer = await withCheckedContinuation {
             (client, self.sent) = ($0, sent)

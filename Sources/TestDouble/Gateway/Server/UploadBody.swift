@@ -117,7 +117,7 @@ import Transfers
             } catch {
                 let rest = IncomingBytes.Piece(ahead, at: offset)
                 let whole = rest.prefix(upTo: kept == .none ? 0 : SentRange.wholeGranules(of: rest.range.upperBound))
-                if !whole.range.isEmpty { _ = try await upload.send(whole, isLast: false, by: sender) }
+                if !whole.range.isEmpty { _ = try await upload.send(whole, isLast: false) }
                 try await upload.dropProvisional(of: sender)
                 throw error
             }
@@ -126,8 +126,7 @@ import Transfers
             piece.isProvisional = !isEnd && (kept == .none || offset != SentRange.wholeGranules(of: offset))
             hasKept = hasKept || !piece.isProvisional
             if let end { try check(offset, isEnd: isEnd, upTo: end) }
-            let answer = try await upload.send(
-                piece, isLast: isLast && isEnd, isEnd ? expected : .init(), by: sender)
+            let answer = try await upload.send(piece, isLast: isLast && isEnd, isEnd ? expected : .init())
             if case .ended(let stored) = answer {
                 try await compare(piece, with: stored, at: engine, isLast: isLast && isEnd)
                 if !isEnd { try await compare(with: stored, at: engine, from: offset, upTo: end, isLast: isLast) }
