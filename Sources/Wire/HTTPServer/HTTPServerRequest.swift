@@ -42,11 +42,11 @@ package struct HTTPServerRequest: Sendable, Equatable {
     }
 
     package var queryItems: [QueryItem] {
-        (query ?? "").split(separator: "&").map { pair in
-            let cut = pair.utf8.firstIndex(of: 0x3D)
+        (query ?? "").utf8.split(separator: UInt8(ascii: "&")).map { pair in
+            let cut = pair.firstIndex(of: UInt8(ascii: "="))
             return QueryItem(
-                rawName: String(pair[..<(cut ?? pair.endIndex)]),
-                rawValue: cut.map { String(pair[pair.index(after: $0)...]) })
+                rawName: String(Substring(pair[..<(cut ?? pair.endIndex)])),
+                rawValue: cut.map { String(Substring(pair[pair.index(after: $0)...])) })
         }
     }
 

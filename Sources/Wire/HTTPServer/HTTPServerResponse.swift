@@ -107,24 +107,31 @@ enum ResponseHead {
     static func bytes(_ response: HTTPServerResponse, _ persistence: Persistence, date: String) -> [UInt8] {
         var head: [UInt8] = []
         head.reserveCapacity(512)
-        head += "HTTP/1.1 \(response.status) \(reasons[response.status] ?? "")\r\nDate: \(date)\r\n".utf8
+        head.add("HTTP/1.1 ")
+        head.add(String(response.status))
+        head.add(" ")
+        head.add(reasons[response.status] ?? "")
+        head.endLine()
+        head.add("Date", date)
         if mayHaveBody(response.status) {
-            if let count = response.body.count { head += "Content-Length: \(count)\r\n".utf8 }
-            if response.body.isChunked { head += "Transfer-Encoding: chunked\r\n".utf8 }
+            if let count = response.body.count { head.add("Content-Length", String(count)) }
+            if response.body.isChunked { head.add("Transfer-Encoding", "chunked") }
         }
-        head += response.headers.lines { !isReserved($0) }
+        response.headers.add(to: &head) { !isReserved($0) }
         switch persistence {
-        case .close: head += "Connection: close\r\n".utf8
-        case .keepAlive: head += "Connection: keep-alive\r\n".utf8
+        case .close: head.add("Connection", "close")
+        case .keepAlive: head.add("Connection", "keep-alive")
         case .asUsual: break
         }
-        head += "\r\n".utf8
+        head.endLine()
         return head
     }
 
     static func mayHaveBody(_ status: Int) -> Bool { status != 204 && status != 304 }
 
-    private static func isReserved(_ name: String) -> Bool { reserved.contains { isSameName($0, name) } }
+    private static func isReserved(_ name: String) -> Bool {
+        (4...17).contains(name.utf8.count) && reserved.contains { isSameName($0, name) }
+    }
 
     private static let reasons = [
         200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 206: "Partial Content",
@@ -142,21 +149,39 @@ enum ResponseHead {
 
 extension HTTPHeaders {
     /// One line for each field, without control characters in values and without fields whose names are no tokens.
-    package var lines: [UInt8] { lines { _ in true } }
-
-    fileprivate func lines(of isWanted: (String) -> Bool) -> [UInt8] {
+    package var lines: [UInt8] {
         var lines: [UInt8] = []
-        for field in fields where isToken(field.name.utf8) && isWanted(field.name) {
-            lines += field.name.utf8
-            lines += ": ".utf8
-            if field.value.utf8.allSatisfy(Self.isText) {
-                lines += field.value.utf8
-            } else {
-                lines += field.value.utf8.filter(Self.isText)
-            }
-            lines += "\r\n".utf8
-        }
+        add(to: &lines) { _ in true }
         return lines
+    }
+
+    fileprivate func add(to lines: inout [UInt8], of isWanted: (String) -> Bool) {
+        for field in fields where isToken(field.name.utf8) && isWanted(field.name) {
+            lines.add(field.name, field.value)
+        }
+    }
+}
+
+// Lines of a head.
+extension [UInt8] {
+    /// Appends a text without control characters.
+    fileprivate mutating func add(_ text: String) {
+        var text = text
+        text.withUTF8 { text in
+            if text.allSatisfy(Self.isText) { self += text } else { self += text.filter(Self.isText) }
+        }
+    }
+
+    fileprivate mutating func add(_ name: String, _ value: String) {
+        add(name)
+        add(": ")
+        add(value)
+        endLine()
+    }
+
+    fileprivate mutating func endLine() {
+        append(0x0D)
+        append(0x0A)
     }
 
     private static func isText(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }

@@ -32,7 +32,8 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral,
 
     /// The elements of a list field over all its lines, without empty ones.
     package func list(_ name: String) -> [Substring] {
-        all(name).flatMap { $0.split(separator: ",").map(trimmed) }.filter { !$0.isEmpty }
+        all(name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")).map { trimmed(Substring($0)) } }
+            .filter { !$0.isEmpty }
     }
 
     package mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
@@ -52,7 +53,7 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral,
     one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8) { lowercased($0) == lowercased($1) }
 }
 
-@usableFromInline package func lowercased(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }
+@inlinable package func lowercased(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }
 
 /// The text without leading and trailing spaces and tabs.
 package func trimmed(_ text: Substring) -> Substring {
@@ -68,7 +69,7 @@ package func trimmed(_ text: Substring) -> Substring {
     !bytes.isEmpty && bytes.allSatisfy(isTokenCharacter)
 }
 
-@usableFromInline package func isTokenCharacter(_ byte: UInt8) -> Bool {
+@inlinable package func isTokenCharacter(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
     // ! # $ % & ' * + - . ^ _ ` | ~

@@ -22,7 +22,8 @@ extension String {
 
 /// Decodes percent-encoding. Nil for an invalid escape or invalid UTF-8. A plus is a space only in queries.
 @inlinable package func percentDecoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
-    percentDecodedBytes(text.utf8, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
+    guard text.utf8.contains(where: { $0 == 0x25 || plusIsSpace && $0 == 0x2B }) else { return String(text) }
+    return percentDecodedBytes(text.utf8, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
 }
 
 /// Decodes percent-encoding to bytes. Nil for an invalid escape.
@@ -41,7 +42,7 @@ extension String {
     return bytes
 }
 
-@usableFromInline package func hexDigit(_ byte: UInt8) -> UInt8? {
+@inlinable package func hexDigit(_ byte: UInt8) -> UInt8? {
     switch byte {
     case 0x30...0x39: byte - 0x30
     case 0x41...0x46: byte - 0x37

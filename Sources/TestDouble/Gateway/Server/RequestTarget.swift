@@ -14,7 +14,8 @@ struct RequestTarget {
     private static let reserved: Set = ["b", "batch", "download", "internal", "resumable", "storage", "upload", "v0"]
 
     init(_ http: HTTPServerRequest) {
-        let encoded = http.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let parts = http.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let encoded = parts.dropFirst().map { Substring($0) }
         let decoded = encoded.map { percentDecoded($0) }
         let unreadable = zip(encoded, decoded).first { $1 == nil }.map {
             GatewayError.badRequest("The path is not UTF-8: \($0.0)")
