@@ -129,9 +129,7 @@ enum ResponseHead {
 
     static func mayHaveBody(_ status: Int) -> Bool { status != 204 && status != 304 }
 
-    private static func isReserved(_ name: String) -> Bool {
-        (4...17).contains(name.utf8.count) && reserved.contains { isSameName($0, name) }
-    }
+    private static func isReserved(_ name: String) -> Bool { reserved.contains { isSameName($0, name) } }
 
     private static let reasons = [
         200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 206: "Partial Content",
