@@ -96,6 +96,8 @@ def record(folder):
     talk.event(tasks[1], lambda snapshot: snapshot.get("retry", {}).get("attempt") == 2)
     talk.ask("uploadTask/resume", task=tasks[2])
     talk.answer(waiting)
+    for task in tasks:
+        talk.event(task, lambda snapshot: snapshot["status"] == "success")
     talk.end()
     with trace.open("w") as file:
         for line in (folder / "all.trace").read_text().splitlines(keepends=True):
