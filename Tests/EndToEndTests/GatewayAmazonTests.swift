@@ -170,6 +170,60 @@ import Testing
         #expect(try await gateway.send("PUT", "/amazon-answers/d?uploadId=\(id)&partNumber=1", range).status == 200)
     }
 
+    @Test func `A copy takes the metadata of its source that the client repeats`() async throws {
+        let gateway = try GatewayClient.shared("amazon-repeated")
+        let metadata: HTTPHeaders = ["x-amz-meta-mtime": "1.5", "Cache-Control": "no-cache"]
+        #expect(try await gateway.send("PUT", "/amazon-repeated/x", "hello", signed(metadata)).status == 200)
+        func copy(_ fields: HTTPHeaders) async throws -> GatewayClient.Answer {
+            let source: HTTPHeaders = ["x-amz-copy-source": "/amazon-repeated/x"]
+            return try await gateway.send(
+                "PUT", "/amazon-repeated/y", "", signed(HTTPHeaders(source.fields + fields.fields)))
+        }
+        #expect(try await copy(["x-amz-meta-mtime": "2"]).text.contains("x-goog-metadata-directive: REPLACE"))
+        #expect(code(try await copy(["x-amz-meta-other": "1.5"])) == "400 InvalidArgument")
+        #expect(try await copy(metadata).status == 200)
+        #expect(try await gateway.get("\(gateway.gcs)/y")["metadata"] == ["mtime": "1.5"])
+    }
+
+    @Test func `Amazon S3 names the condition that does not hold, and deletes by tag`() async throws {
+        let gateway = try GatewayClient.shared("amazon-tags")
+        let path = "/amazon-tags/x"
+        let tag = try #require(try await gateway.send("PUT", path, "hello", Self.signed).headers["ETag"])
+        for condition in ["If-None-Match": "*", "If-Match": "\"x\""] {
+            let refused = try await gateway.send("PUT", path, "x", HTTPHeaders([.init(condition.key, condition.value)]))
+            #expect(refused.text.contains("<Condition>\(condition.key)</Condition>"))
+        }
+        #expect(try await gateway.send("DELETE", "/amazon-tags/none", signed(["If-Match": tag])).status == 204)
+        func delete(_ tag: String, _ headers: HTTPHeaders) async throws -> GatewayClient.Answer {
+            let objects = ["x", "none"].map { "<Object><Key>\($0)</Key><ETag>\(tag)</ETag></Object>" }.joined()
+            return try await gateway.send("POST", "/amazon-tags?delete", "<Delete>\(objects)</Delete>", signed(headers))
+        }
+        let refused = try await delete("&quot;x&quot;", [:])
+        #expect(refused.text.contains("<Key>x</Key><Code>PreconditionFailed</Code>"))
+        #expect(refused.text.contains("<Deleted><Key>none</Key></Deleted>"))
+        #expect(try await gateway.get(path).text == "hello")
+        let bypassed = try await delete(tag, ["x-amz-bypass-governance-retention": "true"])
+        #expect(bypassed.text.contains("<Deleted><Key>x</Key></Deleted>"))
+        #expect(try await gateway.get(path).status == 404)
+    }
+
+    @Test func `Checksums of Amazon S3 come back`() async throws {
+        let gateway = try GatewayClient.shared("amazon-sums")
+        for (name, _, sum) in Self.checksums {
+            let put = try await gateway.send(
+                "PUT", "/amazon-sums/x", "hello", HTTPHeaders([.init("x-amz-checksum-\(name)", sum)]))
+            #expect(put.status == 200 && put.headers["x-amz-checksum-\(name)"] == sum)
+        }
+        let crc32c = try #require(Self.checksums.first { $0.0 == "crc32c" }).2
+        let asked: HTTPHeaders = ["x-amz-checksum-mode": "ENABLED"]
+        let whole = try await gateway.get("/amazon-sums/x", signed(asked))
+        #expect(whole.headers["x-amz-checksum-crc32c"] == crc32c)
+        #expect(whole.headers["x-amz-checksum-type"] == "FULL_OBJECT")
+        let part = signed(HTTPHeaders(asked.fields + [.init("Range", "bytes=0-1")]))
+        #expect(try await gateway.get("/amazon-sums/x", part).headers["x-amz-checksum-crc32c"] == nil)
+        #expect(try await gateway.get("/amazon-sums/x", Self.signed).headers["x-amz-checksum-crc32c"] == nil)
+    }
+
     @Test func `Clients of Amazon S3 get packed objects as they are stored`() async throws {
         let gateway = try GatewayClient.shared("amazon-packed")
         let packed: [UInt8] = [

@@ -6,11 +6,13 @@ import Testing
 /// Forms of browsers at `/BUCKET`, and their policies.
 @Suite(.watchdog(minutes: 10)) struct GatewayFormTests {
     private func post(
-        _ gateway: GatewayClient, _ fields: KeyValuePairs<String, String>, _ file: String = "hello"
+        _ gateway: GatewayClient, _ fields: KeyValuePairs<String, String>, _ file: String = "hello",
+        named name: String = ""
     ) async throws -> GatewayClient.Answer {
         let parts = fields.map { "--X\r\nContent-Disposition: form-data; name=\"\($0.key)\"\r\n\r\n\($0.value)\r\n" }
         let form =
-            parts.joined() + "--X\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n\(file)\r\n--X--\r\n"
+            parts.joined() + "--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(name)\"\r\n\r\n"
+            + "\(file)\r\n--X--\r\n"
         return try await gateway.send(
             "POST", "/\(gateway.bucket)", form, ["Content-Type": "multipart/form-data; boundary=X"])
     }
@@ -51,6 +53,15 @@ import Testing
             gateway, ["key": "x", "success_action_status": "200", "policy": policy(conditions)])
         #expect(stored.status == 200, "\(stored.text)")
         #expect(try await gateway.get("/policies/x").text == "hello")
+    }
+
+    @Test func `A form of Amazon S3 has the name of its file in the key that the policy is about`() async throws {
+        let gateway = try GatewayClient.shared("file-keys")
+        let policy = policy(#"["starts-with","$key","d/hello"]"#)
+        let fields: KeyValuePairs = ["key": "d/${filename}", "AWSAccessKeyId": "k", "policy": policy]
+        #expect(try await post(gateway, fields, named: "other.txt").status == 403)
+        #expect(try await post(gateway, fields, named: "hello.txt").status == 204)
+        #expect(try await gateway.get("/file-keys/d/hello.txt").text == "hello")
     }
 
     @Test func `A form that is not well-formed has a code of its own`() async throws {

@@ -172,7 +172,7 @@ import Transfers
         let target = RequestTarget(http)
         let isXML = target.api == .xml && !isInBatch
         func refusal(_ error: GatewayError) -> HTTPServerResponse {
-            isXML ? error.xmlResponse : error.response(isCloud: target.api != .firebase)
+            isXML ? error.xmlResponse(to: http) : error.response(isCloud: target.api != .firebase)
         }
         do {
             let sent = try GatewayRequest(http, body, at: target)

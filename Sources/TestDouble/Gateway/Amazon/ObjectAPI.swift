@@ -20,6 +20,12 @@ import Transfers
         for (param, name) in QueryParams.responseHeaders {
             if let value = request[param] { response.headers[name] = value }
         }
+        // The checksum is that of all bytes.
+        if response.status == 200, request.header("x-amz-checksum-mode")?.uppercased() == "ENABLED",
+            let sum = response.headers.hashes.first(where: { $0.name == "crc32c" })?.value
+        {
+            response.headers.add(["x-amz-checksum-crc32c": sum, "x-amz-checksum-type": "FULL_OBJECT"])
+        }
         return response
     }
 
@@ -30,21 +36,22 @@ import Transfers
         try request.checkHasLength()
         var change = try MetadataChange(fields: request.fields)
         change.makeNoDownloadToken()
-        let object = try call.object
+        let (object, source) = (try call.object, try request.byteSource())
         let stored = try await service.store(
-            request.byteSource(), to: object, change, if: service.writeConditions(request, of: object),
+            source, to: object, change, if: service.writeConditions(request, of: object),
             .init(request.http.headers))
-        return HTTPServerResponse(200, headers: stored.objectHeaders)
+        var headers = stored.objectHeaders
+        headers.add(try request.declaredChecksums(of: source))
+        return HTTPServerResponse(200, headers: headers)
     }
 
     func delete() async throws -> HTTPServerResponse {
         let object = try call.object
-        let conditions = try await service.writeConditions(request, of: object)
-        do throws(StorageError) {
+        do {
+            let conditions = try await service.writeConditions(request, of: object)
             try await service.backend.delete(object, if: conditions, for: service.caller)
-        } catch {
-            // For Amazon S3 an object that is not there is deleted.
-            guard request.isOfAmazon, error.code == .objectNotFound else { throw error }
+        } catch let error as StorageError where request.isOfAmazon && error.code == .objectNotFound {
+            // For Amazon S3 a missing object is deleted.
         }
         return HTTPServerResponse(204)
     }
@@ -57,9 +64,6 @@ import Transfers
             throw GatewayError.badRequest("x-goog-metadata-directive is COPY or REPLACE, not \(directive).")
         }
         try await request.checkIsEmpty("A copy takes its bytes from its source; the body must be empty.")
-        if directive == "COPY", let field = request.fields.first(where: { Self.needsReplacement($0.name) }) {
-            throw GatewayError.badRequest("\(field.name) needs x-goog-metadata-directive: REPLACE.")
-        }
         var kept = MetadataChange()
         kept.kept = try KeptChange(fields: request.fields)
         let change =
@@ -69,13 +73,28 @@ import Transfers
                 400, code: "InvalidRequest",
                 "A copy of an object onto itself must change its metadata or its storage class.")
         }
+        var conditions = try await service.sourceConditions(request, of: source)
+        if directive == "COPY" { try await bind(&conditions, toRepeatedMetadataOf: source) }
         let stored = try await service.copy(
-            source, if: service.sourceConditions(request, of: source), to: object,
+            source, if: conditions, to: object,
             change, if: service.writeConditions(request, of: object))
         let result = XMLElement(
             "CopyObjectResult",
             ["LastModified": stored.updated.rfc3339, "ETag": stored.entityTag?.description ?? ""])
         return .xml(result.document(), headers: stored.objectHeaders)
+    }
+
+    /// Clients may repeat the metadata of the source, which the copy keeps. Throws 400 for other metadata.
+    private func bind(_ conditions: inout Preconditions, toRepeatedMetadataOf source: Reference) async throws {
+        let fields = request.fields.filter { Self.needsReplacement($0.name) }
+        guard let first = fields.first else { return }
+        guard let now = try await service.version(of: source) else { throw StorageError.objectNotFound(source) }
+        var repeated = now.settable
+        try repeated.apply(MetadataChange(fields: fields))
+        guard repeated == now.settable else {
+            throw GatewayError.badRequest("\(first.name) needs x-goog-metadata-directive: REPLACE.")
+        }
+        try conditions.bind(to: now.generation)
     }
 
     /// Whether a copy takes the property of this header from its source. Clients send a Content-Type with any request.
@@ -147,9 +166,20 @@ extension GatewayRequest {
         }
         return body
     }
+
+    /// The checksums of Amazon S3 that the client has declared for a body that has been read, by the names of their
+    /// headers. The bytes have them.
+    @Loop func declaredChecksums(of source: any ByteSource) throws(GatewayError) -> [String: String] {
+        if let chunks = source as? AmazonChunks { return chunks.checksums.amazon }
+        return try BodyChecksums(self).amazon
+    }
 }
 
 extension HTTPHeaders {
+    mutating func add(_ fields: [String: String]) {
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) { add(name, value) }
+    }
+
     /// The headers with Amazon's names of custom metadata.
     var withAmazonNames: HTTPHeaders {
         HTTPHeaders(

@@ -13,23 +13,34 @@ extension GatewayService {
         for name in ["If-Modified-Since", "If-Unmodified-Since"] where request.header(name) != nil {
             throw GatewayError(501, "The header \(name) is not served here.")
         }
-        if request.header("If-None-Match") != nil {
-            let tags = request.http.headers.list("If-None-Match")
-            guard tags == ["*"] else {
-                throw GatewayError(
-                    501, "If-None-Match is served here as *, not as \(tags.joined(separator: ", ").prefix(200)).")
-            }
-            try conditions.bind(to: 0)
-        }
-        guard request.header("If-Match") != nil else { return conditions }
+        let (wanted, unwanted) = (try tags("If-Match", of: request), try tags("If-None-Match", of: request))
+        if wanted == nil, unwanted == ["*"] { try conditions.bind(to: 0) }
+        guard wanted != nil || unwanted ?? ["*"] != ["*"] else { return conditions }
         let now = try await version(of: object)
-        if now == nil, request.isOfAmazon { throw StorageError.objectNotFound(object) }
-        guard let now, request.http.headers.list("If-Match").contains(where: now.hasTag) else {
-            throw GatewayError(412, "The object has another ETag, or is not there.")
-        }
-        try conditions.bind(to: now.generation)
+        if now == nil, wanted != nil, request.isOfAmazon { throw StorageError.objectNotFound(object) }
+        func isThere(with tags: [Substring]) -> Bool { now.map { tags.contains(where: $0.hasTag) } ?? false }
+        guard wanted.map(isThere) ?? true, !(unwanted.map(isThere) ?? false) else { throw Self.otherTag }
+        try conditions.bind(to: now?.generation ?? 0)
         return conditions
     }
+
+    /// The entity tags of a condition; nil without it. Throws 400 for `*` beside tags.
+    private func tags(_ name: String, of request: GatewayRequest) throws(GatewayError) -> [Substring]? {
+        guard request.header(name) != nil else { return nil }
+        let tags = request.http.headers.list(name)
+        guard tags.count == 1 || !tags.contains("*") else { throw .badRequest("\(name) has either tags or *.") }
+        return tags
+    }
+
+    /// Requires that the object has a tag. Throws 412 where it has another one, and `objectNotFound` for none.
+    func bind(_ conditions: inout Preconditions, toTag tag: String, of object: Reference) async throws {
+        guard let now = try await version(of: object) else { throw StorageError.objectNotFound(object) }
+        guard now.hasTag(tag[...]) else { throw Self.otherTag }
+        try conditions.bind(to: now.generation)
+    }
+
+    private static let otherTag = GatewayError(
+        412, "The object has another ETag than the condition asks for, or does not exist.")
 
     /// The preconditions for the source of a copy. Throws 412 where one does not hold.
     func sourceConditions(_ request: GatewayRequest, of source: Reference) async throws -> Preconditions {
@@ -86,7 +97,7 @@ extension ObjectMetadata {
 
 extension Preconditions {
     /// Requires a generation. Throws 412 where another one is required already.
-    fileprivate mutating func bind(to generation: Int64) throws(GatewayError) {
+    mutating func bind(to generation: Int64) throws(GatewayError) {
         guard self.generation ?? generation == generation else {
             throw GatewayError(412, "The preconditions contradict each other.")
         }

@@ -15,6 +15,8 @@ import Storage
         let reference: Reference
         /// The generation of the object, in the element of Amazon S3's versions.
         let version: String?
+        /// The ETag that the object must have.
+        let tag: String?
         let conditions: Preconditions
     }
 
@@ -49,7 +51,7 @@ import Storage
                 guard let quiet = Bool(child.text) else { throw GatewayError.malformedXML("Quiet is true or false") }
                 isQuiet = quiet
             case "Object":
-                let members = try child.members(["Key", "VersionId"])
+                let members = try child.members(["Key", "VersionId", "ETag"])
                 guard let key = members["Key"], !key.isEmpty else {
                     throw GatewayError.malformedXML("an object has no key")
                 }
@@ -64,7 +66,7 @@ import Storage
                 deletions.append(
                     Deletion(
                         reference: try Reference(bucket: bucket, object: key), version: members["VersionId"],
-                        conditions: Preconditions(named: generation)))
+                        tag: members["ETag"], conditions: Preconditions(named: generation)))
             default: throw GatewayError(501, "The element \(child.name.prefix(200)) of Delete is not served here.")
             }
         }
@@ -76,11 +78,13 @@ import Storage
 
     /// Carries out a deletion. Returns the error, if any; a missing object is none.
     private func error(of deletion: Deletion) async -> GatewayError? {
-        do throws(StorageError) {
-            try await service.backend.delete(deletion.reference, if: deletion.conditions, for: service.caller)
-        } catch  where error.code == .objectNotFound {
-        } catch {
-            return GatewayError(error)
+        do {
+            var conditions = deletion.conditions
+            if let tag = deletion.tag { try await service.bind(&conditions, toTag: tag, of: deletion.reference) }
+            try await service.backend.delete(deletion.reference, if: conditions, for: service.caller)
+        } catch let error as StorageError where error.code == .objectNotFound {
+        } catch let error {
+            return GatewayError(describing: error)
         }
         return nil
     }

@@ -80,13 +80,19 @@ import Storage
                 "The bucket is \(other) in the form, but \(bucket) in the path of the request.")
         }
         let status = try fields.successStatus
+        let isOfAmazon = fields["AWSAccessKeyId"] ?? fields["x-amz-algorithm"] != nil
         let policy = try fields["policy"].map { text throws(GatewayError) in
-            try FormPolicy(text, isOfAmazon: fields["AWSAccessKeyId"] ?? fields["x-amz-algorithm"] != nil)
-        }
-        try policy?.check(at: service.engine.clock.now(), fields.all.map(\.name)) { name in
-            name == "bucket" ? bucket : fields[HTTPServerRequest.googleName(of: name)]
+            try FormPolicy(text, isOfAmazon: isOfAmazon)
         }
         let object = try Reference(bucket: bucket, object: Self.name(key, file: fileName))
+        try policy?.check(at: service.engine.clock.now(), fields.all.map(\.name)) { name in
+            switch name {
+            case "bucket": bucket
+            // Amazon S3 compares the key with the name of the file in it.
+            case "key" where isOfAmazon: object.object
+            default: fields[HTTPServerRequest.googleName(of: name)]
+            }
+        }
         var change = try MetadataChange(fields: fields.all)
         if change.content[.contentType] == nil, let type = headers["Content-Type"] {
             change.content[.contentType] = type
@@ -186,8 +192,13 @@ extension MetadataChange {
             case "content-disposition": content[.contentDisposition] = value
             case "content-encoding":
                 // The bytes are stored without it.
-                let codings = value.split(separator: ",").map(trimmed).filter { !isSameName($0, "aws-chunked") }
-                if !codings.isEmpty || value.isEmpty { content[.contentEncoding] = codings.joined(separator: ",") }
+                let codings = value.split(separator: ",").map(trimmed)
+                let kept = codings.filter { !isSameName($0, "aws-chunked") }
+                if kept == codings {
+                    content[.contentEncoding] = value
+                } else if !kept.isEmpty {
+                    content[.contentEncoding] = kept.joined(separator: ", ")
+                }
             case "content-language": content[.contentLanguage] = value
             case let other where other.hasPrefix(ObjectHeaders.custom):
                 entries[String(other.dropFirst(ObjectHeaders.custom.count))] = .some(value)

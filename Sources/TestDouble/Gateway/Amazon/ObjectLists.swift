@@ -107,7 +107,8 @@ import Storage
         XMLElement.list([
             "KeyCount": "\(page.objects.count + page.prefixes.count)", "IsTruncated": "\(page.pageToken != nil)",
             "StartAfter": try text(present: request["start-after"]),
-            "ContinuationToken": request["continuation-token"], "NextContinuationToken": page.pageToken,
+            "ContinuationToken": request.has("continuation-token") ? request["continuation-token"] ?? "" : nil,
+            "NextContinuationToken": page.pageToken,
         ])
     }
 

@@ -68,9 +68,7 @@ import Transfers
         let (upload, number) = (try await upload(), try number)
         try request.checkHasLength()
         let source = try request.byteSource()
-        let part = try await store(source, as: number, of: upload) {
-            try (source as? AmazonChunks)?.checksums ?? BodyChecksums(request)
-        }
+        let part = try await store(source, as: number, of: upload) { try request.declaredChecksums(of: source) }
         return HTTPServerResponse(200, headers: part.headers)
     }
 
@@ -90,10 +88,11 @@ import Transfers
         }
     }
 
-    /// - Parameter declared: returns the checksums that the client declares for the bytes, which have them.
+    /// - Parameter declared: returns the checksums that the client declares for the bytes, which have them, by the names
+    /// of their headers.
     private func store(
         _ source: any ByteSource, as number: Int, of upload: Multipart,
-        declaring declared: @Loop () throws -> BodyChecksums? = { nil }
+        declaring declared: @Loop () throws -> [String: String] = { [:] }
     ) async throws -> MultipartPart {
         let object = upload.reference
         let expected = try Checksums(request.http.headers)
@@ -107,8 +106,7 @@ import Transfers
                 file.discard()
                 throw error
             }
-            let checksums = try declared()?.amazon ?? [:]
-            guard let part = try await multiparts.store(file, as: number, of: upload, declared: checksums) else {
+            guard let part = try await multiparts.store(file, as: number, of: upload, declared: try declared()) else {
                 throw GatewayError.noSuchUpload
             }
             return part
@@ -282,7 +280,7 @@ extension MultipartPart {
 
     fileprivate var headers: HTTPHeaders {
         var headers: HTTPHeaders = ["ETag": entityTag, "x-goog-hash": "crc32c=\(crc32c.base64),md5=\(md5.base64)"]
-        for (name, value) in declared.sorted(by: { $0.key < $1.key }) { headers.add(name, value) }
+        headers.add(declared)
         return headers
     }
 

@@ -55,6 +55,8 @@ enum ObjectHeaders {
         "x-amz-source-expected-bucket-owner": [StoredBucket.projectNumber], "x-amz-request-payer": ["requester"],
         "x-amz-server-side-encryption": ["aes256"], "x-amz-server-side-encryption-bucket-key-enabled": ["false"],
         "x-amz-tagging-directive": ["copy"],
+        // No object is retained.
+        "x-amz-bypass-governance-retention": ["true", "false"],
     ]
     /// The headers with checksums that are not compared.
     fileprivate static let checksums: Set = ["content-digest", "digest", "repr-digest"]

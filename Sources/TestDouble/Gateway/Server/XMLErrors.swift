@@ -38,10 +38,12 @@ extension GatewayError {
         }
     }
 
-    var xmlResponse: HTTPServerResponse {
+    /// The answer of the XML API. Amazon S3 names the condition that does not hold.
+    func xmlResponse(to request: HTTPServerRequest) -> HTTPServerResponse {
         if dropsConnection { return .dropped }
         if status == 304 { return HTTPServerResponse(304, headers: headers) }
-        let error = XMLElement("Error", ["Code": xmlCode, "Message": message])
+        let condition = status == 412 ? ["If-None-Match", "If-Match"].first { request.headers[$0] != nil } : nil
+        let error = XMLElement("Error", ["Code": xmlCode, "Message": message, "Condition": condition])
         return .xml(error.document(namespace: nil), status: status, headers: headers)
     }
 }
