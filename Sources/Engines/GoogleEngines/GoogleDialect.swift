@@ -111,7 +111,7 @@ extension ListQuery {
     var delimiter: String { isRecursive ? "" : "&delimiter=%2F" }
 
     fileprivate func check(_ kind: String, _ name: String) throws(GarbledAnswer) {
-        guard !name.utf8.starts(with: reference.prefix.utf8) else { return }
+        guard !reference.isAbove(name) else { return }
         throw GarbledAnswer("the \(quoted(kind, name)) is not below \(reference.url)", isAboutOther: true)
     }
 }

@@ -19,8 +19,7 @@ public struct ByteKeyedDictionary<Value> {
         static func < (a: UTF8Key, b: UTF8Key) -> Bool { a.text.utf8.lexicographicallyPrecedes(b.text.utf8) }
 
         func hash(into hasher: inout Hasher) {
-            var text = text
-            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+            text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         }
     }
 }
@@ -65,9 +64,13 @@ extension String {
     /// Whether the two are the same in UTF-8, and not only canonically equivalent.
     public func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
-        let isSame = utf8.withContiguousStorageIfAvailable { own in
-            other.utf8.withContiguousStorageIfAvailable { own.elementsEqual($0) }
-        }
-        return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
+        return withBytes { own in other.withBytes { own.elementsEqual($0) } }
+    }
+
+    /// The result of a function of the text in UTF-8. A native text is not copied.
+    @inline(__always)
+    func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        var text = self
+        return text.withUTF8(body)
     }
 }

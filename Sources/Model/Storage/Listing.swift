@@ -22,9 +22,9 @@ public struct ListQuery: Hashable, Sendable {
 
     /// The reference to an object of that name; nil if the listing leaves it out.
     public func item(_ name: String) -> Reference? {
-        guard name.utf8.starts(with: reference.prefix.utf8) else { return nil }
+        guard reference.isAbove(name) else { return nil }
         do throws(StorageError) {
-            let item = try Reference(bucket: reference.bucket, object: name)
+            let item = try reference.sibling(name)
             return isExact || !item.isExact ? item : nil
         } catch {
             return nil

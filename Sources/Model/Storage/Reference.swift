@@ -20,8 +20,13 @@ public struct Reference: Sendable {
 
     /// Names an object exactly. Throws `invalidArgument` for a name that no object may have.
     public init(bucket: String, object: String) throws(StorageError) {
+        try self.init(Self.checked(bucket: bucket), object)
+    }
+
+    /// - Parameter bucket: a checked one.
+    private init(_ bucket: String, _ object: String) throws(StorageError) {
         guard !object.isEmpty else { throw .invalidArgument("object", "An object's name has at least one byte.") }
-        self.bucket = try Self.checked(bucket: bucket)
+        self.bucket = bucket
         self.object = try Self.checked("name", object, param: "object")
         self.fullPath = Self.withoutEmptySegments(object)
     }
@@ -33,18 +38,25 @@ public struct Reference: Sendable {
     }
 
     /// The last segment of the path; empty at the root.
-    public var name: String {
+    public var name: String { String(lastSegment) }
+
+    /// The name as a part of the path.
+    public var lastSegment: Substring {
+        let slash = fullPath.withBytes { $0.lastIndex(of: UInt8(ascii: "/")) }
         let bytes = fullPath.utf8
-        return bytes.lastIndex(of: UInt8(ascii: "/")).map { String(fullPath[bytes.index(after: $0)...]) } ?? fullPath
+        return slash.map { fullPath[bytes.index(bytes.startIndex, offsetBy: $0 + 1)...] } ?? fullPath[...]
     }
 
     public var isRoot: Bool { object.isEmpty }
 
-    /// The name of the object has empty segments, so it is not a normalised path.
-    public var isExact: Bool { !object.hasSameBytes(as: fullPath) }
+    /// The name of the object has empty segments, so it is not a normalised path, which is shorter.
+    public var isExact: Bool { object.utf8.count != fullPath.utf8.count }
 
     /// The `gs://` URL, never percent-encoded.
     public var url: String { "gs://\(bucket)/\(object)" }
+
+    /// Names another object of the bucket exactly. Throws `invalidArgument` for a name that no object may have.
+    public func sibling(_ object: String) throws(StorageError) -> Reference { try Reference(bucket, object) }
 
     /// The reference to the normalised path.
     public var withoutExactName: Reference { Reference(bucket: bucket, normalised: fullPath) }
@@ -62,7 +74,7 @@ public struct Reference: Sendable {
 
     /// One sentence for each character that other tools cannot handle.
     public var warnings: [String] {
-        guard fullPath.utf8.contains(where: Self.isAwkward) else { return [] }
+        guard fullPath.withBytes({ $0.contains(where: Self.isAwkward) }) else { return [] }
         return ["#", "[", "]", "*", "?"].filter { fullPath.unicodeScalars.contains($0) }.map {
             "fullPath contains \"\($0)\", which does not work well with tools such as gsutil or the Realtime Database"
         }
@@ -77,6 +89,18 @@ public struct Reference: Sendable {
 
     /// The prefix of all names below the reference: empty, or ending with a slash.
     public var prefix: String { object.isEmpty || object.utf8.last == UInt8(ascii: "/") ? object : object + "/" }
+
+    /// Whether a name begins with `prefix`.
+    public func isAbove(_ name: String) -> Bool {
+        guard !object.isEmpty else { return true }
+        let slash = UInt8(ascii: "/")
+        return object.withBytes { own in
+            name.withBytes { name in
+                guard name.count >= own.count, own.elementsEqual(name[..<own.count]) else { return false }
+                return own.last == slash || name.count > own.count && name[own.count] == slash
+            }
+        }
+    }
 
     /// Returns the reference. At the root, which is no object, throws `invalidArgument`.
     public func checkedAsObject(_ complaint: String, param: String = "reference") throws(StorageError) -> Reference {
@@ -117,12 +141,15 @@ extension Reference {
     /// Returns the path itself, without a copy, if it has no empty segment.
     private static func withoutEmptySegments(_ path: String) -> String {
         let slash = UInt8(ascii: "/")
-        var (last, isNormalised) = (slash, true)
-        for byte in path.utf8 {
-            isNormalised = isNormalised && (byte != slash || last != slash)
-            last = byte
+        let isNormalised = path.withBytes { bytes in
+            var last = slash
+            for byte in bytes {
+                if byte == slash, last == slash { return false }
+                last = byte
+            }
+            return last != slash
         }
-        return isNormalised && last != slash ? path : segments(of: path).joined(separator: "/")
+        return isNormalised ? path : segments(of: path).joined(separator: "/")
     }
 
     private static func checked(_ kind: String, _ text: String, param: String) throws(StorageError) -> String {
@@ -131,7 +158,7 @@ extension Reference {
             throw .invalidArgument(
                 param, "The \(kind) is \(count) bytes long; a full path has at most \(maxPathBytes) bytes of UTF-8.")
         }
-        guard !text.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A }) else {
+        guard !text.withBytes({ $0.contains { $0 == 0x0D || $0 == 0x0A } }) else {
             throw .invalidArgument(param, "A \(kind) may have neither carriage return nor line feed.")
         }
         return text

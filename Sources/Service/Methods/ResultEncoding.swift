@@ -13,7 +13,14 @@ extension Reference: JSONConvertible, JSONObjectWritable {
 
     public func writeMembers(to json: inout JSONWriter) {
         writePlace(to: &json)
-        json.member("url", withoutExactName.url)
+        json.member("url") {
+            $0.string { json in
+                json.verbatim("gs://" as StaticString)
+                json.piece(bucket[...])
+                json.verbatim("/" as StaticString)
+                json.piece(fullPath[...])
+            }
+        }
         let warnings = warnings
         if !warnings.isEmpty { json.member("warnings") { $0.array(warnings) { $1.write(to: &$0) } } }
     }
@@ -22,7 +29,7 @@ extension Reference: JSONConvertible, JSONObjectWritable {
     fileprivate func writePlace(to json: inout JSONWriter) {
         json.member("bucket", bucket)
         json.member("fullPath", fullPath)
-        json.member("name", name)
+        json.member("name") { $0.string { $0.piece(lastSegment) } }
         if isExact { json.member("object", object) }
     }
 }

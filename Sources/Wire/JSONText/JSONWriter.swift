@@ -252,6 +252,19 @@ extension JSONWriter {
         append(UInt8(ascii: "\""))
     }
 
+    /// Writes a string of the pieces that `pieces` writes.
+    public mutating func string(_ pieces: (inout JSONWriter) -> Void) {
+        append(UInt8(ascii: "\""))
+        pieces(&self)
+        append(UInt8(ascii: "\""))
+    }
+
+    /// Writes a piece of a string, with escapes.
+    public mutating func piece(_ text: Substring) {
+        var text = text
+        text.withUTF8 { escaped($0) }
+    }
+
     private mutating func escaped(_ text: UnsafeBufferPointer<UInt8>) {
         var start = 0
         while true {

@@ -127,9 +127,7 @@ extension FolderWork {
         guard target != object.reference else {
             throw refusal("\(target.url) would be \(purpose) to itself")
         }
-        if let folder, target.bucket.hasSameBytes(as: folder.bucket),
-            target.object.utf8.starts(with: folder.prefix.utf8)
-        {
+        if let folder, target.bucket.hasSameBytes(as: folder.bucket), folder.isAbove(target.object) {
             throw refusal("\(folder.url) would be \(purpose) into itself, to \(target.url)")
         }
         return item
@@ -321,7 +319,7 @@ extension FolderWork.Source {
 
     /// Whether the target is the source, or lies in the folder of the source, if both are in one bucket.
     fileprivate var hasTarget: Bool {
-        folder.map { name.utf8.starts(with: $0.prefix.utf8) } ?? name.hasSameBytes(as: reference.object)
+        folder.map { $0.isAbove(name) } ?? name.hasSameBytes(as: reference.object)
     }
 }
 
