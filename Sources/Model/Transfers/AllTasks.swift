@@ -32,6 +32,7 @@ import Storage
             released()
         }
         downloads = TaskList(.of(kept, context)) { _ in released() }
+        context.uploads = uploads
         folderUploads = TaskList(.none, uploads.metrics) { _ in released() }
         folderDownloads = TaskList(.none, downloads.metrics) { _ in released() }
         folders = TaskList(

@@ -11,6 +11,8 @@ final class TransferContext: Sendable {
     let time: TimeSource
     let random: RandomSource
     let log: TransferLog
+    /// The uploads of clients.
+    @Loop weak var uploads: TaskList<UploadTask>?
 
     init(
         _ backend: any Backend, _ ends: OutcomeRecorder?, _ limits: TransferLimits, _ time: TimeSource,
@@ -18,6 +20,29 @@ final class TransferContext: Sendable {
     ) {
         (self.backend, engine, self.ends, self.limits) = (backend, backend.properties, ends, limits)
         (self.time, self.random, self.log) = (time, random, log)
+    }
+
+    /// The error of a missing object says that its upload has not ended, if that is so.
+    @Loop func explained(_ error: StorageError) -> StorageError {
+        guard error.code == .objectNotFound, let sentence = uploads?.unfinishedUpload(of: error) else { return error }
+        return error.adding(sentence)
+    }
+}
+
+extension TaskList<UploadTask> {
+    /// A sentence about the unfinished upload to the object of an error. Nil if there is none.
+    fileprivate func unfinishedUpload(of error: StorageError) -> String? {
+        guard let bucket = error.bucket, let object = error.object,
+            let reference = try? Reference(bucket: bucket, object: object),
+            let upload = tasks.values.first(where: { !$0.state.isFinished && $0.reference == reference })
+        else { return nil }
+        let (isPaused, progress) = (upload.state == .paused, upload.machine.progress)
+        let done = progress.total == nil ? nil : "\(Int(progress.fractionCompleted * 100)) %"
+        // The id of an upload of the gateway is a secret with which any program can send bytes.
+        let id = upload.origin == .gateway ? nil : "task \(upload.id)"
+        let about = [id, isPaused ? "paused" : nil, done].compactMap(\.self).joined(separator: ", ")
+        let remedy = isPaused ? "resume it, and wait for it" : "wait for it"
+        return "The upload of \(reference.url) has not ended (\(about)); \(remedy) first."
     }
 }
 
