@@ -146,10 +146,7 @@ extension StreamDownload {
         let start = min(place, object.size)
         let wanted = min(length, object.size - start)
         let count = wanted == 0 ? 0 : try await mayBegin(wanted)
-        try await memory.free()
-        let bytes = try await memory.holding(Int(count)) {
-            try await fetch(start..<start + count, of: object)
-        }
+        let bytes = try await fetch(start..<start + count, of: object)
         task?.list?.metrics.add(count)
         return Piece(bytes: bytes, offset: place, size: object.size)
     }
@@ -168,12 +165,14 @@ extension StreamDownload {
         var budget = RetryBudget(limit: caller.retryTime, seed: context.random.next())
         while true {
             _ = try await untilItMoves()
+            try await memory.free()
             let elapsed = context.time.clock.stopwatch()
             do throws(StorageError) {
                 let bytes = try await fetchOnce(range, of: object)
                 if let failure { throw failure }
                 if task?.state != .paused { return bytes }
             } catch {
+                try Task.checkCancellation()
                 guard error.retryable else { throw error }
                 let rest = try budget.delay(after: error, took: elapsed(), at: context.time.now())
                 try await context.time.clock.sleep(for: rest)
@@ -184,7 +183,11 @@ extension StreamDownload {
 
     private func fetchOnce(_ range: Range<Int64>, of object: ObjectMetadata) async throws(StorageError) -> [UInt8] {
         fetchesApart += 1
-        defer { fetchesApart -= 1 }
+        memory.take(range.count)
+        defer {
+            fetchesApart -= 1
+            memory.giveBack(range.count)
+        }
         do throws(StorageError) {
             return try await backend.piece(range, of: object, task: id, for: caller)
         } catch {
