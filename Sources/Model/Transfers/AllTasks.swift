@@ -32,8 +32,8 @@ import Storage
             released()
         }
         downloads = TaskList(.of(kept, context)) { _ in released() }
-        context.uploads = uploads
         folderUploads = TaskList(.none, uploads.metrics) { _ in released() }
+        (context.uploads, context.folderUploads) = (uploads, folderUploads)
         folderDownloads = TaskList(.none, downloads.metrics) { _ in released() }
         folders = TaskList(
             .init(kept: min(kept, Self.mostFinishedFolders)) { for dropped in $0 { await dropped.task?.remove() } }

@@ -11,8 +11,9 @@ final class TransferContext: Sendable {
     let time: TimeSource
     let random: RandomSource
     let log: TransferLog
-    /// The uploads of clients.
+    /// The uploads of clients, and those of tasks over folders.
     @Loop weak var uploads: TaskList<UploadTask>?
+    @Loop weak var folderUploads: TaskList<UploadTask>?
 
     init(
         _ backend: any Backend, _ ends: OutcomeRecorder?, _ limits: TransferLimits, _ time: TimeSource,
@@ -24,25 +25,26 @@ final class TransferContext: Sendable {
 
     /// The error of a missing object says that its upload has not ended, if that is so.
     @Loop func explained(_ error: StorageError) -> StorageError {
-        guard error.code == .objectNotFound, let sentence = uploads?.unfinishedUpload(of: error) else { return error }
-        return error.adding(sentence)
+        guard error.code == .objectNotFound, let bucket = error.bucket, let object = error.object,
+            let reference = try? Reference(bucket: bucket, object: object),
+            let upload = uploads?.unfinishedTask(at: reference) ?? folderUploads?.unfinishedTask(at: reference)
+        else { return error }
+        return error.adding(upload.unfinishedSentence)
     }
 }
 
-extension TaskList<UploadTask> {
-    /// A sentence about the unfinished upload to the object of an error. Nil if there is none.
-    fileprivate func unfinishedUpload(of error: StorageError) -> String? {
-        guard let bucket = error.bucket, let object = error.object,
-            let reference = try? Reference(bucket: bucket, object: object),
-            let upload = tasks.values.first(where: { !$0.state.isFinished && $0.reference == reference })
-        else { return nil }
-        let (isPaused, progress) = (upload.state == .paused, upload.machine.progress)
+extension UploadTask {
+    /// A sentence for those who look for the object.
+    fileprivate var unfinishedSentence: String {
+        // Clients see no upload of a folder, and the id of one of the gateway is a secret with which any program can send
+        // bytes.
+        let id = list === context.uploads && origin != .gateway ? "task \(id)" : nil
+        let (isPaused, progress) = (state == .paused, machine.progress)
         let done = progress.total == nil ? nil : "\(Int(progress.fractionCompleted * 100)) %"
-        // The id of an upload of the gateway is a secret with which any program can send bytes.
-        let id = upload.origin == .gateway ? nil : "task \(upload.id)"
         let about = [id, isPaused ? "paused" : nil, done].compactMap(\.self).joined(separator: ", ")
         let remedy = isPaused ? "resume it, and wait for it" : "wait for it"
-        return "The upload of \(reference.url) has not ended (\(about)); \(remedy) first."
+        let how = about.isEmpty ? "" : " (\(about))"
+        return "The upload of \(reference.url) has not ended\(how); \(remedy) first."
     }
 }
 
