@@ -251,7 +251,7 @@ class DownloadStreamOf(Source, Generic[T]):
         return bytes(self._bytes.take())
 
     def close(self) -> None:
-        """Ends the stream; before the end of the object, cancels the task."""
+        """Ends the stream. Cancels the task, unless all bytes were read in their order."""
         is_late, self._is_closed = self._is_closed or self._bytes.is_over, True
         self._unanswered.clear()
         if not is_late:

@@ -1689,9 +1689,8 @@ public enum StorageCalls {
     /// fail with -13031, and the client must discard what it has; if the object was replaced, with -13412, and if it
     /// was deleted, with -13010. After the end a read answers no bytes, with `isEnd: true`; to a task that has failed
     /// it is the error of the task. A read with `offset` answers the bytes that begin there, of the same generation, in
-    /// any order, also after the task has succeeded. Such reads leave out none of the others: the position and the
-    /// progress stay. Their bytes are not verified, each is retried by itself, and one that fails does not fail the
-    /// task.
+    /// any order, also after the task has succeeded. Such reads change neither the position nor the progress of the
+    /// others. Their bytes are not verified; each is retried by itself, and one that fails does not fail the task.
     public struct DownloadTaskRead: StorageCall {
         /// The task.
         public var task: String
