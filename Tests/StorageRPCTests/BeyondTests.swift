@@ -64,6 +64,28 @@ import Testing
         }
     }
 
+    @Test func `A download stream is read in any order, in one generation`() async throws {
+        try await ClientFixture.with(flags: []) { fixture in
+            let film = fixture.root.child("film")
+            let bytes = Data((0..<(9 << 20)).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 11)) })
+            try await film.putDataAsync(bytes)
+            let stream = film.getStream()
+            #expect(try await stream.size == Int64(bytes.count))
+            for (offset, length) in [(5, 7), (8 << 20, 4 << 20), (100, (8 << 20) + 1), (bytes.count, 1), (9 << 21, 3)] {
+                let expected = bytes.dropFirst(offset).prefix(length)
+                #expect(try await stream.read(at: Int64(offset), length: length) == expected, "\(offset), \(length)")
+            }
+            #expect(try await stream.read(at: .max, length: 5).isEmpty)
+            #expect(await code { _ = try await stream.read(at: -1, length: 5) } == .invalidArgument)
+            var all = Data()
+            for try await piece in stream { all += piece }
+            #expect(all == bytes)
+            #expect(try await stream.read(at: 5, length: 7) == bytes[5..<12], "after the end")
+            try await film.putDataAsync(Data(count: 20))
+            #expect(await code { _ = try await stream.read(at: 5, length: 7) } == .unknown)
+        }
+    }
+
     @Test func `A loop over a download stream that is left, and a stream that is dropped, cancel the download`()
         async throws
     {

@@ -119,11 +119,11 @@ package final class ScriptedBackend: Backend {
     package func downloadURL(
         of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
     ) async throws(StorageError) -> String {
-        "https://example.com/\(reference.fullPath)?token=first"
+        "https://example.com/\(try await describe(reference, caller).reference.fullPath)?token=first"
     }
 
     package func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
-        "https://example.com/\(reference.fullPath)?token=second"
+        "https://example.com/\(try await describe(reference, caller).reference.fullPath)?token=second"
     }
 }
 

@@ -411,11 +411,20 @@ type Known<T, Otherwise> = 0 extends 1 & T ? Otherwise : T;
 /** A Writable of Node. Destroying one of putStream cancels its task. */
 export type UploadStream = Known<Writable, BareWritable> & { readonly task: UploadTask };
 
-/** A Readable of Node, which can be iterated over, and be piped. Destroying it cancels its task. */
+/**
+ * A Readable of Node, which can be iterated over, and be piped. Destroying it cancels its task.
+ *
+ * `readAt` reads in any order, beside what is piped and after it, from the same generation of the object: one that is
+ * replaced or deleted meanwhile is an error. A stream of which only parts are read must be destroyed.
+ */
 export type DownloadStream = Known<Readable, BareReadable> & {
   readonly task: DownloadTask;
   /** At the end: whether all bytes match the checksum of the object, which is false for a part of it. */
   readonly verified: boolean | undefined;
+  /** The number of bytes of the object. */
+  size(): Promise<number>;
+  /** The bytes from `offset` on: `length` of them, or fewer where the object ends before. They are not verified. */
+  readAt(offset: number, length: number): Promise<Bytes>;
 };
 
 interface BareWritable {

@@ -47,6 +47,23 @@
 << {"jsonrpc": "2.0", "id": 16, "result": {"data": "LCB3b3JsZCE=", "offset": 5, "isEnd": true, "verified": true}}
 >> {"jsonrpc": "2.0", "id": 20, "method": "harness/journal", "params": {"on": "fetch", "expect": ["ok", "unknown", "ok"]}}
 << {"jsonrpc": "2.0", "id": 20, "result": {"entries": [{"bytes": [0, 5], "outcome": "ok", "...": "..."}, {"bytes": [5, 5], "outcome": "unknown", "rule": "gate", "...": "..."}, {"bytes": [5, 13], "outcome": "ok", "...": "..."}], "...": "..."}}
+# A piece at an offset is held, too, and its retry waits for the clock.
+>> {"jsonrpc": "2.0", "id": 30, "method": "harness/arm", "params": {"rule": "apart", "on": "fetch", "do": {"hold": true}}}
+<< {"jsonrpc": "2.0", "id": 30, "result": {"rule": "apart"}}
+>> {"jsonrpc": "2.0", "id": 31, "method": "reference/getStream", "params": {"reference": "gs://b/film.mov"}}
+<< {"jsonrpc": "2.0", "id": 31, "result": {"task": "<random>", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 32, "method": "downloadTask/read", "params": {"task": "<random>", "offset": 7}}
+<< {"jsonrpc": "2.0", "method": "harness/event", "params": {"event": "fired", "rule": "apart", "...": "..."}}
+<< {"jsonrpc": "2.0", "method": "harness/event", "params": {"event": "held", "hold": "hold-2", "rule": "apart", "on": "fetch", "reference": "gs://b/film.mov", "task": "<random>", "at": 7}}
+>> {"jsonrpc": "2.0", "id": 33, "method": "harness/settled", "params": {}}
+<< {"jsonrpc": "2.0", "id": 33, "result": {"held": [{"hold": "hold-2", "...": "..."}], "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 34, "method": "harness/release", "params": {"do": {"fail": {"httpStatus": 503}}}}
+<< {"jsonrpc": "2.0", "id": 34, "result": {"released": 1}}
+>> {"jsonrpc": "2.0", "id": 35, "method": "harness/clock", "params": {"toNext": true}}
+<< {"jsonrpc": "2.0", "id": 35, "result": {"...": "..."}}
+<< {"jsonrpc": "2.0", "id": 32, "result": {"data": "d29ybGQh", "offset": 7, "isEnd": true, "size": 13}}
+>> {"jsonrpc": "2.0", "id": 36, "method": "downloadTask/cancel", "params": {"task": "<random>"}}
+<< {"jsonrpc": "2.0", "id": 36, "result": {"accepted": true, "...": "..."}}
 # A damaged piece is found at the end.
 >> {"jsonrpc": "2.0", "id": 21, "method": "harness/arm", "params": {"on": "fetch", "do": {"corrupt": true}}}
 << {"jsonrpc": "2.0", "id": 21, "result": {"rule": "rule-1"}}

@@ -37,4 +37,6 @@ public enum DownloadAnswer: TransferAnswer {
     case superseded(StorageError)
     case failed(StorageError)
     case aborted
+
+    public var failure: StorageError? { if case .failed(let error) = self { error } else { nil } }
 }

@@ -33,6 +33,7 @@ import Storage
         }
         downloads = TaskList(.of(kept, context)) { _ in released() }
         folderUploads = TaskList(.none, uploads.metrics) { _ in released() }
+        (context.uploads, context.folderUploads) = (uploads, folderUploads)
         folderDownloads = TaskList(.none, downloads.metrics) { _ in released() }
         folders = TaskList(
             .init(kept: min(kept, Self.mostFinishedFolders)) { for dropped in $0 { await dropped.task?.remove() } }

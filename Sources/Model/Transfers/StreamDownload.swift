@@ -6,6 +6,9 @@ import Storage
 ///
 /// The stream is the session of its task. A step reads the metadata, then answers reads until it is stopped, a piece
 /// fails, or the object ends. The next step answers the reads that are left.
+///
+/// These reads are the sequence. A read with an offset of its own is no part of it: it needs no step, is retried by
+/// itself, and changes neither the position nor the progress.
 @Loop public final class StreamDownload: TransferSession, TaskStream {
     public typealias Strategy = DownloadStrategy
 
@@ -13,9 +16,14 @@ import Storage
     public struct Piece: Sendable {
         public var bytes: [UInt8]
         public var offset: Int64
-        /// Whether all bytes of the object were read and match its checksum. Nil unless the object ends with this
-        /// piece.
+        /// Whether all bytes of the object were read in order and match its checksum. Nil unless the sequence ends with
+        /// this piece.
         public var isVerified: Bool?
+        /// The size of the object. Nil for a piece of the sequence.
+        public var size: Int64?
+
+        /// Whether the object ends with the piece, or before it.
+        public var isEnd: Bool { isVerified != nil || size.map { $0 <= offset + Int64(bytes.count) } ?? false }
     }
 
     /// A request that waits for its piece.
@@ -31,7 +39,7 @@ import Storage
 
     private static let thread = WorkerThreads("streams", limit: 2)
 
-    private let backend: any Backend
+    private let context: TransferContext
     private let memory: TransferMemory
     weak var task: DownloadTask?
     private let reference: Reference
@@ -49,24 +57,30 @@ import Storage
     private var reads: [Read] = []
     private let asked = Waiters()
     private let answered = Waiters()
+    /// Woken when the object is known, when the task is resumed, and at its end.
+    private let moved = Waiters()
+    /// The number of reads apart from the sequence that have no answer, and how many of them the engine is serving.
+    private var readsApart = 0
+    public private(set) var fetchesApart = 0
     /// The offset of the first byte that is not on its way to the client.
     private var told: Int64
     private let turns = Waiters()
     public private(set) var waitsForItsClient = false
 
     init(
-        _ reference: Reference, from offset: Int64, task: String, for caller: Caller, _ backend: any Backend,
+        _ reference: Reference, from offset: Int64, task: String, for caller: Caller, _ context: TransferContext,
         _ memory: TransferMemory
     ) {
-        (self.reference, id, self.backend, self.memory, self.caller) = (reference, task, backend, memory, caller)
+        (self.reference, id, self.context, self.memory, self.caller) = (reference, task, context, memory, caller)
         (first, self.offset, told) = (offset, offset, offset)
     }
 
-    public var isAsked: Bool { !reads.isEmpty }
+    public var isAsked: Bool { !reads.isEmpty || readsApart > 0 }
+    private var backend: any Backend { context.backend }
 
     // MARK: - The client
 
-    /// Returns the next piece, of at most `length` bytes. Reads are answered in their order.
+    /// Returns the next piece of the sequence, of at most `length` bytes. Reads are answered in their order.
     ///
     /// - Parameter mayBegin: waited for before a piece is fetched. Receives the length of the piece, and returns the
     ///   length that is allowed.
@@ -110,10 +124,76 @@ import Storage
         failure = task?.snapshot().error
         let end = Piece(bytes: [], offset: offset, isVerified: isVerified)
         for read in reads where read.outcome == nil { read.outcome = failure.map { .failure($0) } ?? .success(end) }
-        (reads, object) = ([], nil)
+        reads = []
+        if failure != nil { object = nil }
         answered.wakeAll()
+        moved.wakeAll()
+    }
+}
+
+// MARK: - Reads apart from the sequence
+
+extension StreamDownload {
+    /// Returns the piece at an offset, of at most `length` bytes, also after the task has succeeded. A piece beyond the
+    /// end has no bytes.
+    public func read(
+        _ length: Int64, at place: Int64, mayBegin: @escaping @Loop (Int64) async throws -> Int64
+    ) async throws -> Piece {
+        _ = try BytePart(offset: place, length: length)
+        readsApart += 1
+        defer { readsApart -= 1 }
+        let object = try await untilItMoves()
+        let start = min(place, object.size)
+        let wanted = min(length, object.size - start)
+        let count = wanted == 0 ? 0 : try await mayBegin(wanted)
+        let bytes = try await fetch(start..<start + count, of: object)
+        task?.list?.metrics.add(count)
+        return Piece(bytes: bytes, offset: place, size: object.size)
     }
 
+    /// The object, once it is known and while the task is not paused. Throws the error of the task.
+    private func untilItMoves() async throws -> ObjectMetadata {
+        while true {
+            if let failure { throw failure }
+            if let object, task?.state != .paused { return object }
+            try await moved.wait()
+        }
+    }
+
+    /// The bytes of a range. Those that arrive while the task is paused are dropped, and fetched again afterwards.
+    private func fetch(_ range: Range<Int64>, of object: ObjectMetadata) async throws -> [UInt8] {
+        var budget = RetryBudget(limit: caller.retryTime, seed: context.random.next())
+        while true {
+            _ = try await untilItMoves()
+            try await memory.free()
+            let elapsed = context.time.clock.stopwatch()
+            do throws(StorageError) {
+                let bytes = try await fetchOnce(range, of: object)
+                if let failure { throw failure }
+                if task?.state != .paused { return bytes }
+            } catch {
+                try Task.checkCancellation()
+                guard error.retryable else { throw error }
+                let rest = try budget.delay(after: error, took: elapsed(), at: context.time.now())
+                try await context.time.clock.sleep(for: rest)
+                budget.rested(rest)
+            }
+        }
+    }
+
+    private func fetchOnce(_ range: Range<Int64>, of object: ObjectMetadata) async throws(StorageError) -> [UInt8] {
+        fetchesApart += 1
+        memory.take(range.count)
+        defer {
+            fetchesApart -= 1
+            memory.giveBack(range.count)
+        }
+        do throws(StorageError) {
+            return try await backend.piece(range, of: object, task: id, for: caller)
+        } catch {
+            throw error.orAbout(reference)
+        }
+    }
 }
 
 // MARK: - The session of the task
@@ -125,6 +205,7 @@ extension StreamDownload {
     public func perform(_ step: DownloadStrategy.Step, _ context: StepContext) async -> DownloadAnswer {
         do {
             let object = try await found()
+            moved.wakeAll()
             context.report(progress(of: object))
             while isVerified == nil {
                 let read = try await nextRead()

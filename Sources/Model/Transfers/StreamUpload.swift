@@ -7,8 +7,9 @@ import Storage
 ///                 start…end                         durable
 ///
 /// Appends get their positions in the order in which they arrive. An append is answered when the engine has its bytes,
-/// except the last few that the stream may hold: this is the back pressure. An engine that takes any piece receives all
-/// held bytes whenever its task waits for bytes. Other engines receive chunks, so that small appends share requests.
+/// except the last few that the stream may hold: this is the back pressure. An engine that takes any piece receives the
+/// held bytes, up to one chunk, whenever its task waits for bytes. Other engines receive whole chunks, so that small
+/// appends share requests. Chunks follow the speed of the engine, so that each of them shows progress.
 ///
 /// After an append that was answered with an error, later appends and the end fail until an append names its offset.
 /// The bytes of a cancelled append are dropped, unless the engine has or is getting them.
@@ -40,8 +41,8 @@ import Storage
 
     /// Small appends are joined up to this number of bytes.
     private static let joined = 256 << 10
-    /// The maximum length of a piece, in bytes. Longer pieces would need more memory, and save no time.
-    static let longestPiece: Int64 = 8 << 20
+    /// The maximum length of a chunk, in bytes. Longer ones would need more memory, and save no time.
+    private static let longestChunk: Int64 = 8 << 20
 
     private let memory: StreamMemory
     private weak var task: UploadTask?
@@ -49,7 +50,7 @@ import Storage
     private let announced: Int64?
     /// All pieces but the last end at multiples of this number.
     private let granularity: Int64
-    private let pieceSize: Int64
+    private var chunk: NextChunk
     /// The session of the task. Nil until a task of an earlier process continues, and after the end.
     private var upload: IncomingUpload?
     private var held: [Held] = []
@@ -91,7 +92,8 @@ import Storage
         from offset: Int64? = nil, _ memory: StreamMemory
     ) {
         (self.announced, self.task, self.granularity, self.memory) = (announced, task, granularity, memory)
-        pieceSize = min(chunkSize ?? Self.longestPiece, Self.longestPiece)
+        chunk = NextChunk(
+            chunkSize.map { .fixed(min($0, Self.longestChunk)) } ?? ChunkSizes(largest: Self.longestChunk))
         next = offset == nil ? 0 : nil
         let offset = offset ?? 0
         (start, end, acknowledged, durable) = (offset, offset, offset, offset)
@@ -234,18 +236,18 @@ import Storage
     // MARK: - The engine
 
     /// The number of bytes that the stream may hold after the append is answered. If memory is short, only bytes that
-    /// make no piece.
+    /// make no chunk.
     private var mayHold: Int64 {
         if granularity == 1 { return 0 }
-        return memory.bytes > TransferMemory.limit ? granularity : pieceSize
+        return memory.bytes > TransferMemory.limit ? granularity : chunk.size
     }
 
     /// The next piece for the engine; nil until more bytes arrive.
     private var nextPiece: (range: Range<Int64>, isLast: Bool)? {
         let count = end - start
-        if isFinishing, count <= pieceSize { return (start..<end, true) }
+        if isFinishing, count <= chunk.size { return (start..<end, true) }
         // The engine may have kept a part of a piece, so `start` need not be a multiple of the granularity.
-        let last = min(end, start.addingSaturated(pieceSize)) / granularity * granularity
+        let last = min(end, start.addingSaturated(chunk.size)) / granularity * granularity
         guard last > start, isFinishing || count >= mayHold else { return nil }
         return (start..<last, false)
     }
@@ -255,10 +257,12 @@ import Storage
         guard sending == nil, let upload, upload.waitsForItsClient, let (range, isLast) = nextPiece else { return }
         sending = (range.upperBound, isLast)
         let piece = IncomingBytes.Piece(range, read: reader(of: range))
+        let elapsed = task?.context.time.clock.stopwatch()
         Loop.immediateTask { [self] in
             let answer = try? await upload.send(piece, isLast: isLast, expected)
             sending = nil
             guard let answer else { return }
+            adapt(to: answer, after: range, took: elapsed?() ?? .zero)
             note(answer, after: range, isLast: isLast, of: upload)
             pump()
         }
@@ -299,6 +303,15 @@ import Storage
             lose(all: error, from: upload.offset ?? start)
         // `taskEnded` follows.
         case .failed, .completed, .ended: break
+        }
+    }
+
+    private func adapt(to answer: IncomingUpload.Answer, after range: Range<Int64>, took: Duration) {
+        switch answer {
+        case .received(range.upperBound) where range.upperBound - range.lowerBound == chunk.size:
+            chunk.adapt(toFullChunkIn: took)
+        case .failed: chunk.startAnew()
+        case .received, .completed, .ended: break
         }
     }
 

@@ -84,6 +84,12 @@ import Storage
     /// The unfinished task of this endpoint with a key.
     func unfinishedTask(withKey key: String) -> Listed? { ids[key].flatMap { tasks[$0] } }
 
+    /// An unfinished task of this endpoint with an object.
+    func unfinishedTask(at reference: Reference) -> Listed? {
+        guard unfinished > 0 else { return nil }
+        return tasks.values.first { !$0.state.isFinished && $0.endpoint == nil && $0.reference == reference }
+    }
+
     func newNumber() -> Int64 {
         lastNumber += 1
         return lastNumber

@@ -7,8 +7,14 @@ import Storage
     var offset: Int64 { get }
     /// Whether a request of the client waits for its answer.
     var isAsked: Bool { get }
+    /// The number of requests to the engine that are no steps of the task.
+    var fetchesApart: Int { get }
     /// Called after the end of the task was published.
     func taskEnded()
+}
+
+extension TaskStream {
+    public var fetchesApart: Int { 0 }
 }
 
 /// The strategy of an upload or a download of the service.

@@ -33,7 +33,9 @@ extension TaskList {
 }
 
 extension TransferTask {
-    public var stepsInFlight: Int? {
+    public var stepsInFlight: Int? { ownSteps.map { $0 + (stream?.fetchesApart ?? 0) } }
+
+    private var ownSteps: Int? {
         switch machine.state {
         case .working: session?.waitsForItsClient == true ? 0 : 1
         case .ready, .queued, .resting: 0

@@ -6,12 +6,15 @@ extension Transfers {
     public func metadata(
         of reference: Reference, for client: TransferClient? = nil
     ) async throws(StorageError) -> ObjectMetadata {
-        try await backend.metadata(of: reference.checkedAsObject("has no metadata"), for: caller(client))
+        let reference = try reference.checkedAsObject("has no metadata")
+        return try await explaining { () async throws(StorageError) in
+            try await backend.metadata(of: reference, for: caller(client))
+        }
     }
 
     /// The answer of `metadata(of:for:)` if the engine has it without waiting, else nil.
     public func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>? {
-        backend.knownMetadata(of: reference)
+        backend.knownMetadata(of: reference)?.mapError(context.explained)
     }
 
     /// Whether the object exists. Throws if the engine cannot tell.
@@ -31,27 +34,37 @@ extension Transfers {
         for client: TransferClient? = nil
     ) async throws(StorageError) -> ObjectMetadata {
         try change.check()
-        return try await backend.updateMetadata(
-            of: reference.checkedAsObject("has no metadata"), change, if: conditions, for: caller(client))
+        let reference = try reference.checkedAsObject("has no metadata")
+        return try await explaining { () async throws(StorageError) in
+            try await backend.updateMetadata(of: reference, change, if: conditions, for: caller(client))
+        }
     }
 
     public func delete(
         _ reference: Reference, if conditions: Preconditions = Preconditions(), for client: TransferClient? = nil
     ) async throws(StorageError) {
-        try await backend.delete(reference.checkedAsObject("cannot be deleted"), if: conditions, for: caller(client))
+        let reference = try reference.checkedAsObject("cannot be deleted")
+        try await explaining { () async throws(StorageError) in
+            try await backend.delete(reference, if: conditions, for: caller(client))
+        }
     }
 
     public func downloadURL(
         of reference: Reference, expiresIn seconds: Int64? = nil, for client: TransferClient? = nil
     ) async throws(StorageError) -> String {
-        try await backend.downloadURL(
-            of: reference.checkedAsObject("has no download URL"), expiresIn: seconds, for: caller(client))
+        let reference = try reference.checkedAsObject("has no download URL")
+        return try await explaining { () async throws(StorageError) in
+            try await backend.downloadURL(of: reference, expiresIn: seconds, for: caller(client))
+        }
     }
 
     public func revokeDownloadURL(
         of reference: Reference, for client: TransferClient? = nil
     ) async throws(StorageError) -> String {
-        try await backend.revokeDownloadURL(of: reference.checkedAsObject("has no download URL"), for: caller(client))
+        let reference = try reference.checkedAsObject("has no download URL")
+        return try await explaining { () async throws(StorageError) in
+            try await backend.revokeDownloadURL(of: reference, for: caller(client))
+        }
     }
 
     /// Returns one page of a list.
@@ -99,6 +112,13 @@ extension Transfers {
         of project: String? = nil, for client: TransferClient? = nil
     ) async throws(StorageError) -> [String] {
         try await backend.buckets(of: project, most: limits.listResults, for: caller(client))
+    }
+
+    /// Performs an operation on an object. The error of a missing object says whether its upload has not ended.
+    func explaining<Answer>(
+        _ operation: () async throws(StorageError) -> Answer
+    ) async throws(StorageError) -> Answer {
+        do throws(StorageError) { return try await operation() } catch { throw context.explained(error) }
     }
 
     private func caller(_ client: TransferClient?) -> Caller { orDefault(client).caller(\.maxOperationRetryTime) }

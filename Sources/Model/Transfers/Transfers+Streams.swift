@@ -26,7 +26,7 @@ extension Transfers {
             progress: .unknown, stage: .unfinished(request, nil))
         var caller = client.caller(\.maxDownloadRetryTime)
         caller.isTriedOnce = true
-        let stream = StreamDownload(reference, from: offset, task: record.id, for: caller, backend, memory)
+        let stream = StreamDownload(reference, from: offset, task: record.id, for: caller, context, memory)
         let machine = DownloadMachine(
             DownloadStrategy(from: offset), retryTime: .seconds(request.retryTime), seed: context.random.next())
         let task = make(

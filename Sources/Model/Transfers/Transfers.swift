@@ -110,7 +110,12 @@ extension Transfers {
         let most = min(maxSize, usable, part?.length ?? .max)
         // The client may ask for more bytes than the object has.
         let fitsAsAsked = most <= 1 << 20 && fits(Int(most))
-        let known = fitsAsAsked ? nil : try await backend.metadata(of: reference, for: caller.preparing)
+        let known =
+            fitsAsAsked
+            ? nil
+            : try await explaining { () async throws(StorageError) in
+                try await backend.metadata(of: reference, for: caller.preparing)
+            }
         let expected = min(most, known?.size ?? most)
         repeat {
             try await memory.free()
@@ -122,7 +127,7 @@ extension Transfers {
                 bytes = try await backend.data(
                     of: reference, part: part, known: known, maxSize: min(maxSize, usable), for: caller)
             } catch {
-                throw usable < maxSize ? error.blamingTheAnswer : error
+                throw context.explained(usable < maxSize ? error.blamingTheAnswer : error)
             }
             downloads.metrics.add(Int64(bytes.count))
             return await use(bytes)

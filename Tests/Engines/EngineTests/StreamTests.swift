@@ -52,6 +52,25 @@ import Transfers
         }
     }
 
+    @Test func `Pieces at offsets are those of one generation, also after the end of the stream`() async throws {
+        try await forEachAtOnce(Self.places) { type in
+            let place = try await type.init()
+            let bytes = noise(700_000)
+            try await place.backend.put(bytes, at: "a")
+            let stream = try await StreamClient(place.backend).open()
+            for (start, length) in [(600_000, 1 << 20), (5, 7), (0, 0), (0, bytes.count), (bytes.count, 9)] {
+                let piece = try await stream.read(Int64(length), at: Int64(start)) { $0 }
+                #expect(piece.bytes == Array(bytes[start..<min(bytes.count, start + length)]))
+                #expect(piece.size == Int64(bytes.count) && piece.isEnd == (start + length >= bytes.count))
+            }
+            #expect(try await stream.read(.max) { $0 }.isVerified == true)
+            #expect(try await stream.read(2, at: 9) { $0 }.bytes == Array(bytes[9..<11]))
+            try await place.backend.put(noise(700_000, seed: 2), at: "a")
+            let error = try await failure { _ = try await stream.read(2, at: 9) { $0 } }
+            #expect(error.code == .preconditionFailed && error.message.contains("was replaced"))
+        }
+    }
+
     @Test func `A stream of an object that is replaced or deleted fails, and names it`() async throws {
         try await forEachAtOnce(Self.places) { type in
             let place = try await type.init()

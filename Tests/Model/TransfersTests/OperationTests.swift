@@ -55,6 +55,42 @@ import Testing
         #expect(pages.waiting.isEmpty)
     }
 
+    @Test func `The error of a missing object says that its upload has not ended`() async throws {
+        let stage = TransfersFixture()
+        let (transfers, reference) = (stage.transfers, try TransfersFixture.reference())
+        let (task, session) = try await stage.sending()
+        session.answer(.received(upTo: 2))
+        #expect(try await session.nextStep() == .send(2..<6))
+        let download = try await transfers.downloadStream(reference)
+        download.start()
+        let calls: [@Loop () async throws -> Void] = [
+            { _ = try await transfers.metadata(of: reference) },
+            { _ = try await transfers.updateMetadata(of: reference, MetadataChange()) },
+            { try await transfers.delete(reference) },
+            { _ = try await transfers.downloadURL(of: reference) },
+            { _ = try await transfers.revokeDownloadURL(of: reference) },
+            { _ = try await transfers.data(of: reference, maxSize: 5) { $0 } },
+            { _ = try await transfers.data(of: reference, maxSize: 5 << 20) { $0 } },
+            { _ = try await download.result() },
+        ]
+        let sentence = "Object a does not exist. The upload of gs://b/a has not ended"
+        for call in calls {
+            let error = try await failure { try await call() }
+            #expect(error.code == .objectNotFound)
+            #expect(error.message == "\(sentence) (task \(task.id), 10 %); wait for it first.")
+        }
+        let other = try await failure { _ = try await transfers.metadata(of: try TransfersFixture.reference("b")) }
+        #expect(other.message == "Object b does not exist.")
+        _ = task.beginPause()
+        session.answer(.aborted)
+        try await task.settle()
+        let paused = try await failure { try await calls[0]() }.message
+        #expect(paused == "\(sentence) (task \(task.id), paused, 10 %); resume it, and wait for it first.")
+        _ = task.beginCancel()
+        try await task.settle()
+        #expect(try await failure { try await calls[0]() }.message == "Object a does not exist.")
+    }
+
     @Test func `The root is not an object`() async throws {
         let (transfers, root) = (TransfersFixture().transfers, try TransfersFixture.reference(""))
         let calls: [@Loop () async throws -> Void] = [

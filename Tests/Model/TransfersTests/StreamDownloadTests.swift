@@ -88,6 +88,56 @@ import Testing
         #expect(try await failure { _ = try await read.value }.code == .cancelled)
     }
 
+    @Test func `A piece at an offset moves nothing, and can be read after the end`() async throws {
+        let scene = try await ReadScene("Hello, world!")
+        #expect(try await scene.read(100, at: 7) == "7 world! of 13, the end")
+        #expect(try await scene.read(0, at: 0) == "0  of 13")
+        #expect(try await scene.read(5) == "0 Hello")
+        #expect(try await scene.read(2, at: 1) == "1 el of 13")
+        #expect(scene.task.snapshot().offset == 5 && scene.task.snapshot().progress.completedUnitCount == 5)
+        #expect(try await scene.read(100) == "5 , world!, the end, verified")
+        #expect(scene.task.state == .success)
+        #expect(try await scene.read(5, at: 0) == "0 Hello of 13")
+        #expect(try await scene.read(5, at: .max) == "\(Int64.max)  of 13, the end")
+        #expect(try await failure { _ = try await scene.read(5, at: -1) }.param == "offset")
+    }
+
+    @Test func `A piece at an offset that fails is fetched again, also after the end`() async throws {
+        let scene = try await ReadScene("abc")
+        for isEnded in [false, true] {
+            if isEnded { #expect(try await scene.read(3) == "0 abc, the end, verified") }
+            scene.next = .busy
+            let read = scene.begin(2, at: 1)
+            let rest = try await scene.stage.clock.nextSleep()
+            #expect(scene.task.snapshot().retry == nil)
+            scene.next = nil
+            scene.stage.clock.advance(by: rest)
+            #expect(try await scene.text(read.value) == "1 bc of 3, the end")
+            scene.next = StorageError(.preconditionFailed, "It was replaced.")
+            #expect(try await failure { _ = try await scene.read(2, at: 1) }.code == .preconditionFailed)
+            #expect(scene.task.state == (isEnded ? .success : .running))
+            scene.next = nil
+        }
+    }
+
+    @Test func `A piece at an offset waits while the stream is paused, and fails with its task`() async throws {
+        let scene = try await ReadScene("abc")
+        #expect(try await scene.read(1, at: 0) == "0 a of 3")
+        #expect(try await scene.task.pause())
+        let (read, cancelled) = (scene.begin(1, at: 2), scene.begin(1, at: 1))
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
+        try await TransfersFixture.succeedElsewhere()
+        #expect(scene.task.state == .paused)
+        #expect(scene.task.resume())
+        #expect(try await scene.text(read.value) == "2 c of 3, the end")
+        #expect(try await scene.task.pause())
+        let last = scene.begin(1, at: 2)
+        scene.stage.transfers.cancelStreams { $0.id == scene.task.id }
+        #expect(try await failure { _ = try await last.value }.code == .cancelled)
+        #expect(try await failure { _ = try await scene.read(1, at: 0) }.code == .cancelled)
+    }
+
     @Test func `A stream takes no place of other downloads, and counts as a task`() async throws {
         let scene = try await ReadScene("abc")
         #expect(scene.task.state == .running && scene.stage.transfers.tasks.limits.downloads !== scene.task.limiter)
@@ -139,10 +189,19 @@ import Testing
         Task { [stream] in try await stream.read(length) { $0 } }
     }
 
+    func begin(_ length: Int64, at place: Int64) -> Task<StreamDownload.Piece, any Error> {
+        Task { [stream] in try await stream.read(length, at: place) { $0 } }
+    }
+
     func read(_ length: Int64) async throws -> String { text(try await begin(length).value) }
 
+    func read(_ length: Int64, at place: Int64) async throws -> String {
+        text(try await begin(length, at: place).value)
+    }
+
     func text(_ piece: StreamDownload.Piece) -> String {
-        let end = piece.isVerified.map { $0 ? ", the end, verified" : ", the end" } ?? ""
-        return "\(piece.offset) \(String(decoding: piece.bytes, as: UTF8.self))\(end)"
+        let end = piece.isEnd ? piece.isVerified == true ? ", the end, verified" : ", the end" : ""
+        let size = piece.size.map { " of \($0)" } ?? ""
+        return "\(piece.offset) \(String(decoding: piece.bytes, as: UTF8.self))\(size)\(end)"
     }
 }

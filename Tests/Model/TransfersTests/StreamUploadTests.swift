@@ -311,6 +311,24 @@ import Testing
         #expect(scene.transfers.memory.streams.bytes == 0)
     }
 
+    @Test(arguments: [false, true])
+    func `Chunks of a stream grow as long as they take at most a second, and each is progress`(takesAnyPiece: Bool)
+        async throws
+    {
+        let scene = try await StreamScene(takesAnyPiece: takesAnyPiece)
+        let append = scene.append([UInt8](repeating: 1, count: Int(Self.granule) * 8))
+        var start: Int64 = 0
+        for (chunks, seconds) in [(1, 1), (2, 2), (2, 3), (1, 1), (2, 1)] as [(Int64, Int)] {
+            let end = start + chunks * Self.granule
+            #expect(try await scene.session.nextStep() == .send(start..<end))
+            scene.stage.clock.advance(by: .seconds(seconds))
+            scene.session.answer(.received(upTo: end))
+            try await until { scene.task.snapshot().progress.completedUnitCount == end }
+            start = end
+        }
+        _ = try await append.value
+    }
+
     @Test func `An append beyond a chunk waits until the engine has the chunk`() async throws {
         let scene = try await StreamScene(takesAnyPiece: false, chunk: Self.granule)
         let large = scene.append([UInt8](repeating: 7, count: Int(2 * Self.granule) + 1))

@@ -505,10 +505,12 @@ export interface StreamPiece {
   /** True if the object ends with them. */
   isEnd: boolean;
   /**
-   * With isEnd. True if all bytes of the object were read and match its checksum; false if the stream did not begin
-   * with the first byte, or if the server has no checksum of the object.
+   * With isEnd, of a read without offset. True if all bytes of the object were read and match its checksum; false if
+   * the stream did not begin with the first byte, or if the server has no checksum of the object.
    */
   verified?: boolean;
+  /** Of a read with offset: the size of the object. */
+  size?: number;
 }
 
 /** Stops a task over a folder until it is resumed. */
@@ -1134,6 +1136,7 @@ export interface Methods {
     params: {
       task: Task;
       length?: number;
+      offset?: number;
     };
     result: StreamPiece;
   };

@@ -4,6 +4,7 @@
  *
  *     UploadStream     write ─▶ pieces ─▶ append, a few on their way ─▶ finish ─▶ end of the task
  *     DownloadStream   read ─▶ push, until the reader is highWaterMark behind
+ *                      readAt ─▶ reads that say where they begin, a few on their way
  *
  * The service answers an append when it has taken the bytes; while too many have no answer, the stream takes no more: that
  * is the back pressure. A stream that is destroyed cancels its task, except one that goes on with an earlier upload, and a
@@ -12,7 +13,7 @@
 const { Readable, Writable } = require("node:stream");
 
 const PIECE = 1 << 20; // bytes
-const MOST = 4; // appends on their way
+const MOST = 4; // requests on their way
 const FRAME = 4096; // bytes of a message besides its data
 
 class UploadStream extends Writable {
@@ -82,6 +83,8 @@ class DownloadStream extends Readable {
   /** Whether all bytes match the checksum of the object; undefined before the end. */
   verified;
   #isAtEnd = false;
+  /** The promise of the size of the object, once that was asked for. */
+  #size;
 
   constructor(task) {
     super({ highWaterMark: 2 * PIECE });
@@ -100,6 +103,46 @@ class DownloadStream extends Readable {
   _destroy(error, callback) {
     if (!this.#isAtEnd) this.task._abandon(error ?? undefined);
     callback(error);
+  }
+
+  /** The number of bytes of the object. */
+  async size() {
+    if (this.#size === undefined) {
+      this.on("error", () => {}); // The promises have it.
+      this.#size = this.task._read({ offset: 0, length: 0 }).then(({ size }) => size);
+      this.#size.catch(() => (this.#size = undefined));
+    }
+    return this.#size;
+  }
+
+  /** The bytes from `offset` on: `length` of them, or fewer where the object ends before. */
+  async readAt(offset, length) {
+    for (const [name, value] of Object.entries({ offset, length })) {
+      if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${name} must be a whole number of bytes, not ${value}.`);
+    }
+    const end = Math.min(await this.size(), offset + length);
+    if (end <= offset) return Buffer.alloc(0);
+    const bytes = Buffer.alloc(end - offset);
+    let next = offset;
+    const work = async () => {
+      while (next < end) {
+        const at = next;
+        next = Math.min(end, at + PIECE);
+        await this.#fill(bytes.subarray(at - offset, next - offset), at);
+      }
+    };
+    await Promise.all(Array.from({ length: MOST }, work));
+    return bytes;
+  }
+
+  /** The service may answer less than is asked. */
+  async #fill(bytes, offset) {
+    for (let count = 0; count < bytes.length; ) {
+      const { data } = await this.task._read({ offset: offset + count, length: bytes.length - count });
+      if (data.length === 0) throw new Error(`The service has answered no bytes from ${offset + count} on.`);
+      bytes.set(data, count);
+      count += data.length;
+    }
   }
 
   #take({ data, isEnd, verified }) {

@@ -332,9 +332,9 @@ class DownloadTask extends Task {
     return new DownloadStream(this);
   }
 
-  _read() {
+  _read(params = {}) {
     const then = ({ data, ...rest }) => ({ data: Buffer.from(data, "base64"), ...rest });
-    return this._ask("read", {}, [], {}, then);
+    return this._ask("read", params, [], {}, then);
   }
 }
 

@@ -190,6 +190,39 @@ check("a download is read in any way that Node has", async (room) => {
   await place.putStream(place.getStream()).wait();
 });
 
+check("a download is read in any order", async (room) => {
+  const storage = await room.spawn();
+  const place = storage.reference("film");
+  const all = bytes(6 * MIB + 8);
+  await place.putStream(all).wait();
+  const stream = place.getStream();
+  assert.equal(await stream.size(), all.length);
+  for (const [offset, length] of [[5 * MIB, 3 * MIB], [7, 5], [MIB - 1, 4 * MIB], [all.length, 1], [0, 0], [all.length + 5, 5]]) {
+    assert.ok((await stream.readAt(offset, length)).equals(all.subarray(offset, offset + length)), `${offset} ${length}`);
+  }
+  const [part, rest] = await Promise.all([stream.readAt(3 * MIB, 10), buffer(stream)]);
+  assert.ok(part.equals(all.subarray(3 * MIB, 3 * MIB + 10)) && rest.equals(all) && stream.verified);
+  assert.ok((await stream.readAt(9, 9)).equals(all.subarray(9, 18)), "after the end");
+  for (const wrong of [[-1, 1], [0, -1], [0.5, 1], [0, Infinity]]) await assert.rejects(stream.readAt(...wrong), RangeError);
+});
+
+check("parts are of one generation, and end with their stream", async (room) => {
+  const storage = await room.spawn();
+  const place = storage.reference("film");
+  await place.putData("old").wait();
+  const [replaced, destroyed] = [place.getStream(), place.getStream()];
+  assert.equal((await replaced.readAt(0, 2)).toString(), "ol");
+  destroyed.destroy();
+  await assert.rejects(destroyed.readAt(0, 2), { reason: "cancelled" });
+  const none = storage.reference("none").getStream();
+  await assert.rejects(none.size(), { reason: "objectNotFound" });
+  await assert.rejects(none.readAt(0, 1), { reason: "objectNotFound" });
+  await place.putData("new").wait();
+  await assert.rejects(replaced.readAt(0, 2), { reason: "preconditionFailed" });
+  replaced.destroy();
+  await assert.rejects(replaced.task.wait(), { reason: "cancelled" });
+});
+
 check("a download that fails, or is left, ends", async (room) => {
   const storage = await room.spawn();
   const place = storage.reference("notes.txt");

@@ -54,6 +54,8 @@ stream.end("the end");
 const read = space.getStream({ offset: 3 });
 for await (const piece of read) console.log(piece.length);
 const verified: boolean | undefined = read.verified;
+const last: number | undefined = (await read.readAt((await read.size()) - 8, 8))[0];
+console.log(last);
 console.log(refused.length, planned, files.deleted, streamed.size, await stream.task.wait(), verified);
 
 try {

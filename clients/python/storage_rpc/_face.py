@@ -7,7 +7,7 @@ import contextlib
 import io
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable, TypeVar
 
@@ -18,6 +18,7 @@ from ._session import Session
 from ._streams import await_bytes, check_end, size_of
 from ._tasks import R, TaskBase
 from ._types import Metadata, Status
+from .connection import Answer
 from .text import TextDownloadStream, TextUploadStream
 
 T = TypeVar("T")
@@ -205,6 +206,12 @@ def begun(task: Waiting[Any, Any]) -> str:
 def answered(answer: concurrent.futures.Future[T]) -> T:
     """The result of a request that was sent before."""
     return answer.result()
+
+
+def forsake(session: Session, answers: Iterable[Answer[Any]]) -> None:
+    """Cancels requests whose answers nothing waits for."""
+    for answer in answers:
+        session._connection.forsake(answer)
 
 
 def feed(stream: Any, source: Any) -> None:

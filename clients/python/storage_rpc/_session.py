@@ -17,7 +17,7 @@ from ._events import called
 from ._methods import StorageMethods
 from ._streams import MOVING, STEP
 from ._types import Settings
-from .connection import Connection, Dispatcher
+from .connection import Answer, Connection, Dispatcher
 from .errors import StorageError
 from .transport import Child, Socket
 from .urls import is_url
@@ -105,7 +105,7 @@ class Session(SessionBase, StorageMethods):
 
     def _submit(
         self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]
-    ) -> concurrent.futures.Future[T]:
+    ) -> Answer[T]:
         """Sends a request whose answer is awaited later."""
         return self._connection.submit(method, params, then)
 

@@ -7,6 +7,7 @@ import errno
 import select
 import sys
 import time
+from collections import deque
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 20  # bytes of one append; a read has as many by default
 WINDOW = 4  # requests of a stream that are on their way at the same time
+NEAR = 256 << 10  # bytes: so far back those that were read are kept, and so far ahead a seek reads on
+FIRST = 64 << 10  # bytes of the first read elsewhere
 STEP = 0.5  # seconds between two looks at a stream whose source has no bytes yet, or whose session is being closed
 BREATH = 0.01  # seconds between two reads of a source that has no bytes although its descriptor is readable
 MOVING = ("queued", "running")
@@ -136,35 +139,114 @@ class Piece:
     data: memoryview
     is_end: bool
     verified: bool | None
+    size: int | None = None
+    """Of the object, in the answer to a read that says where it begins."""
 
     @classmethod
     def from_wire(cls, result: Mapping[str, Any]) -> Piece:
         data = memoryview(base64.b64decode(result["data"]))
-        return cls(data, bool(result["isEnd"]), result.get("verified"))
+        return cls(data, bool(result["isEnd"]), result.get("verified"), result.get("size"))
 
 
 class Incoming:
-    """The bytes that have arrived and were not read yet, and how many reads may be on their way."""
+    """The bytes around the position of the caller, and which reads come next.
+
+    Reads that do not say where they begin are the sequence: the service verifies their bytes. A stream leaves it when it
+    is asked for bytes elsewhere; from then on each read says where it begins.
+    """
 
     def __init__(self, offset: int) -> None:
         self.position = offset
         """Of the next byte that the caller reads."""
-        self.is_end = False
+        self.size: int | None = None
+        """Of the object, once that is known."""
+        self.is_over = False
+        """The sequence was read to its end: the task has succeeded."""
         self.verified: bool | None = None
         self.window = 1
-        """Grows with the stream: what fits one piece needs one read."""
-        self._piece = memoryview(b"")
+        """How many reads may be on their way. Grows with the stream: what fits one piece needs one read."""
+        self.is_sequence = True
+        self._pieces: deque[memoryview] = deque()
+        self._start = self._end = offset  # of the pieces
+        self._asked: deque[int] = deque()  # the lengths of the reads that are on their way, which follow the pieces
+        self._length = self._most = PIECE  # of the next read, and of any
+        self._from = offset  # where the caller has been since without a jump
 
     def __bool__(self) -> bool:
-        return len(self._piece) > 0
+        """Whether the byte at the position has arrived."""
+        return self._start <= self.position < self._end
 
-    def put(self, piece: Piece) -> None:
-        self._piece, self.is_end, self.verified = piece.data, piece.is_end, piece.verified
+    @property
+    def is_end(self) -> bool:
+        """Whether the object ends before the position. The end of the sequence has to be read."""
+        is_next = self.is_sequence and not self.is_over and self.position == self._end
+        return not is_next and self.size is not None and self.position >= self.size
+
+    def aim(self) -> bool:
+        """Makes the next read one for the position, whose bytes are not here. True if those that were asked for lead
+        elsewhere."""
+        if self._end <= self.position <= self._end + sum(self._asked) + NEAR:
+            return False
+        self.is_sequence, self.window = False, WINDOW
+        self._from, self._length, self._most = self.position, FIRST, PIECE
+        # What is near the end is often read backwards.
+        near_end = self.position if self.size is None else max(0, self.size - FIRST)
+        self._start = self._end = min(self.position, near_end)
+        self._pieces.clear()
+        return True
+
+    def ask(self, wanted: int = 0) -> dict[str, int] | None:
+        """The params of one more read, of a caller who wants so many bytes. None if enough is on its way.
+
+        After a jump no more is read ahead than what was read since.
+        """
+        if self.is_sequence:
+            self._asked.append(PIECE)
+            return {}
+        ahead = sum(self._asked)
+        offset, length = self._end + ahead, min(max(self._length, wanted - ahead), PIECE, self._most)
+        if self.size is not None and offset >= self.size:
+            return None
+        if self._asked and ahead >= max(wanted, self.position - self._from):
+            return None
+        self._asked.append(length)
+        self._length = min(PIECE, 2 * length)
+        return {"offset": offset, "length": length}
+
+    def forget(self) -> None:
+        """No read is on its way."""
+        self._asked.clear()
+
+    def put(self, piece: Piece) -> bool:
+        """Takes the answer to the oldest read. False if it leaves a gap before the next one."""
+        asked = self._asked.popleft()
+        self._pieces.append(piece.data)
+        self._end += len(piece.data)
         self.window = min(WINDOW, self.window + 1)
+        if piece.is_end:
+            self.is_over = self.is_over or self.is_sequence
+            self.verified = self.verified or bool(piece.verified)
+        self.size = self._end if piece.is_end and self.is_sequence else self.size if piece.size is None else piece.size
+        self._drop()
+        if self.is_sequence or piece.is_end or len(piece.data) == asked:
+            return True
+        self._most = max(1, len(piece.data))
+        return False
 
     def take(self, size: int | None = None) -> memoryview:
-        """At most so many bytes of the piece."""
-        taken = self._piece if size is None else self._piece[:size]
-        self._piece = self._piece[len(taken) :]
-        self.position += len(taken)
-        return taken
+        """The bytes at the position, at most so many, as far as the piece has them."""
+        start = self._start
+        for piece in self._pieces if self else ():
+            if self.position < start + len(piece):
+                at = self.position - start
+                taken = piece[at:] if size is None else piece[at : at + size]
+                self.position += len(taken)
+                self._drop()
+                return taken
+            start += len(piece)
+        return memoryview(b"")
+
+    def _drop(self) -> None:
+        """Drops the pieces that are far behind the position."""
+        while self._pieces and self._start + len(self._pieces[0]) + NEAR <= self.position:
+            self._start += len(self._pieces.popleft())

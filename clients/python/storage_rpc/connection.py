@@ -17,6 +17,13 @@ T = TypeVar("T")
 log = logging.getLogger("storage_rpc")
 
 
+class Answer(concurrent.futures.Future[T]):
+    """What a call resolves to."""
+
+    number: int
+    """The id of the request."""
+
+
 class Connection:
     """Sends calls from any thread, and handles the notifications and requests of the service."""
 
@@ -40,21 +47,27 @@ class Connection:
 
     def call(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None) -> T:
         """Returns `then(result)`, computed on the reader's thread. Raises the error of the answer."""
-        number, future = self._send(method, params, then)
+        answer = self._send(method, params, then)
         try:
-            return future.result(timeout)
+            return answer.result(timeout)
         except concurrent.futures.TimeoutError:
-            farewell = self.core.give_up(number)
+            farewell = self.core.give_up(answer.number)
             if farewell is None:
-                return future.result()
+                return answer.result()
             self._write(farewell)
             raise TimeoutError(f"{method} was not answered within {timeout} seconds.") from None
 
     def submit(
         self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]
-    ) -> concurrent.futures.Future[T]:
+    ) -> Answer[T]:
         """Sends a call without waiting for its answer. Calls are sent in the order in which they are submitted."""
-        return self._send(method, params, then)[1]
+        return self._send(method, params, then)
+
+    def forsake(self, answer: Answer[Any]) -> None:
+        """Cancels a call whose answer nothing waits for."""
+        farewell = self.core.give_up(answer.number)
+        if farewell is not None:
+            self._write(farewell)
 
     def close(self, *, drain: bool) -> None:
         """Ends the session and the child process: after its tasks, or, without `drain`, at once."""
@@ -69,12 +82,12 @@ class Connection:
 
     def _send(
         self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]
-    ) -> tuple[int, concurrent.futures.Future[T]]:
+    ) -> Answer[T]:
         self.guard.check()
-        future: concurrent.futures.Future[T] = concurrent.futures.Future()
-        number, line = self.core.call(method, params, future, then)
+        answer: Answer[T] = Answer()
+        answer.number, line = self.core.call(method, params, answer, then)
         self._write(line)
-        return number, future
+        return answer
 
     def _write(self, line: bytes) -> None:
         with self._writing:

@@ -175,7 +175,7 @@ class Unknown(StorageError):
 class ObjectNotFound(StorageError):
     """There is no object at the reference.
 
-    Upload it first, or correct the path.
+    Upload it first, wait for the upload that the message names, or correct the path.
     """
 
     code = -13010

@@ -250,6 +250,9 @@ class DownloadStream(DownloadStreamOf[DownloadTask]):
     >>> with storage.reference("films/long.mp4").get_stream() as stream:
     ...     for chunk in stream:
     ...         print(len(chunk))
+    >>> with storage.reference("films/long.mp4").get_stream() as stream:
+    ...     stream.seek(-8, 2)
+    ...     last = stream.read()
     """
 
 

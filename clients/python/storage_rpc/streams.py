@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import operator
 from collections import deque
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from ._streams import WINDOW, Appended, Incoming, Outgoing, Piece, handled
+from ._streams import PIECE, WINDOW, Appended, Incoming, Outgoing, Piece, handled
 from ._types import Metadata
 from .errors import StorageError
 from .wire import Bytes, given
-from ._face import Sink, Source, Waiting, answered, begun, chunks, feed, quietly, starve
+from ._face import Sink, Source, Waiting, answered, begun, chunks, feed, forsake, quietly, starve
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -174,10 +177,11 @@ class UploadStreamOf(Sink, Generic[T]):
 
 
 class DownloadStreamOf(Source, Generic[T]):
-    """A download whose bytes are read piece by piece, from one generation of the object.
+    """A download whose bytes are read piece by piece, in any order, from one generation of the object.
 
-    Some pieces are fetched ahead: the client keeps a few MiB at most. Iterating yields the bytes as they arrive. Leaving
-    `with`, or closing, before the end cancels the download.
+    Some pieces are fetched ahead, and some of those that were read are kept: the client has a few MiB at most. Iterating
+    yields the bytes as they arrive. Leaving `with`, or closing, before the end cancels the download. There is one
+    reader at a time. An object that is replaced or deleted meanwhile fails the next read.
     """
 
     def __init__(self, task: T, offset: int = 0) -> None:
@@ -193,32 +197,49 @@ class DownloadStreamOf(Source, Generic[T]):
 
     @property
     def verified(self) -> bool | None:
-        """After the end: whether all bytes match the checksum of the object. False without its first byte, or where the
-        server has no checksum. Bytes that do not match raise `NonMatchingChecksum` at the end."""
+        """After the end: whether all bytes match the checksum of the object. False if they were not read in order from the
+        first one, or where the server has no checksum. Bytes that do not match raise `NonMatchingChecksum` at the end."""
         return self._bytes.verified
 
     def tell(self) -> int:
         """The position of the next byte that is read."""
         return self._bytes.position
 
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Sets the position, as that of a file, and returns it. Only the next read fetches bytes.
+
+        The last 256 KiB that were read are kept. A short way ahead the stream reads on; a longer one leaves out what is
+        between, and so does a long way back. Beyond the end there are no bytes.
+        """
+        if self._is_closed:
+            raise ValueError("The stream is closed.")
+        if whence not in (0, 1, 2):
+            raise ValueError(f"whence must be 0, 1 or 2, not {whence!r}.")
+        base = 0 if whence == 0 else self.tell() if whence == 1 else self._size()
+        position = base + operator.index(offset)
+        if not 0 <= position < 1 << 63:
+            raise OSError(errno.EINVAL, f"There is no position {position}")
+        self._bytes.position = position
+        return position
+
     def read(self, size: int | None = -1, /) -> bytes:
-        """The next bytes, at most `size`; without it all that follow. Empty at the end."""
-        if size is None or size < 0:
-            return self.readall()
-        if size > 0:
-            self._fetch()
-        return bytes(self._bytes.take(size))
+        """The next `size` bytes, or fewer if the object ends before; without a size all that follow."""
+        return b"".join([part for part in self._parts(None if size is None or size < 0 else size)])
 
     def readall(self) -> bytes:
-        return b"".join([chunk for chunk in self])
+        return self.read()
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """Fills the buffer as far as bytes have arrived; returns their number, 0 at the end."""
-        self._fetch()
+        """Fills the buffer, unless the object ends before. Returns the number of bytes."""
+        count = 0
         with memoryview(buffer) as view, view.cast("B") as octets:
-            taken = self._bytes.take(len(octets))
-            octets[: len(taken)] = taken
-            return len(taken)
+            for part in self._parts(len(octets)):
+                octets[count : count + len(part)] = part
+                count += len(part)
+        return count
 
     def __iter__(self: D) -> D:
         return self
@@ -230,8 +251,8 @@ class DownloadStreamOf(Source, Generic[T]):
         return bytes(self._bytes.take())
 
     def close(self) -> None:
-        """Ends the stream; before the end of the object, cancels the task."""
-        is_late, self._is_closed = self._is_closed or self._bytes.is_end, True
+        """Ends the stream. Cancels the task, unless all bytes were read in their order."""
+        is_late, self._is_closed = self._is_closed or self._bytes.is_over, True
         self._unanswered.clear()
         if not is_late:
             quietly(self._task.cancel)
@@ -244,16 +265,59 @@ class DownloadStreamOf(Source, Generic[T]):
     ) -> None:
         self.close()
 
-    def _fetch(self) -> None:
-        """Returns when bytes have arrived, or all were read."""
+    def _parts(self, size: int | None) -> Iterator[memoryview]:
+        """The next `size` bytes, or all that follow. An error leaves the position where it was."""
+        start, rest = self._bytes.position, size
+        try:
+            while rest is None or rest > 0:
+                self._fetch(rest)
+                part = self._bytes.take(rest)
+                if not part:
+                    return
+                rest = None if rest is None else rest - len(part)
+                yield part
+        except BaseException:
+            self._bytes.position = start
+            raise
+
+    def _fetch(self, wanted: int | None = None) -> None:
+        """Returns when bytes have arrived at the position, or the object ends before it."""
         if self._is_closed:
             raise ValueError("The stream is closed.")
         while not self._bytes and not self._bytes.is_end:
-            params = {"task": begun(self.task)}
+            if self._bytes.aim():
+                self._forget()
+            task: dict[str, Any] = {"task": begun(self.task)}
             while len(self._unanswered) < self._bytes.window:
-                self._unanswered.append(self._session._submit("downloadTask/read", params, Piece.from_wire))
-            piece: Piece = answered(self._unanswered[0])
-            self._unanswered.popleft()
-            self._bytes.put(piece)
-        if self._bytes.is_end:
+                place = self._bytes.ask(PIECE if wanted is None else wanted)
+                if place is None:
+                    break
+                self._unanswered.append(self._session._submit("downloadTask/read", {**task, **place}, Piece.from_wire))
+            if not self._bytes.put(self._piece()):
+                self._forget()
+        if self._bytes.is_end and self._bytes.is_sequence:
             self._unanswered.clear()  # what was asked beyond the end
+
+    def _piece(self) -> Piece:
+        """The answer to the oldest read. One that fails fails the sequence; elsewhere the caller may read again."""
+        try:
+            piece: Piece = answered(self._unanswered[0])
+        except StorageError:
+            if not self._bytes.is_sequence:
+                self._forget()
+            raise
+        self._unanswered.popleft()
+        return piece
+
+    def _size(self) -> int:
+        if self._bytes.size is None:
+            params = {"task": begun(self.task), "offset": 0, "length": 0}
+            piece: Piece = answered(self._session._submit("downloadTask/read", params, Piece.from_wire))
+            self._bytes.size = piece.size
+        return cast("int", self._bytes.size)
+
+    def _forget(self) -> None:
+        """Takes back the reads that have no answer."""
+        self._bytes.forget()
+        forsake(self._session, self._unanswered)
+        self._unanswered.clear()

@@ -397,6 +397,7 @@ class PieceTests(unittest.TestCase):
         arrived = Incoming(0)
         for wanted in range(1, WINDOW + 3):
             self.assertEqual(arrived.window, min(wanted, WINDOW))
+            self.assertEqual(arrived.ask(), {})
             arrived.put(Piece(memoryview(b"abc"), False, None))
             self.assertEqual((bytes(arrived.take(2)), bytes(arrived.take()), bool(arrived)), (b"ab", b"c", False))
 

@@ -106,6 +106,24 @@ class UploadTests(StorageTestCase):
             self.storage.reference("x").put_file("/tmp/\udcff")
         self.assertEqual(self.storage.call("service/ping"), "pong")
 
+    def test_no_object_is_found_before_its_upload_has_ended(self) -> None:
+        task = self.running("photos/large")
+        reference = self.storage.reference("photos/large")
+        sentence = rf"does not exist. The upload of {reference.url} has not ended \(task {task.id}, 33 %\); wait for it first"
+        for call in (reference.download_url, reference.get_metadata, reference.get_stream().read):
+            with self.assertRaisesRegex(ObjectNotFound, sentence):
+                call()
+        task.cancel()
+        with self.assertRaisesRegex(ObjectNotFound, "does not exist.$"):
+            reference.download_url()
+        (self.directory / "folder").mkdir()
+        self.large_file("folder/large")
+        folder = self.storage.reference("photos").put_directory(self.directory / "folder")
+        self.storage.harness.settled()
+        with self.assertRaisesRegex(ObjectNotFound, r"has not ended \(33 %\); wait for it first"):
+            reference.download_url()
+        folder.cancel()
+
     def test_eight_threads(self) -> None:
         storage = self.storage
 

@@ -194,6 +194,41 @@ public struct StorageDownloadStream: AsyncSequence, Sendable {
     /// Begins with the next piece that no other loop has read.
     public func makeAsyncIterator() -> Iterator { Iterator(loop: Loop(task, lease)) }
 
+    /// The number of bytes of the object.
+    public var size: Int64 {
+        get async throws { try await self.piece(at: 0, length: 0).size }
+    }
+
+    /// Returns `length` bytes from an offset on, or fewer if the object ends before. They are not verified.
+    ///
+    /// Reads are possible in any order, beside a loop and after it, as long as the stream is held and its download is not
+    /// cancelled. They are of the generation that the loop reads, or fail if the object was replaced.
+    public func read(at offset: Int64, length: Int) async throws -> Data {
+        guard offset >= 0, length >= 0 else {
+            let message = "offset and length must be at least 0, not \(offset) and \(length)."
+            throw StorageError.invalidArgument(message: message)
+        }
+        var data = Data()
+        while data.count < length {
+            let (place, isBeyond) = offset.addingReportingOverflow(Int64(data.count))
+            if isBeyond { break }
+            let piece = try await self.piece(at: place, length: Int64(Swift.min(length - data.count, 8 << 20)))
+            data += piece.data
+            if piece.isEnd { break }
+        }
+        return data
+    }
+
+    private func piece(at offset: Int64, length: Int64) async throws -> (data: Data, isEnd: Bool, size: Int64) {
+        let piece = try await task.askCarrier { id in
+            StorageCalls.DownloadTaskRead(task: id, length: length, offset: offset)
+        }
+        guard let data = Data(base64Encoded: piece.data), let size = piece.size,
+            !data.isEmpty || piece.isEnd || length == 0
+        else { throw StorageError.internalError(message: "The service has told no bytes at \(offset).") }
+        return (data, piece.isEnd, size)
+    }
+
     /// Yields pieces of at most 1 MiB. Throws if the bytes do not match the checksum of the object.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let loop: Loop

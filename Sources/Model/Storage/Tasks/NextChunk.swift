@@ -1,21 +1,21 @@
 /// The size of the next chunk: it follows the speed of the network, in multiples of the engine's granularity.
-struct NextChunk: Equatable, Sendable {
+package struct NextChunk: Equatable, Sendable {
     private let sizes: ChunkSizes
     private var wanted: Int64
     private var granularity: Int64 = 1
 
-    init(_ sizes: ChunkSizes) {
+    package init(_ sizes: ChunkSizes) {
         self.sizes = sizes
         wanted = sizes.first
     }
 
     /// In bytes, at least 1: a multiple of the granularity, even if the granularity exceeds the largest chunk.
-    var size: Int64 { max(wanted / granularity * granularity, granularity) }
+    package var size: Int64 { max(wanted / granularity * granularity, granularity) }
 
-    mutating func align(to granularity: Int64) { if granularity > 0 { self.granularity = granularity } }
+    package mutating func align(to granularity: Int64) { if granularity > 0 { self.granularity = granularity } }
 
     /// Adapts to the time of a full chunk: less than a second doubles the size, more than two halve it.
-    mutating func adapt(toFullChunkIn took: Duration) {
+    package mutating func adapt(toFullChunkIn took: Duration) {
         if took <= .seconds(1) {
             wanted = wanted > sizes.largest / 2 ? sizes.largest : wanted * 2
         } else if took > .seconds(2) {
@@ -23,5 +23,5 @@ struct NextChunk: Equatable, Sendable {
         }
     }
 
-    mutating func startAnew() { wanted = sizes.first }
+    package mutating func startAnew() { wanted = sizes.first }
 }

@@ -39,6 +39,8 @@ extension TransferStrategy {
 public protocol TransferAnswer: Equatable, Sendable {
     static func failed(_ error: StorageError) -> Self
     static var aborted: Self { get }
+    /// The error of `failed`.
+    var failure: StorageError? { get }
 }
 
 public enum TaskKind: String, Sendable { case upload, download }

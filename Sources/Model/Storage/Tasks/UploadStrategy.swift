@@ -36,6 +36,8 @@ public struct UploadStrategy: TransferStrategy {
         /// request.
         case superseded(StorageError)
         case aborted
+
+        public var failure: StorageError? { if case .failed(let error) = self { error } else { nil } }
     }
 
     public static let kind = TaskKind.upload

@@ -93,7 +93,7 @@ extension TaskSnapshot {
     }
 }
 
-/// `downloadTask/read`: returns the next piece of a stream.
+/// `downloadTask/read`: returns the next piece of a stream, or the piece at an offset.
 struct ReadPiece: RPCMethod {
     static let name = "downloadTask/read"
     private static let defaultLength: Int64 = 1 << 20
@@ -102,23 +102,28 @@ struct ReadPiece: RPCMethod {
 
     let task: String
     let length: Int64
+    let offset: Int64?
 
     init(_ params: inout Params) throws(RPCError) {
         task = try params.string("task")
         length = try params.optionalInteger("length") ?? Self.defaultLength
+        offset = try params.optionalInteger("offset")
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> SegmentedBytes {
-        guard length > 0 else {
-            throw StorageError.invalidArgument("length", "length must be at least 1, not \(length).")
+        let least: Int64 = offset == nil ? 1 : 0
+        guard length >= least else {
+            throw StorageError.invalidArgument("length", "length must be at least \(least), not \(length).")
         }
         let task: DownloadTask = try await request.task(task)
         let stream = try task.openStream()
         if request.mayWait() { request.beginWaiting() }
         let most = request.context.service.configuration.maxDataBytes
-        let piece = try await stream.read(max(1, min(length, most))) {
-            try await Self.room(forPieceOf: $0, in: request)
+        let room: @Loop (Int64) async throws -> Int64 = { try await Self.room(forPieceOf: $0, in: request) }
+        if let offset {
+            return try await stream.read(min(length, max(1, most)), at: offset, mayBegin: room).encoded()
         }
+        let piece = try await stream.read(max(1, min(length, most)), mayBegin: room)
         // Pieces of several requests are encoded concurrently.
         let encoded = await piece.encoded()
         await stream.waitForTurn(of: piece)
@@ -148,10 +153,14 @@ extension StreamDownload.Piece {
             text.add(verbatim: "\",\"offset\":")
             text.add(offset)
             text.add(verbatim: ",\"isEnd\":")
-            text.add(isVerified != nil)
+            text.add(isEnd)
             if let isVerified {
                 text.add(verbatim: ",\"verified\":")
                 text.add(isVerified)
+            }
+            if let size {
+                text.add(verbatim: ",\"size\":")
+                text.add(size)
             }
             text.add(verbatim: "}")
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Generator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable, TypeVar, Union
 
@@ -177,6 +177,12 @@ async def begun(task: Waiting[Any, Any]) -> str:
 async def answered(answer: asyncio.Future[T]) -> T:
     """The result of a request that was sent before."""
     return await asyncio.shield(answer)
+
+
+def forsake(session: Session, answers: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancels requests whose answers nothing waits for."""
+    for answer in answers:
+        answer.cancel()
 
 
 def feed(stream: Any, source: Any) -> None:

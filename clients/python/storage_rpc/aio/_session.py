@@ -134,10 +134,18 @@ class Session(SessionBase, AsyncStorageMethods):
         return await self._connection.call(method, params, then)
 
     def _submit(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]) -> asyncio.Future[T]:
-        """Sends a request whose answer is awaited later."""
-        answer = self._connection.submit(method, params, then).answer
-        answer.add_done_callback(lambda _: answer.cancelled() or answer.exception())  # It may fail unawaited.
-        return answer
+        """Sends a request whose answer is awaited later. Cancelling the answer cancels the request."""
+        connection = self._connection
+        request = connection.submit(method, params, then)
+
+        def note(answer: asyncio.Future[T]) -> None:
+            if answer.cancelled():
+                connection.forsake(request)
+            else:
+                answer.exception()  # It may fail unawaited.
+
+        request.answer.add_done_callback(note)
+        return request.answer
 
     async def _end_streams(self, *, drain: bool) -> None:
         """Waits until the sources of streams have been read, except those of tasks that are paused or over; or cancels these uploads."""

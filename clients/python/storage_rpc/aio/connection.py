@@ -67,10 +67,14 @@ class Connection:
         try:
             return await request.answer
         except asyncio.CancelledError:
-            farewell = None if request.number is None else self.core.give_up(request.number)
-            if farewell:
-                self._unsent.put_nowait(farewell)
+            self.forsake(request)
             raise
+
+    def forsake(self, request: Request[Any]) -> None:
+        """Cancels a call whose answer nothing waits for."""
+        farewell = None if request.number is None else self.core.give_up(request.number)
+        if farewell:
+            self._unsent.put_nowait(farewell)
 
     async def close(self, *, drain: bool) -> None:
         """Ends the session and the child process: after its tasks, or, without `drain`, at once."""

@@ -249,6 +249,9 @@ class AsyncDownloadStream(AsyncDownloadStreamOf[AsyncDownloadTask]):
     >>> async with storage.reference("films/long.mp4").get_stream() as stream:
     ...     async for chunk in stream:
     ...         print(len(chunk))
+    >>> async with storage.reference("films/long.mp4").get_stream() as stream:
+    ...     await stream.seek(-8, 2)
+    ...     last = await stream.read()
     """
 
 

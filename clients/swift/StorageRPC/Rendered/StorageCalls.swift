@@ -1688,22 +1688,28 @@ public enum StorageCalls {
     /// true`; then the task has succeeded. If the bytes do not match the checksum of the object, that read and the task
     /// fail with -13031, and the client must discard what it has; if the object was replaced, with -13412, and if it
     /// was deleted, with -13010. After the end a read answers no bytes, with `isEnd: true`; to a task that has failed
-    /// it is the error of the task.
+    /// it is the error of the task. A read with `offset` answers the bytes that begin there, of the same generation, in
+    /// any order, also after the task has succeeded. Such reads change neither the position nor the progress of the
+    /// others. Their bytes are not verified; each is retried by itself, and one that fails does not fail the task.
     public struct DownloadTaskRead: StorageCall {
         /// The task.
         public var task: String
-        /// The most bytes of the piece, at least 1. 1 MiB by default, and no more than fit an answer of
-        /// maxMessageBytes; fewer where the memory of all clients is short.
+        /// The most bytes of the piece, at least 1, with `offset` at least 0. 1 MiB by default, and no more than fit an
+        /// answer of maxMessageBytes; fewer where the memory of all clients is short.
         public var length: Int64?
+        /// Where the piece begins. Beyond the end of the object it has no bytes. By default it follows the last piece
+        /// of a read without offset.
+        public var offset: Int64?
         /// What the service answers.
         public typealias Answer = StorageWire.StreamPiece
         /// The name of the method.
         public static var method: String { "downloadTask/read" }
 
         /// Makes one. What is nil is not said.
-        public init(task: String, length: Int64? = nil) {
+        public init(task: String, length: Int64? = nil, offset: Int64? = nil) {
             self.task = task
             self.length = length
+            self.offset = offset
         }
     }
 

@@ -503,9 +503,11 @@ public enum StorageWire {
         public var offset: Int64
         /// True if the object ends with them.
         public var isEnd: Bool
-        /// With isEnd. True if all bytes of the object were read and match its checksum; false if the stream did not
-        /// begin with the first byte, or if the server has no checksum of the object.
+        /// With isEnd, of a read without offset. True if all bytes of the object were read and match its checksum;
+        /// false if the stream did not begin with the first byte, or if the server has no checksum of the object.
         public var verified: Bool?
+        /// Of a read with offset: the size of the object.
+        public var size: Int64?
     }
 
     /// Lists the files of a task: what is or would be done with each, and why not.
