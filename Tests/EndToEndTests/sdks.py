@@ -1,4 +1,5 @@
-"""What users of google-cloud-storage, firebase-admin and gcsfs do, against the gateway at STORAGE_EMULATOR_HOST."""
+"""What users of google-cloud-storage, firebase-admin and gcsfs do, and those of Amazon S3's clients boto3, AWS CRT, s3fs and
+pyarrow (the AWS SDK for C++), against the gateway at STORAGE_EMULATOR_HOST."""
 
 import gzip
 import io
@@ -6,9 +7,20 @@ import os
 import tempfile
 import urllib.request
 
+import awscrt.io
+import awscrt.auth
+import awscrt.http
+import awscrt.s3
+import boto3
+import botocore.exceptions
 import firebase_admin
 import gcsfs
+import pyarrow
+import pyarrow.dataset
+import pyarrow.fs
 import requests
+import s3fs
+from boto3.s3.transfer import TransferConfig
 from firebase_admin import credentials
 from firebase_admin import storage as admin
 from google.api_core import exceptions
@@ -158,9 +170,121 @@ def files():
     assert system.find("files") == ["files/one", "files/three"] and system.cat("files/three") == b"two"
 
 
+def refused(status, call, **params):
+    try:
+        call(**params)
+    except botocore.exceptions.ClientError as error:
+        assert error.response["ResponseMetadata"]["HTTPStatusCode"] == status, error
+        return
+    raise AssertionError(f"{params} is not refused")
+
+
+def amazon():
+    client, bucket = boto3.client("s3"), "amazon"
+    client.create_bucket(Bucket=bucket)
+    config = TransferConfig(multipart_chunksize=8 * MIB)
+    for checksum in ["CRC32", "CRC32C", "SHA256"]:
+        client.upload_fileobj(io.BytesIO(DATA), bucket, "film", ExtraArgs={"ChecksumAlgorithm": checksum}, Config=config)
+        read = io.BytesIO()
+        client.download_fileobj(bucket, "film", read, Config=config)
+        assert read.getvalue() == DATA
+    assert client.head_object(Bucket=bucket, Key="film")["ContentLength"] == len(DATA)
+    put = client.put_object(Bucket=bucket, Key="a b+ü", Body=b"hello", Metadata={"k": "v"}, IfNoneMatch="*")
+    refused(412, client.put_object, Bucket=bucket, Key="a b+ü", Body=b"", IfNoneMatch="*")
+    refused(412, client.delete_object, Bucket=bucket, Key="a b+ü", IfMatch='"x"')
+    client.copy({"Bucket": bucket, "Key": "a b+ü"}, bucket, "copy")
+    copied = client.get_object(Bucket=bucket, Key="copy", IfMatch=put["ETag"], Range="bytes=1-3")
+    assert copied["Body"].read() == b"ell" and copied["Metadata"] == {"k": "v"}
+    client.copy({"Bucket": bucket, "Key": "film"}, bucket, "copied film", Config=TransferConfig(multipart_threshold=8 * MIB))
+    assert client.get_object(Bucket=bucket, Key="copied film")["Body"].read() == DATA
+    form = client.generate_presigned_post(bucket, "d/${filename}", Conditions=[["content-length-range", 1, 9]])
+    assert requests.post(form["url"], form["fields"], files={"file": ("f.txt", b"form")}).status_code == 204
+    url = client.generate_presigned_url("get_object", {"Bucket": bucket, "Key": "d/f.txt"})
+    assert requests.get(url).content == b"form"
+    listed = client.list_objects_v2(Bucket=bucket, Delimiter="/")
+    assert [entry["Prefix"] for entry in listed["CommonPrefixes"]] == ["d/"]
+    assert [entry["Key"] for entry in listed["Contents"]] == ["a b+ü", "copied film", "copy", "film"]
+    names = [page["Key"] for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, MaxKeys=2).search("Contents")]
+    deleted = client.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": name} for name in names]})
+    assert len(deleted["Deleted"]) == len(names) == 5
+    client.delete_bucket(Bucket=bucket)
+
+
+def common_runtime():
+    """AWS CRT, the transfers of several AWS SDKs and tools. boto3 uses it with TLS alone."""
+    address = os.environ["AWS_ENDPOINT_URL"].removeprefix("http://")
+    loop = awscrt.io.EventLoopGroup(1)
+    client = awscrt.s3.S3Client(
+        bootstrap=awscrt.io.ClientBootstrap(loop, awscrt.io.DefaultHostResolver(loop)), region="us-east-1",
+        credential_provider=awscrt.auth.AwsCredentialsProvider.new_static("k", "s"),
+        tls_mode=awscrt.s3.S3RequestTlsMode.DISABLED, part_size=5 * MIB)
+    with tempfile.TemporaryDirectory() as place:
+        source, target = f"{place}/source", f"{place}/target"
+        with open(source, "wb") as file:
+            file.write(DATA)
+        for name in ["CRC32C", "CRC32", "SHA1", "SHA256", "CRC64NVME"]:
+            checksum = awscrt.s3.S3ChecksumConfig(
+                algorithm=awscrt.s3.S3ChecksumAlgorithm[name], location=awscrt.s3.S3ChecksumLocation.TRAILER)
+            headers = awscrt.http.HttpHeaders([("Host", address), ("Content-Length", str(len(DATA)))])
+            put = awscrt.http.HttpRequest("PUT", f"/common/{name}", headers)
+            client.make_request(
+                type=awscrt.s3.S3RequestType.PUT_OBJECT, request=put, send_filepath=source, checksum_config=checksum
+            ).finished_future.result(120)
+            get = awscrt.http.HttpRequest("GET", f"/common/{name}", awscrt.http.HttpHeaders([("Host", address)]))
+            client.make_request(
+                type=awscrt.s3.S3RequestType.GET_OBJECT, request=get, recv_filepath=target
+            ).finished_future.result(120)
+            with open(target, "rb") as file:
+                assert file.read() == DATA
+
+
+def amazon_files():
+    system = s3fs.S3FileSystem(endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+    with system.open("amazon-files/d/film", "wb") as file:
+        file.write(DATA)
+    system.cp("amazon-files/d/film", "amazon-files/e/copy")
+    system.mv("amazon-files/e/copy", "amazon-files/e/film")
+    system.pipe("amazon-files/new", b"new", mode="create")
+    try:
+        system.pipe("amazon-files/new", b"other", mode="create")
+        raise AssertionError("an object is replaced")
+    except FileExistsError:
+        pass
+    assert system.find("amazon-files") == ["amazon-files/d/film", "amazon-files/e/film", "amazon-files/new"]
+    assert system.cat("amazon-files/e/film") == DATA and system.cat("amazon-files/new") == b"new"
+    system.rm("amazon-files", recursive=True)
+    assert not system.exists("amazon-files")
+
+
+def arrow():
+    endpoint = os.environ["AWS_ENDPOINT_URL"].removeprefix("http://")
+    system = pyarrow.fs.S3FileSystem(
+        endpoint_override=endpoint, scheme="http", allow_bucket_creation=True, allow_bucket_deletion=True)
+    with system.open_output_stream("arrow-files/d/film") as file:
+        file.write(DATA)
+    with system.open_input_file("arrow-files/d/film") as file:
+        file.seek(5_000_000)
+        assert file.read(100) == DATA[5_000_000:5_000_100]
+    system.move("arrow-files/d/film", "arrow-files/d/moved")
+    assert [info.path for info in system.get_file_info(pyarrow.fs.FileSelector("arrow-files/d"))] == ["arrow-files/d/moved"]
+    table = pyarrow.table({"k": [number % 3 for number in range(30_000)], "v": list(range(30_000))})
+    pyarrow.dataset.write_dataset(
+        table, "arrow-files/set", format="parquet", partitioning=["k"], partitioning_flavor="hive", filesystem=system)
+    read = pyarrow.dataset.dataset("arrow-files/set", filesystem=system, partitioning="hive")
+    assert read.to_table(filter=pyarrow.dataset.field("k") == 1).num_rows == 10_000
+    system.delete_dir("arrow-files")
+    assert system.get_file_info("arrow-files").type == pyarrow.fs.FileType.NotFound
+
+
 if __name__ == "__main__":
+    keys = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_DEFAULT_REGION": "us-east-1"}
+    os.environ.update(keys, AWS_ENDPOINT_URL=os.environ["STORAGE_EMULATOR_HOST"], AWS_EC2_METADATA_DISABLED="true")
     cloud = storage.Client(project="p", credentials=AnonymousCredentials())
     for test in [uploads_and_downloads, packed, signed, lists, changes, refusals, buckets]:
         test(cloud)
     firebase()
     files()
+    amazon()
+    common_runtime()
+    amazon_files()
+    arrow()
