@@ -101,6 +101,8 @@ private struct NamedTree: LocalTree {
 
     func sync(_ directory: String) async throws(StorageError) { try tree.sync(directory) }
 
+    func syncNames(of directories: [String]) async -> [StorageError?] { directories.map(tree.failure(above:)) }
+
     /// There are none without a file.
     func removeEmptyDirectory(_ path: String) async throws(StorageError) {}
 
@@ -132,6 +134,12 @@ extension InMemoryTree {
             return state.failures[directory]
         }
         if let failure { throw failure }
+    }
+
+    fileprivate func failure(above directory: String) -> StorageError? {
+        state.withLock { state in
+            state.failures.first { $0.key.isEmpty || directory.hasPrefix($0.key + "/") }?.value
+        }
     }
 
     /// In the order of their names.

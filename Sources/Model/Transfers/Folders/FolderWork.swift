@@ -656,10 +656,29 @@ import Storage
         }
     }
 
-    /// Syncs the directories of written files. The files of a directory that cannot be synced have failed.
+    /// Syncs the directories of files that are there, and what is above them. The files of a directory that cannot be synced
+    /// have failed. A file that is unchanged may come from an attempt that failed here.
     private func withDurableNames(_ items: [FolderItem]) async -> [FolderItem] {
-        guard request.kind == .write, let tree else { return items }
-        let syncs = Set(items.lazy.filter(\.isTransferred).map(\.directory)).map { directory in
+        guard request.kind == .write, !request.isDryRun, let tree else { return items }
+        let failures = await failures(
+            ofDirectories: Set(items.lazy.filter(\.isThere).map(\.path.inTree.directory)), tree)
+        return items.compactMap { item in
+            guard item.isThere, let error = failures[item.path.inTree.directory] else { return item }
+            task.count { counts in
+                if item.state == .done { counts.completed -= 1 } else { counts.unchanged -= 1 }
+                counts.completedBytes -= item.size
+            }
+            let failed = failed(item, error)
+            if let failed { task.note(failed) }
+            return failed
+        }
+    }
+
+    /// Syncs directories, and what is above them. Returns why some of them cannot be synced.
+    private func failures(
+        ofDirectories directories: Set<String>, _ tree: any LocalTree
+    ) async -> [String: StorageError] {
+        let syncs = directories.map { directory in
             Loop.task { () async -> (String, StorageError)? in
                 do throws(StorageError) { try await tree.sync(directory) } catch { return (directory, error) }
                 return nil
@@ -667,16 +686,11 @@ import Storage
         }
         var failures: [String: StorageError] = [:]
         for sync in syncs { if let (directory, error) = await sync.value { failures[directory] = error } }
-        return items.compactMap { item in
-            guard item.isTransferred, let error = failures[item.directory] else { return item }
-            task.count { counts in
-                counts.completed -= 1
-                counts.completedBytes -= item.size
-            }
-            let failed = failed(item, error)
-            if let failed { task.note(failed) }
-            return failed
+        let synced = directories.filter { failures[$0] == nil }
+        for (directory, failure) in zip(synced, await tree.syncNames(of: Array(synced))) {
+            failures[directory] = failure
         }
+        return failures
     }
 
     /// Ends the work for all files with an error.
@@ -846,10 +860,7 @@ import Storage
             let compared = cancellable { () async throws(StorageError) in
                 try await tree.haveBytes([(item.path, object)], knownTo: nil)
             }
-            guard try await compared() == [true] else { return false }
-            // An earlier process may have been killed before the file's name was durable.
-            if request.kind == .write { try await tree.sync(item.directory) }
-            return true
+            return try await compared() == [true]
         } catch {
             // Without a comparison the target counts as made by another client.
             return false
@@ -1020,10 +1031,8 @@ extension FolderItem {
         return item
     }
 
-    fileprivate var isTransferred: Bool { action == .transfer && state == .done }
-
-    /// The path of the directory that contains the file; empty for the folder itself.
-    fileprivate var directory: String { path.utf8.contains(UInt8(ascii: "/")) ? path.parentPath : "" }
+    /// Whether the target has the bytes.
+    fileprivate var isThere: Bool { action == .transfer && (state == .done || state == .unchanged) }
 
     fileprivate func refused(_ why: String) -> FolderItem {
         with(.refused, StorageError(.invalidArgument, "\(path.isEmpty ? "An empty name" : path) \(why)."))
