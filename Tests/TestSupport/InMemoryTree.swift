@@ -99,7 +99,10 @@ private struct NamedTree: LocalTree {
         try tree.makeParents(of: path, absolute)
     }
 
-    func sync(_ directory: String) async throws(StorageError) { try tree.sync(directory) }
+    func sync(_ directory: String) async throws(StorageError) -> Bool {
+        try tree.sync(directory)
+        return false
+    }
 
     func syncNames(of directories: [String]) async -> [StorageError?] { directories.map(tree.failure(above:)) }
 

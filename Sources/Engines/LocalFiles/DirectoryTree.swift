@@ -117,7 +117,7 @@ package final class DirectoryTree: LocalTree {
         }
     }
 
-    package func sync(_ directory: String) async throws(StorageError) {
+    package func sync(_ directory: String) async throws(StorageError) -> Bool {
         try await run { [directories] () throws(StorageError) in try directories.sync(directory) }
     }
 

@@ -243,10 +243,17 @@ extension TreeDirectories {
 // MARK: - Durable names
 
 extension TreeDirectories {
-    /// Makes the names in a directory durable. Does nothing if the directory does not exist.
-    func sync(_ path: String) throws(StorageError) {
-        guard case .directory(let directory) = try open(path) else { return }
-        do throws(SystemError) { try syncDirectory(directory) } catch { throw unwritable(path, error) }
+    /// Makes the names in a directory durable. Does nothing if the directory does not exist. Returns whether its own name is
+    /// durable already.
+    func sync(_ path: String) throws(StorageError) -> Bool {
+        guard case .directory(let directory) = try open(path) else { return true }
+        do throws(SystemError) {
+            try syncDirectory(directory)
+            let key = try directory.status().key
+            return kept.withLock { $0.durable.contains(key) }
+        } catch {
+            throw unwritable(path, error)
+        }
     }
 
     /// Makes the names of directories durable, and those of all directories above them on the same file system: an earlier

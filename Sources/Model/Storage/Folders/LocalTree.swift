@@ -34,7 +34,8 @@ public protocol LocalTree: Sendable {
     /// anything else than a directory.
     func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError)
     /// Makes the names in a directory durable; the empty path names the tree itself. Does nothing if it does not exist.
-    func sync(_ directory: String) async throws(StorageError)
+    /// Returns whether `syncNames` has made the name of the directory durable already.
+    func sync(_ directory: String) async throws(StorageError) -> Bool
     /// Makes the names of directories durable, and those of all directories above them. Returns for each directory why one of
     /// these names is not durable, or nil.
     func syncNames(of directories: [String]) async -> [StorageError?]

@@ -679,17 +679,22 @@ import Storage
         ofDirectories directories: Set<String>, _ tree: any LocalTree
     ) async -> [String: StorageError] {
         let syncs = directories.map { directory in
-            Loop.task { () async -> (String, StorageError)? in
-                do throws(StorageError) { try await tree.sync(directory) } catch { return (directory, error) }
-                return nil
+            Loop.task { () async -> (String, Result<Bool, StorageError>) in
+                do throws(StorageError) { return (directory, .success(try await tree.sync(directory))) } catch {
+                    return (directory, .failure(error))
+                }
             }
         }
-        var failures: [String: StorageError] = [:]
-        for sync in syncs { if let (directory, error) = await sync.value { failures[directory] = error } }
-        let synced = directories.filter { failures[$0] == nil }
-        for (directory, failure) in zip(synced, await tree.syncNames(of: Array(synced))) {
-            failures[directory] = failure
+        var (failures, unnamed): ([String: StorageError], [String]) = ([:], [])
+        for sync in syncs {
+            switch await sync.value {
+            case (let directory, .failure(let error)): failures[directory] = error
+            case (let directory, .success(false)): unnamed.append(directory)
+            case (_, .success(true)): break
+            }
         }
+        guard !unnamed.isEmpty else { return failures }
+        for (directory, failure) in zip(unnamed, await tree.syncNames(of: unnamed)) { failures[directory] = failure }
         return failures
     }
 
