@@ -30,7 +30,7 @@ final class RestartableService {
 
     init(_ engine: Engine, in directory: String, sharing other: RestartableService? = nil) throws {
         (self.engine, self.directory) = (engine, directory)
-        fixture = try other?.fixture ?? (engine == .embedded ? nil : StorageFixture())
+        fixture = try other?.fixture ?? (engine == .embedded ? nil : StorageFixture(runsClock: true))
         root = directory + "/root"
     }
 

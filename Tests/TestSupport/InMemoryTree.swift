@@ -99,7 +99,12 @@ private struct NamedTree: LocalTree {
         try tree.makeParents(of: path, absolute)
     }
 
-    func sync(_ directory: String) async throws(StorageError) { try tree.sync(directory) }
+    func sync(_ directory: String) async throws(StorageError) -> Bool {
+        try tree.sync(directory)
+        return false
+    }
+
+    func syncNames(of directories: [String]) async -> [StorageError?] { directories.map(tree.failure(above:)) }
 
     /// There are none without a file.
     func removeEmptyDirectory(_ path: String) async throws(StorageError) {}
@@ -132,6 +137,12 @@ extension InMemoryTree {
             return state.failures[directory]
         }
         if let failure { throw failure }
+    }
+
+    fileprivate func failure(above directory: String) -> StorageError? {
+        state.withLock { state in
+            state.failures.first { $0.key.isEmpty || directory.hasPrefix($0.key + "/") }?.value
+        }
     }
 
     /// In the order of their names.

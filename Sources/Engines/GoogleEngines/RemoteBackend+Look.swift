@@ -57,7 +57,7 @@ extension RemoteBackend {
 
 extension HTTPResponse {
     /// How far the server's clock is ahead of this machine's, rounded down to a second; zero if unknown.
-    fileprivate func clockLead(at now: Timestamp) -> Duration {
+    func clockLead(at now: Timestamp) -> Duration {
         guard let date = headers["Date"].flatMap({ HTTPDate($0) }) else { return .zero }
         return .seconds(date.secondsSince1970) - .microseconds(now.microseconds)
     }

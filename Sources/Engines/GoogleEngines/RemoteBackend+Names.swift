@@ -61,9 +61,11 @@ extension RemoteBackend {
             let response = try await self.ask(request, for: caller, about: reference)
             if response.status == 400 && isGiven { throw .strangeToken(reference, httpStatus: 400) }
             guard response.isSuccess else { throw .refusal(response, of: request, to: reference, by: self.dialect) }
-            let page = try response.understood(about: reference) { response throws(GarbledAnswer) in
+            var page = try response.understood(about: reference) { response throws(GarbledAnswer) in
                 try self.dialect.listing(in: response, for: query)
             }
+            // The server tells its clock without fractions of seconds.
+            if query.wantsMetadata { page.clockLead = response.clockLead(at: self.time.now()) + .seconds(1) }
             // Following the same token again would never end.
             guard token == nil || page.pageToken != token else {
                 throw .garbled("the page token that it was asked with", response, reference)

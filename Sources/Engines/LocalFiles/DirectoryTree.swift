@@ -12,8 +12,14 @@ package final class DirectoryTree: LocalTree {
     /// - Parameters:
     ///   - path: an absolute path.
     ///   - threads: the threads that read directories and hash files.
-    package init(_ path: String, in policy: FileAccessPolicy, isWritten: Bool, on threads: WorkerThreads) {
-        directories = TreeDirectories(path, in: isWritten ? policy.writing : policy.reading)
+    ///   - sync: makes the names in a directory durable.
+    package init(
+        _ path: String, in policy: FileAccessPolicy, isWritten: Bool, on threads: WorkerThreads,
+        sync: @escaping @Sendable (OpenFile) throws(SystemError) -> Void = { directory throws(SystemError) in
+            try DirectorySync.sync(directory)
+        }
+    ) {
+        directories = TreeDirectories(path, in: isWritten ? policy.writing : policy.reading, sync: sync)
         (self.isWritten, self.threads) = (isWritten, threads)
     }
 
@@ -111,13 +117,12 @@ package final class DirectoryTree: LocalTree {
         }
     }
 
-    package func sync(_ directory: String) async throws(StorageError) {
-        try await run { [directories] () throws(StorageError) in
-            guard case .directory(let opened) = try directories.open(directory) else { return }
-            do throws(SystemError) { try DirectorySync.sync(opened) } catch {
-                throw .file(directories.absolute(directory), "cannot be written: \(error.reason)")
-            }
-        }
+    package func sync(_ directory: String) async throws(StorageError) -> Bool {
+        try await run { [directories] () throws(StorageError) in try directories.sync(directory) }
+    }
+
+    package func syncNames(of paths: [String]) async -> [StorageError?] {
+        await threads.run { [directories] in directories.syncNames(of: paths) }
     }
 
     package func remove(_ path: String, _ version: LocalVersion?) async throws(StorageError) -> Bool {
@@ -424,12 +429,5 @@ extension FileStatus.Kind {
         case .device: "a device"
         case .other: "something else"
         }
-    }
-}
-
-extension String {
-    /// Splits a path in a tree into its directory, which is empty for the tree itself, and its name.
-    fileprivate var inTree: (directory: String, name: String) {
-        utf8.contains(UInt8(ascii: "/")) ? (parentPath, fileName) : ("", self)
     }
 }

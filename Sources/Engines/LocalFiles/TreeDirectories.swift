@@ -25,13 +25,24 @@ final class TreeDirectories: Sendable {
     private struct Kept {
         var root: Opened?
         var last: Opened?
+        /// Directories whose names are durable, with those of all directories above them.
+        var durable: Set<FileStatus.Key> = []
     }
+
+    /// Makes the names in a directory durable.
+    typealias Sync = @Sendable (OpenFile) throws(SystemError) -> Void
+
+    /// The maximum number of directories whose names are remembered as durable.
+    private static let mostDurable = 4096
 
     let root: String
     private let allowed: AllowedDirectories?
+    private let syncDirectory: Sync
     private let kept = Mutex(Kept())
 
-    init(_ root: String, in allowed: AllowedDirectories?) { (self.root, self.allowed) = (root, allowed) }
+    init(_ root: String, in allowed: AllowedDirectories?, sync: @escaping Sync) {
+        (self.root, self.allowed, syncDirectory) = (root, allowed, sync)
+    }
 
     func absolute(_ path: String) -> String {
         if path.isEmpty { return root }
@@ -114,7 +125,7 @@ final class TreeDirectories: Sendable {
         guard case .directory(let directory) = found else { return found }
         let location = directory.locationBytes
         kept.withLock { kept in
-            kept = Kept(root: location.map { Opened(path: "", directory: directory, location: $0) })
+            (kept.root, kept.last) = (location.map { Opened(path: "", directory: directory, location: $0) }, nil)
         }
         return found
     }
@@ -173,7 +184,7 @@ final class TreeDirectories: Sendable {
 // MARK: - New directories
 
 extension TreeDirectories {
-    /// Creates the missing directories of a path, including the tree itself.
+    /// Creates the missing directories of a path, including the tree itself. `syncNames` makes their names durable.
     func make(_ path: String, mask: UInt32) throws(StorageError) {
         if case .directory = try open(path) { return }
         var directory = try makeRoot(mask), done = ""
@@ -213,8 +224,9 @@ extension TreeDirectories {
                 directory = try OpenFile(placeOfDirectory: name, in: parent)
             } catch  where error == .notFound {
                 _ = try parent.makePublicDirectory(name, mask: mask)
-                try DirectorySync.sync(parent)
                 directory = try OpenFile(placeOfDirectory: name, in: parent)
+                let key = try directory.status().key
+                kept.withLock { _ = $0.durable.remove(key) }
             }
             guard !ReservedDirectory.has(try directory.status().key) else { throw .reserved }
             return directory
@@ -225,6 +237,76 @@ extension TreeDirectories {
             }
             throw .file(path, "cannot be created: \(error.reason)")
         }
+    }
+}
+
+// MARK: - Durable names
+
+extension TreeDirectories {
+    /// Makes the names in a directory durable. Does nothing if the directory does not exist. Returns whether its own name is
+    /// durable already.
+    func sync(_ path: String) throws(StorageError) -> Bool {
+        guard case .directory(let directory) = try open(path) else { return true }
+        do throws(SystemError) {
+            try syncDirectory(directory)
+            let key = try directory.status().key
+            return kept.withLock { $0.durable.contains(key) }
+        } catch {
+            throw unwritable(path, error)
+        }
+    }
+
+    /// Makes the names of directories durable, and those of all directories above them on the same file system: an earlier
+    /// attempt may have created any of them, and failed or been killed before the name was durable. Syncs each directory
+    /// once.
+    func syncNames(of paths: [String]) -> [StorageError?] {
+        var synced: [FileStatus.Key: SystemError?] = [:]
+        return paths.map { path in
+            do throws(StorageError) {
+                guard case .directory(let directory) = try open(path) else { return nil }
+                do throws(SystemError) { try syncName(of: directory, &synced) } catch { throw unwritable(path, error) }
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    /// - Parameter synced: the directories that were synced, with their failures.
+    private func syncName(
+        of directory: OpenFile, _ synced: inout [FileStatus.Key: SystemError?]
+    ) throws(SystemError) {
+        var (directory, key, durable) = (directory, try directory.status().key, [FileStatus.Key]())
+        while !kept.withLock({ $0.durable.contains(key) }) {
+            durable.append(key)
+            let parent: OpenFile
+            do throws(SystemError) { parent = try OpenFile(placeOfDirectory: "..", in: directory) } catch {
+                // This user can have created nothing above.
+                if error == .denied { break }
+                throw error
+            }
+            let above = try parent.status().key
+            // The name of a mount point, or of the root of the file system, is in no directory of this file system.
+            guard above.device == key.device, above != key else { break }
+            if let failure = synced[above] {
+                if let failure { throw failure }
+            } else {
+                do throws(SystemError) { try syncDirectory(parent) } catch {
+                    synced[above] = .some(error)
+                    throw error
+                }
+                synced[above] = .some(nil)
+            }
+            (directory, key) = (parent, above)
+        }
+        kept.withLock { [durable] kept in
+            if kept.durable.count > Self.mostDurable { kept.durable = [] }
+            kept.durable.formUnion(durable)
+        }
+    }
+
+    private func unwritable(_ path: String, _ error: SystemError) -> StorageError {
+        .file(absolute(path), "cannot be written: \(error.reason)")
     }
 }
 

@@ -62,6 +62,9 @@ public struct Listing: Equatable, Sendable {
     public var pageToken: String?
     /// The bucket does not exist: it was never created, and no object was ever stored in it.
     public var isBucketMissing = false
+    /// How far the clock of the server that keeps the times of the objects is ahead of this machine's, at the most: an object
+    /// that was stored before a moment does not look newer.
+    public var clockLead = Duration.zero
 
     public init(prefixes: [Reference] = [], items: [Reference] = [], pageToken: String? = nil) {
         (self.prefixes, self.items, self.pageToken) = (prefixes, items, pageToken)

@@ -251,6 +251,41 @@ import Testing
         #expect(try FileStatus(ofPath: path + "/z/q").kind == .directory)
     }
 
+    @Test func `The names of all directories above a file become durable with one sync each`() async throws {
+        let synced = Mutex<[FileStatus.Key]>([]), failing = Mutex<FileStatus.Key?>(nil)
+        func tree() -> DirectoryTree {
+            DirectoryTree(path + "/new", in: .everywhere, isWritten: true, on: threads) { opened throws(SystemError) in
+                let key = try opened.status().key
+                synced.withLock { $0.append(key) }
+                if failing.withLock({ $0 == key }) { throw SystemError(code: EIO) }
+            }
+        }
+        func key(_ directory: String) throws -> FileStatus.Key { try FileStatus(ofPath: path + directory).key }
+        let first = tree()
+        for file in ["a/b/file", "a/c/file"] { try await first.makeParents(of: file, newFilesMask: 0) }
+        failing.withLock { $0 = try? key("/new") }
+        #expect(await first.syncNames(of: ["a/b", "a/c"]).allSatisfy { $0?.message.contains("new/a/") == true })
+        failing.withLock { $0 = nil }
+        #expect(await first.syncNames(of: ["a/b", "a/c"]) == [nil, nil])
+        synced.withLock { $0 = [] }
+        #expect(await first.syncNames(of: ["a/b", "a/c"]) == [nil, nil])
+        #expect(synced.withLock { $0.isEmpty })
+        // The tree of the next process finds the directories, and does not know whether their names are durable.
+        let next = tree()
+        try await next.makeParents(of: "a/b/file", newFilesMask: 0)
+        #expect(await next.syncNames(of: ["a/b", "a/c"]) == [nil, nil])
+        for directory in ["/new/a", "/new", ""] {
+            let key = try key(directory)
+            #expect(synced.withLock { $0.count { $0 == key } } == 1)
+        }
+        // A directory that is made anew has no durable name.
+        try #require(rmdir(path + "/new/a/b") == 0)
+        try await first.makeParents(of: "a/b/file", newFilesMask: 0)
+        synced.withLock { $0 = [] }
+        #expect(await first.syncNames(of: ["a/b", "a/c"]) == [nil, nil])
+        #expect(try synced.withLock { $0 } == [key("/new/a")])
+    }
+
     @Test func `A new directory inherits the group of its directory`() async throws {
         try #require(chmod(path + "/sub", 0o2770) == 0)
         try await tree().makeParents(of: "sub/new/file", newFilesMask: 0o022)

@@ -445,18 +445,100 @@ import Testing
         #expect(objects["e/a"] == "1" && objects["d/a"] == "2")
     }
 
-    @Test func `A task without a plan that is refreshed keeps what came to its targets since it began`() async throws {
-        (objects["d/a"], objects["d/b"]) = ("1", "1")
-        var request = try Self.request(.copy)
+    /// How a task continues that was interrupted before its plan existed.
+    enum Continuation: CaseIterable {
+        case resumed, pausedAndResumed, joined, refreshed
+        /// The service continues the task without a client, as `--tasks resume` says.
+        case alone
+        /// The service has made the plan without a client, and was killed.
+        case aloneThenResumed, aloneThenRefreshed
+
+        var refreshes: Bool { self == .refreshed || self == .aloneThenRefreshed }
+        var isAlone: Bool { self == .alone || isKilledAgain }
+        var isKilledAgain: Bool { self == .aloneThenResumed || self == .aloneThenRefreshed }
+    }
+
+    private nonisolated static let continuations = [FolderRequest.Kind.copy, .move, .delete, .put, .write].flatMap {
+        kind in
+        Continuation.allCases.filter { kind.isCopy || !$0.refreshes }.map { (kind, $0) }
+    }
+
+    /// A request whose task would replace or remove what is named `a` and `b`: objects in `e`, or local files.
+    private static func replacing(_ kind: FolderRequest.Kind) throws -> FolderRequest {
+        var request =
+            kind.isCopy ? try Self.request(kind) : FolderRequest(kind, try Reference(bucket: "b", object: "e"))
         request.key = "k"
-        let task = try await stage.transfers.folder(request)
+        if kind == .put || kind == .write { (request.directory, request.deletesOthers) = ("/local", true) }
+        return request
+    }
+
+    /// Stores what the task of `replacing` finds: `a` is newer than the task.
+    private func store(for kind: FolderRequest.Kind, in tree: InMemoryTree) {
+        if kind == .write {
+            tree.files = ["a": [1], "b": [1]]
+            return tree.makeNewest("a")
+        }
+        guard objects["e/a"] == nil else { return }
         (objects["e/a"], objects["e/b"]) = ("theirs", "old")
         objects.makeNewest("e/a")
-        let next = try await stage.afterCrash(.pause, Self.backend(over: objects))
-        request.refreshes = true
-        let end = try await refreshed(request, next.transfers.folders.task(task.id), in: next)
-        #expect(end.state == .failed && end.counts.failed == 1 && end.counts.completed == 1, "\(end)")
-        #expect(objects["e/a"] == "theirs" && objects["e/b"] == "1")
+    }
+
+    /// The next process, and the task in it, which has begun to continue.
+    private func next(
+        _ task: FolderTask, _ request: FolderRequest, _ continuation: Continuation
+    ) async throws -> (TransfersFixture, FolderTask) {
+        if continuation == .pausedAndResumed {
+            task.start()
+            #expect(try await task.pause() && task.stage == .planning)
+            store(for: request.kind, in: stage.backend.tree)
+            #expect(task.resume())
+            return (stage, task)
+        }
+        func restored(_ unfinished: UnfinishedTasks, after stage: TransfersFixture, _ isHeld: Bool) async throws
+            -> TransfersFixture
+        {
+            let backend = Self.backend(over: objects), folders = try #require(stage.folders).afterCrash()
+            if isHeld { folders.writesHeld = Signal() }
+            store(for: request.kind, in: backend.tree)
+            let next = TransfersFixture(backend, clock: stage.clock, isFirst: false, folders: folders)
+            try await next.transfers.restore(unfinished)
+            return next
+        }
+        var next = try await restored(continuation.isAlone ? .resume : .pause, after: stage, continuation.isKilledAgain)
+        if continuation.isKilledAgain {
+            let plan = try #require(next.folders?[task.id])
+            try await until { plan.stage == .working }
+            next = try await restored(.pause, after: next, false)
+        }
+        let again = try next.transfers.folders.task(task.id)
+        if continuation == .alone { return (next, again) }
+        var joining = request
+        joining.refreshes = continuation.refreshes
+        if continuation.refreshes || continuation == .joined {
+            let joined = try await next.transfers.keyedFolder(joining, for: TransferClient(settings: Settings()))
+            #expect(joined.isContinued && joined.task === again)
+        }
+        #expect(again.resume())
+        return (next, again)
+    }
+
+    @Test(arguments: continuations)
+    func `A plan that is made anew keeps what others have stored since the task began, and a retry does not`(
+        kind: FolderRequest.Kind, continuation: Continuation
+    ) async throws {
+        if kind.isCopy { (objects["d/a"], objects["d/b"]) = ("1", "1") }
+        let request = try Self.replacing(kind)
+        let (next, task) = try await next(stage.transfers.folder(request), request, continuation)
+        var left: [String?] {
+            kind == .write ? next.backend.tree.files.keys.sorted() : ["a", "b"].map { objects["e/" + $0] }
+        }
+        _ = try? await task.result()
+        let replaced: [String?] = kind == .write ? [] : kind.isCopy ? ["1", "1"] : [nil, nil]
+        #expect(task.state == .failed && task.snapshot().counts.failed == 1, "\(task.snapshot())")
+        #expect(left == (kind == .write ? ["a"] : ["theirs", kind.isCopy ? "1" : nil]))
+        #expect(try await next.transfers.retry(task) === task)
+        _ = try? await task.result()
+        #expect(task.state == .success && left == replaced, "\(task.snapshot())")
     }
 
     @Test func `A move that a killed process has made is replaced by a source that was stored anew`() async throws {

@@ -529,6 +529,25 @@ import Testing
         #expect(tree.synced == ["b", "d/a"])
     }
 
+    @Test(arguments: [true, false])
+    func `A file has failed whose directory has no durable name, also where its bytes are there`(
+        isThere: Bool
+    ) async throws {
+        objects["m/d/e/a"] = 1
+        if isThere { tree.files = ["d/e/a": [1]] }
+        tree.fail("d", .file("/local/d", "cannot be written"))
+        let task = try await begin(.write) { $0.keepsExisting = isThere }
+        if !isThere { try await write() }
+        let end = await ended(task)
+        #expect(end.state == .failed && end.counts.failed == 1, "\(end)")
+        #expect(end.counts.completed == 0 && end.counts.unchanged == 0 && end.counts.completedBytes == 0)
+        tree.fail("d", nil)
+        #expect(try await stage.transfers.retry(task) === task)
+        if !isThere { try await write() }
+        let last = await ended(task)
+        #expect(last.state == .success && last.counts.unchanged == (isThere ? 1 : 0), "\(last)")
+    }
+
     /// Carries out the next download.
     private func write() async throws {
         let download = try await stage.backend.nextDownload()

@@ -10,9 +10,12 @@ package final class StorageFixture: Sendable {
     private let core: FixtureCore
     private let server: FixtureServer
 
-    /// - Parameter buckets: the only ones that there are; any where nil.
+    /// - Parameters:
+    ///   - buckets: the only ones that there are; any where nil.
+    ///   - runsClock: whether the clock of the service runs, for clients whose clocks run.
     package init(
-        _ variant: Variant = .service, buckets: Set<String>? = nil, credentials: Credentials? = nil
+        _ variant: Variant = .service, buckets: Set<String>? = nil, credentials: Credentials? = nil,
+        runsClock: Bool = false
     ) throws {
         let core = FixtureCore()
         self.core = core
@@ -21,6 +24,7 @@ package final class StorageFixture: Sendable {
         }
         core.change { [url = server.url] state in
             (state.url, state.variant, state.buckets, state.credentials) = (url, variant, buckets, credentials)
+            if runsClock { state.stored.runClock() }
         }
     }
 

@@ -7,12 +7,22 @@ struct StoredObjects: Sendable {
     private var objects: [[UInt8]: StoredObject] = [:]
     /// In order.
     private var keys: [[UInt8]] = []
-    /// Microseconds. It stands still until something changes.
+    /// Microseconds. It stands still until something changes, unless it runs.
     private var clock: Int64 = 1_760_000_000_000_000
+    /// When a clock that runs was read last.
+    private var clockWasRead: ContinuousClock.Instant?
     private var tokens = 0
 
     /// What its clock says.
-    var date: String { HTTPDate(secondsSince1970: clock / 1_000_000).description }
+    var date: String { HTTPDate(secondsSince1970: now / 1_000_000).description }
+
+    private var now: Int64 {
+        let elapsed = clockWasRead.map { ContinuousClock.now - $0 } ?? .zero
+        return clock + elapsed.components.seconds * 1_000_000 + elapsed.components.attoseconds / 1_000_000_000_000
+    }
+
+    /// Lets the clock run, as the clock of a service that is used in real time does.
+    mutating func runClock() { clockWasRead = .now }
 
     subscript(bucket: String, name: String) -> StoredObject? {
         get { objects[Self.key(bucket, name)] }
@@ -43,7 +53,8 @@ struct StoredObjects: Sendable {
     }
 
     mutating func tick() -> Int64 {
-        clock += 1_234_567
+        clock = now + 1_234_567
+        if clockWasRead != nil { clockWasRead = .now }
         return clock
     }
 

@@ -1,3 +1,5 @@
+import Platform
+
 /// The files of this machine that uploads read and downloads write, as far as the service may access them.
 public protocol LocalFileAccess: Sendable {
     /// Inspects a file before its upload. Throws `unknown` that names path and reason.
@@ -28,11 +30,15 @@ public protocol LocalTree: Sendable {
     func haveBytes(
         _ files: [(path: String, object: FolderObject)], knownTo index: (any FileChecksums)?
     ) async throws(StorageError) -> [Bool]
-    /// Creates the directories that a file needs, including the tree itself, durably. Throws if one of their names is
-    /// taken by anything else than a directory.
+    /// Creates the directories that a file needs, including the tree itself. Throws if one of their names is taken by
+    /// anything else than a directory.
     func makeParents(of path: String, newFilesMask: UInt32?) async throws(StorageError)
     /// Makes the names in a directory durable; the empty path names the tree itself. Does nothing if it does not exist.
-    func sync(_ directory: String) async throws(StorageError)
+    /// Returns whether `syncNames` has made the name of the directory durable already.
+    func sync(_ directory: String) async throws(StorageError) -> Bool
+    /// Makes the names of directories durable, and those of all directories above them. Returns for each directory why one of
+    /// these names is not durable, or nil.
+    func syncNames(of directories: [String]) async -> [StorageError?]
     /// Removes a file, durably, and returns false if it does not exist. Throws for a directory, and for a file that is
     /// no longer `version`.
     func remove(_ path: String, _ version: LocalVersion?) async throws(StorageError) -> Bool
@@ -40,6 +46,13 @@ public protocol LocalTree: Sendable {
     func removeEmptyDirectory(_ path: String) async throws(StorageError)
     /// The absolute path of a file.
     func absolute(_ path: String) -> String
+}
+
+extension String {
+    /// The directory of a path in a tree, which is empty for the tree itself, and the name in it.
+    public var inTree: (directory: String, name: String) {
+        utf8.contains(UInt8(ascii: "/")) ? (parentPath, fileName) : ("", self)
+    }
 }
 
 /// Reads one directory in pieces, so that the memory does not grow with its size.

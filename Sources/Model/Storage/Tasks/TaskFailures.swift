@@ -11,21 +11,28 @@ extension StorageError {
     }
 
     /// A task of an earlier process may not replace a newer object until a client resumes or retries the task.
-    public static func newerObject(at reference: Reference) -> StorageError {
+    ///
+    /// - Parameter isPlanned: the object stays by the plan of the task, so that only a retry replaces it.
+    public static func newerObject(at reference: Reference, isPlanned: Bool = false) -> StorageError {
         StorageError(
             .unknown,
             """
             Another object was stored as \(reference.url) since this task began. It stays as it is, unless a client \
-            resumes or retries the task.
+            \(isPlanned ? "retries" : "resumes or retries") the task.
             """
         ).about(reference)
     }
 
     /// A task of an earlier process may not replace a newer file until a client resumes or retries the task.
-    public static func newerFile(at path: String) -> StorageError {
+    ///
+    /// - Parameter isPlanned: the file stays by the plan of the task, so that only a retry replaces it.
+    public static func newerFile(at path: String, isPlanned: Bool = false) -> StorageError {
         .file(
             path,
-            "was changed since this task began. It stays as it is, unless a client resumes or retries the task")
+            """
+            was changed since this task began. It stays as it is, unless a client \
+            \(isPlanned ? "retries" : "resumes or retries") the task
+            """)
     }
 
     public static func unknownWhetherNewer(_ refusal: StorageError) -> StorageError {

@@ -25,8 +25,8 @@ import Storage
     private var tellsProgress = false
     /// The sources of copies are to be planned again, once the plan is carried out, or the folder that is deleted.
     private(set) var isRefreshing: Bool
-    /// Whether a client's retry begins the next work, which may then name all that exists in its plan.
-    private var isRetried = false
+    /// Whether the plan takes all that exists: a client has just created or retried the task.
+    private var takesAll: Bool
     /// Whether the last work deletes, or has deleted, without a plan. The counts then have only the listed objects.
     var isUnplanned = false
 
@@ -37,7 +37,7 @@ import Storage
         case .ended(let outcome, _): machine = FolderMachine(.ended(outcome))
         case .planning, .completing, .working: machine = FolderMachine(isNew ? .ready : .paused)
         }
-        isRefreshing = stored.request.refreshes == true
+        (isRefreshing, takesAll) = (stored.request.refreshes == true, isNew)
         control = TaskControl(hasEnded: machine.taskState.isFinished)
     }
 
@@ -46,6 +46,9 @@ import Storage
     var request: FolderRequest { stored.request }
     var plan: any FolderPlan { stored.plan }
     var began: Beginning { stored.began }
+    /// The moment for which a plan stands that is made or completed after an interruption: others have stored what is newer.
+    /// Nil while the plan takes all that exists.
+    var planned: Beginning? { takesAll ? nil : stored.retried ?? stored.began }
     var stage: FolderStage { stored.stage }
     public var reference: Reference { request.reference }
     public var key: String? { request.key }
@@ -66,6 +69,7 @@ import Storage
         }
         // The work sees them at once, so that a refresh that ends meanwhile does not store the request without them.
         (stored.request.copies, stored.request.refreshes, isRefreshing) = (copies + new, true, true)
+        takesAll = false
         do throws(StorageError) { try await plan.keep(request) } catch {
             stored.request.copies?.removeAll { new.contains($0) }
             throw error
@@ -174,13 +178,11 @@ import Storage
     }
 
     private func begin() {
-        let work = FolderWork(
-            self, transfers, tokens, replacesNewer: control.replacesNewer,
-            retried: exchange(&isRetried, with: false) ? nil : stored.retried)
+        let work = FolderWork(self, transfers, tokens, replacesNewer: control.replacesNewer)
         (self.work, isUnplanned) = (work, false)
         Loop.task { [self] in
             let end = await work.run()
-            self.work = nil
+            (self.work, takesAll) = (nil, false)
             // The request for it came after the work had looked.
             if end == .succeeded, isRefreshing, case .working = machine.state { return begin() }
             post(end.map(FolderMachine.Event.finished) ?? .stopped)
@@ -262,7 +264,7 @@ extension FolderTask {
         if let refused = try? await plan.items([.refused], after: 0, most: FolderSnapshot.mostFailures) {
             failures = refused
         }
-        (self.tokens, control.end, control.replacesNewer, isRetried) = (tokens, .none, true, true)
+        (self.tokens, control.end, control.replacesNewer, takesAll) = (tokens, .none, true, true)
         post(.retry)
         return self
     }

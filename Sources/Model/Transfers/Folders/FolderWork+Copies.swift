@@ -24,9 +24,7 @@ extension FolderWork {
         if let (first, second) = try await plan.conflict(in: bucket, moves: request.kind == .move) {
             throw refusal(of: first, second)
         }
-        // What came to the targets before a refresh stays, as the first plan may have been lost.
-        let isRefresh = request.refreshes == true
-        try await noteTargets { [began] in !isRefresh || !began.isBefore($0) }
+        try await noteTargets()
     }
 
     /// Passes all objects to copy, page by page.
@@ -40,10 +38,10 @@ extension FolderWork {
         for copy in copies where !copy.isObject {
             try await forEachPage(below: copy.source) { page async throws(StorageError) in
                 try await body(
-                    page.map { path, metadata in
+                    page.map { object in
                         Source(
-                            object: .success(metadata), reference: metadata.reference,
-                            name: copy.target.prefix + path, folder: copy.source)
+                            object: .success(object.metadata), reference: object.metadata.reference,
+                            name: copy.target.prefix + object.path, folder: copy.source)
                     })
             }
         }
@@ -51,16 +49,13 @@ extension FolderWork {
 
     private var bucket: String { (request.target ?? request.reference).bucket }
 
-    /// Stores in the plan which objects exist at the targets.
-    ///
-    /// - Parameter mayReplace: whether the copies may replace an object.
-    func noteTargets(
-        where mayReplace: (ObjectMetadata) -> Bool = { _ in true }
-    ) async throws(StorageError) {
+    /// Stores in the plan which objects exist at the targets, without those that are newer than the moment for which the
+    /// plan stands: copies do not replace these.
+    func noteTargets() async throws(StorageError) {
         let settlesSame = request.onlyChanged
         for copy in copies where !copy.isObject {
             try await forEachPage(below: copy.target, filters: false) { [plan] page async throws(StorageError) in
-                let objects = page.filter { mayReplace($0.metadata) }.map {
+                let objects = page.filter { !$0.isNewer }.map {
                     (path: copy.target.prefix + $0.path, object: FolderObject($0.metadata))
                 }
                 try await plan.noteTargets(objects, settlesSame: settlesSame)
@@ -71,9 +66,8 @@ extension FolderWork {
             for (copy, found) in zip(group, await described(group.map(\.target))) {
                 do throws(StorageError) {
                     let object = try found.get()
-                    if !isTooNew(object), mayReplace(object) {
-                        objects.append((copy.target.object, FolderObject(object)))
-                    }
+                    if try await isAfterPlan(copy.target) { continue }
+                    objects.append((copy.target.object, FolderObject(object)))
                 } catch {
                     guard error.code == .objectNotFound else { throw error }
                 }
@@ -204,7 +198,7 @@ extension FolderWork {
             // The plan knows the generation.
             case .success(let object) where object.generation == item.replaced: break
             // The generation is read before the age: what comes in between is not replaced.
-            case .success(let object): item.replaced = try await isNewer(target) ? nil : object.generation
+            case .success(let object): item.replaced = try await isNewer(target, than: began) ? nil : object.generation
             case .failure: item.replaced = nil
             }
             noted.append(item)
@@ -245,13 +239,7 @@ extension FolderWork {
     /// Throws if a move would remove a source that is newer than the task, and no client has resumed the task.
     func checkSource(of item: FolderItem) async throws(StorageError) {
         guard request.kind == .move, !replacesNewer, let source = item.source else { return }
-        if try await isNewer(source) { throw .newerObject(at: source) }
-    }
-
-    private func isNewer(_ object: Reference) async throws(StorageError) -> Bool {
-        try await requesting { [transfers, began] caller async throws(StorageError) in
-            try await transfers.backend.isNewer(object, than: began, for: caller)
-        }
+        if try await isNewer(source, than: began) { throw .newerObject(at: source) }
     }
 
     /// The settled item if an earlier attempt has made its copy: the target has another generation than the plan, and the
@@ -269,7 +257,7 @@ extension FolderWork {
             object.hasSameBytes(as: FolderObject(copy))
         else {
             guard request.kind == .move, case .failure(let error) = found[1], error.code == .objectNotFound,
-                try await isNewer(target)
+                try await isNewer(target, than: began)
             else { return nil }
             return done(item, size: item.size, generation: nil)
         }

@@ -28,9 +28,6 @@ import Storage
     let transfers: Transfers
     private let tokens: (any TokenSource)?
     private(set) var replacesNewer: Bool
-    /// The moment of the retry that an earlier work began: if this work completes the plan, the plan names nothing newer.
-    /// Nil if a client's retry begins this work, or if the task was never retried.
-    private let retried: Beginning?
     /// Whether this work has made the plan, so that the plan has the present state of the source.
     private var hasPlanned = false
     /// The patterns of the request.
@@ -64,12 +61,8 @@ import Storage
     /// The number of waits for files or for the engine, by begun items and by the work itself.
     private var waits = 0
 
-    init(
-        _ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool,
-        retried: Beginning?
-    ) {
+    init(_ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool) {
         (self.task, self.transfers, self.tokens, self.replacesNewer) = (task, transfers, tokens, replacesNewer)
-        self.retried = retried
         tree = task.request.directory.map {
             transfers.engine.files.tree($0, isWritten: task.request.kind == .write && !task.request.isDryRun)
         }
@@ -215,13 +208,26 @@ import Storage
         }
     }
 
-    /// Calls `body` with each page of the objects below a folder, and with their paths below it. A page has no object that
-    /// is newer than the retry whose plan this work completes, or than the last request to list the folder again.
+    /// An object below a folder.
+    struct Listed: Sendable {
+        /// The path below the folder.
+        let path: String
+        let metadata: ObjectMetadata
+        /// Whether the plan does not stand for the object (`plannedMoment`).
+        let isNewer: Bool
+    }
+
+    /// The moment after which others have stored what the plan then does not replace or remove: that of the last request to
+    /// list the folder again, or the one for which a plan stands that is made or completed after an interruption.
+    private var plannedMoment: Beginning? {
+        request.refreshed ?? (task.stage == .planning || task.stage == .completing ? task.planned : nil)
+    }
+
+    /// Calls `body` with each page of the objects below a folder.
     ///
     /// - Parameter filters: leaves out the objects that the request's patterns exclude.
     func forEachPage(
-        below folder: Reference, filters: Bool = true,
-        _ body: ([(path: String, metadata: ObjectMetadata)]) async throws(StorageError) -> Void
+        below folder: Reference, filters: Bool = true, _ body: ([Listed]) async throws(StorageError) -> Void
     ) async throws(StorageError) {
         var token: String?
         repeat {
@@ -231,27 +237,36 @@ import Storage
             let page = try await requesting { [transfers] caller async throws(StorageError) in
                 try await transfers.backend.list(query, for: caller)
             }
+            let moment = plannedMoment
             let objects = (page.metadata ?? []).compactMap { metadata in
-                metadata.reference.path(below: folder).map { (path: $0, metadata: metadata) }
+                metadata.reference.path(below: folder).map { path in
+                    let isNewer = moment?.isBefore(metadata, clockLead: page.clockLead) == true
+                    return Listed(path: path, metadata: metadata, isNewer: isNewer)
+                }
             }
             let taken = filters ? await filtered(objects) { $0.takes($1.path) } : objects
             guard !isStopping else { return }
-            try await body(taken.filter { !isTooNew($0.metadata) })
+            try await body(taken)
             token = page.pageToken
         } while token != nil && !isStopping
     }
 
-    /// Whether an object is newer than the retry whose plan this work completes, or than the last request to list the folder
-    /// again, which is later.
-    func isTooNew(_ object: ObjectMetadata) -> Bool {
-        let last = request.refreshed ?? (task.stage == .completing ? retried : nil)
-        return last?.isBefore(object) == true
+    /// Whether a local file was changed after the moment for which the plan stands.
+    private func isNewer(_ version: LocalVersion?) -> Bool {
+        guard let version else { return false }
+        return plannedMoment?.isBefore(fileChangedAt: version.changed) == true
     }
 
-    /// Whether a local file was changed after the retry whose plan this work completes.
-    private func isTooNew(_ version: LocalVersion?) -> Bool {
-        guard task.stage == .completing, let retried, let version else { return false }
-        return retried.isBefore(fileChangedAt: version.changed)
+    /// Whether an object is newer than the moment for which the plan stands. An object that is stored meanwhile counts.
+    func isAfterPlan(_ object: Reference) async throws(StorageError) -> Bool {
+        guard let plannedMoment else { return false }
+        return try await isNewer(object, than: plannedMoment)
+    }
+
+    func isNewer(_ object: Reference, than moment: Beginning) async throws(StorageError) -> Bool {
+        try await requesting { [transfers] caller async throws(StorageError) in
+            try await transfers.backend.isNewer(object, than: moment, for: caller)
+        }
     }
 
     // MARK: - Patterns
@@ -307,7 +322,8 @@ import Storage
         case .copy, .move: try await noteTargets()
         case .delete:
             try await forEachPage(below: request.reference) { [plan] page async throws(StorageError) in
-                _ = try await plan.note(page.map { (path: $0.path, object: FolderObject($0.metadata)) })
+                _ = try await plan.note(
+                    page.filter { !$0.isNewer }.map { (path: $0.path, object: FolderObject($0.metadata)) })
             }
         }
         try await keepPlan()
@@ -326,15 +342,16 @@ import Storage
         let longest = try await tree?.longestName()
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
             // An object whose name no file can have did not come from the directory.
-            let objects = page.filter { $0.path.isFilePath && fits($0.path, longest) }.map {
-                (path: $0.path, object: FolderObject($0.metadata))
+            let objects = page.filter { object in
+                object.path.isFilePath && fits(object.path, longest)
+                    && !(object.isNewer && task.stage == .completing)
             }
-            let others = try await plan.note(objects)
+            let others = try await plan.note(objects.map { (path: $0.path, object: FolderObject($0.metadata)) })
             guard request.deletesOthers else { return }
             var items: [FolderItem] = []
-            for (path, object) in objects where others.contains(path) {
-                if task.stage == .completing, (try? await isSource(path)) != false { continue }
-                items.append(FolderItem(path, .delete, size: object.size, object: object))
+            for object in objects where others.contains(object.path) {
+                if task.stage == .completing, (try? await isSource(object.path)) != false { continue }
+                items.append(deletion(of: object))
             }
             try await add(items)
         }
@@ -350,7 +367,8 @@ import Storage
         let longest = try await tree?.longestName()
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
             try await add(
-                page.compactMap { path, metadata in
+                page.compactMap { object in
+                    let (path, metadata) = (object.path, object.metadata)
                     if metadata.size == 0 && path.isFolderMarker { return nil }
                     let item = FolderItem(path, size: metadata.size, object: FolderObject(metadata))
                     guard path.isFilePath else { return item.refused("is no path of a file") }
@@ -372,8 +390,11 @@ import Storage
         guard request.deletesOthers, !isStopping, try await hasDirectory() else { return }
         try await walk { [self] entry in
             if case .unknown(let why) = entry.kind { return unread(entry.path, why) }
-            guard entry.kind == .file, !isTooNew(entry.version) else { return nil }
-            return FolderItem(entry.path, .delete, size: entry.size, version: entry.version)
+            guard entry.kind == .file else { return nil }
+            let item = FolderItem(entry.path, .delete, size: entry.size, version: entry.version)
+            guard isNewer(entry.version) else { return item }
+            if task.stage == .completing { return nil }
+            return item.with(.failed, .newerFile(at: tree?.absolute(entry.path) ?? entry.path, isPlanned: true))
         }
     }
 
@@ -388,7 +409,7 @@ import Storage
             for var item in items {
                 // If a file cannot be inspected, its deletion fails later.
                 guard let version = try? await tree.entry(item.path)?.version, version != item.version,
-                    !isTooNew(version)
+                    !isNewer(version)
                 else { continue }
                 item.version = version
                 changed.append(item)
@@ -446,10 +467,18 @@ import Storage
         task.begin(.working, try await plan.counts(), [])
     }
 
-    private func deletions(of page: [(path: String, metadata: ObjectMetadata)]) -> [FolderItem] {
-        page.map { path, metadata in
-            FolderItem(path, .delete, size: metadata.size, object: FolderObject(metadata))
-        }
+    /// The deletions of listed objects, without those that are newer than the last request to list the folder again.
+    private func deletions(of page: [Listed]) -> [FolderItem] {
+        page.filter { !$0.isNewer || request.refreshed == nil }.map(deletion)
+    }
+
+    /// The deletion of a listed object. It has failed if others have stored the object since the moment for which the plan
+    /// stands.
+    private func deletion(of object: Listed) -> FolderItem {
+        let item = FolderItem(
+            object.path, .delete, size: object.metadata.size, object: FolderObject(object.metadata))
+        return object.isNewer
+            ? item.with(.failed, .newerObject(at: object.metadata.reference, isPlanned: true)) : item
     }
 
     /// Deletes page by page of the list if the disk has no room for the plan, or for its progress. The totals are not
@@ -465,8 +494,10 @@ import Storage
         task.willRefresh()
         let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
-            let items = deletions(of: page)
+            var items = deletions(of: page)
             task.count { counts in for item in items { counts.add(item) } }
+            for item in items where item.state == .failed { task.note(item) }
+            items.removeAll { $0.state == .failed }
             for start in stride(from: 0, to: items.count, by: atOnce) where !isEnded {
                 await deleteUnplanned(items[start..<min(start + atOnce, items.count)])
             }
@@ -546,7 +577,9 @@ import Storage
     func add(_ items: [FolderItem], directories: [String] = []) async throws(StorageError) -> [FolderItem] {
         guard !items.isEmpty || !directories.isEmpty else { return [] }
         let others = try await plan.add(items, directories: directories)
-        for item in items where item.state == .failed || item.state == .refused { task.note(item) }
+        for item in items where item.state == .failed || item.state == .refused {
+            if !others.contains(where: { $0.path.hasSameBytes(as: item.path) }) { task.note(item) }
+        }
         task.count { counts in for item in items { counts.add(item) } }
         return others
     }
@@ -623,27 +656,46 @@ import Storage
         }
     }
 
-    /// Syncs the directories of written files. The files of a directory that cannot be synced have failed.
+    /// Syncs the directories of files that are there, and what is above them. The files of a directory that cannot be synced
+    /// have failed. A file that is unchanged may come from an attempt that failed here.
     private func withDurableNames(_ items: [FolderItem]) async -> [FolderItem] {
-        guard request.kind == .write, let tree else { return items }
-        let syncs = Set(items.lazy.filter(\.isTransferred).map(\.directory)).map { directory in
-            Loop.task { () async -> (String, StorageError)? in
-                do throws(StorageError) { try await tree.sync(directory) } catch { return (directory, error) }
-                return nil
-            }
-        }
-        var failures: [String: StorageError] = [:]
-        for sync in syncs { if let (directory, error) = await sync.value { failures[directory] = error } }
+        guard request.kind == .write, !request.isDryRun, let tree else { return items }
+        let failures = await failures(
+            ofDirectories: Set(items.lazy.filter(\.isThere).map(\.path.inTree.directory)), tree)
         return items.compactMap { item in
-            guard item.isTransferred, let error = failures[item.directory] else { return item }
+            guard item.isThere, let error = failures[item.path.inTree.directory] else { return item }
             task.count { counts in
-                counts.completed -= 1
+                if item.state == .done { counts.completed -= 1 } else { counts.unchanged -= 1 }
                 counts.completedBytes -= item.size
             }
             let failed = failed(item, error)
             if let failed { task.note(failed) }
             return failed
         }
+    }
+
+    /// Syncs directories, and what is above them. Returns why some of them cannot be synced.
+    private func failures(
+        ofDirectories directories: Set<String>, _ tree: any LocalTree
+    ) async -> [String: StorageError] {
+        let syncs = directories.map { directory in
+            Loop.task { () async -> (String, Result<Bool, StorageError>) in
+                do throws(StorageError) { return (directory, .success(try await tree.sync(directory))) } catch {
+                    return (directory, .failure(error))
+                }
+            }
+        }
+        var (failures, unnamed): ([String: StorageError], [String]) = ([:], [])
+        for sync in syncs {
+            switch await sync.value {
+            case (let directory, .failure(let error)): failures[directory] = error
+            case (let directory, .success(false)): unnamed.append(directory)
+            case (_, .success(true)): break
+            }
+        }
+        guard !unnamed.isEmpty else { return failures }
+        for (directory, failure) in zip(unnamed, await tree.syncNames(of: unnamed)) { failures[directory] = failure }
+        return failures
     }
 
     /// Ends the work for all files with an error.
@@ -813,10 +865,7 @@ import Storage
             let compared = cancellable { () async throws(StorageError) in
                 try await tree.haveBytes([(item.path, object)], knownTo: nil)
             }
-            guard try await compared() == [true] else { return false }
-            // An earlier process may have been killed before the file's name was durable.
-            if request.kind == .write { try await tree.sync(item.directory) }
-            return true
+            return try await compared() == [true]
         } catch {
             // Without a comparison the target counts as made by another client.
             return false
@@ -987,10 +1036,8 @@ extension FolderItem {
         return item
     }
 
-    fileprivate var isTransferred: Bool { action == .transfer && state == .done }
-
-    /// The path of the directory that contains the file; empty for the folder itself.
-    fileprivate var directory: String { path.utf8.contains(UInt8(ascii: "/")) ? path.parentPath : "" }
+    /// Whether the target has the bytes.
+    fileprivate var isThere: Bool { action == .transfer && (state == .done || state == .unchanged) }
 
     fileprivate func refused(_ why: String) -> FolderItem {
         with(.refused, StorageError(.invalidArgument, "\(path.isEmpty ? "An empty name" : path) \(why)."))
