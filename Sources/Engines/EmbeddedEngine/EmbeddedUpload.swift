@@ -69,6 +69,7 @@ final class EmbeddedUpload: TransferSession {
         case .send(let range): send(range, of: upload.with(bytes), attempt)
         // Every answer of this engine says what is stored, so nothing is in doubt.
         case .settle: attempt.answer(.aborted)
+        case .compare(let range): compare(range, with: bytes?.piece, attempt)
         }
     }
 
@@ -285,6 +286,23 @@ final class EmbeddedUpload: TransferSession {
             blocks: backend.blocks
         ) {
             !attempt.isAborted
+        }
+    }
+
+    /// Answers whether the first bytes of a piece are those in the file.
+    private func compare(_ range: Range<Int64>, with piece: IncomingBytes.Piece?, _ attempt: PendingAnswer) {
+        queue.submit { state in
+            guard let staging = state.staging, let piece else {
+                return attempt.answer(.failed(StorageError(.internalError, "There are no bytes to compare.")))
+            }
+            do throws(StorageError) {
+                let difference = try staging.firstDifference(from: piece.prefix(upTo: range.upperBound))
+                attempt.answer(
+                    difference.map { .failed(.otherBytes(at: $0)) } ?? .received(upTo: range.upperBound))
+            } catch {
+                attempt.answer(.failed(error))
+            }
+            staging.park()
         }
     }
 
