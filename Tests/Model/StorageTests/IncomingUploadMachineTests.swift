@@ -161,6 +161,17 @@ import Testing
         ])
     }
 
+    @Test func `A request for which the engine has no room can be repeated`() {
+        var machine = waiting()
+        let full = StorageError(.quotaExceeded, "There is no room left.")
+        machine.converse([
+            (.requested(.send(4..<8, isLast: true)), [.perform(.send(4..<8))]),
+            (.engineAnswered(.failed(full)), [.answer(.failed(full))]),
+            (.requested(.send(4..<8, isLast: true)), [.perform(.query)]),
+            (.engineAnswered(.received(upTo: 4)), [.perform(.send(4..<8))]),
+        ])
+    }
+
     @Test(
         arguments: [.failed(.refused), .unsettled(.refused), .forgotten(.gone), .superseded(.gone)]
             as [UploadStrategy.Answer])

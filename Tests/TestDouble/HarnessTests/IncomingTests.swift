@@ -108,6 +108,17 @@ import Transfers
         #expect(try await failure(upload.query())?.code == .cancelled)
     }
 
+    @Test func `An upload without room keeps what it has, and continues once there is some`() async throws {
+        let stage = try await HarnessFixture()
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
+        _ = try await upload.send(piece(0), isLast: false)
+        stage.arm("full", [.send], .fail(StorageError(.quotaExceeded, "There is no room left.")))
+        #expect(try await failure(upload.send(piece(1, 3), isLast: true))?.code == .quotaExceeded)
+        #expect(try await offset(upload.query()) == chunk)
+        #expect(try await stored(upload.send(piece(1, 3), isLast: true))?.size == 1 << 20)
+        #expect(try await content(stage) == bytes)
+    }
+
     @Test func `A permanent failure ends the task`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("refused", [.send], .fail(StorageError(.unauthorized, "No.")))

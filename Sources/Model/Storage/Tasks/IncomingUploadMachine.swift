@@ -11,7 +11,8 @@
 /// the request is refused as a whole, and the upload stays as it is.
 ///
 /// The client of a stream repeats no request: the task retries after failures of the engine, and the request stays.
-/// Only if the engine has no room, the client gets the failure and can repeat its request later.
+///
+/// If the engine has no room, the client of any upload gets the failure and can repeat its request later.
 ///
 ///     idle ──▶ passing ──▶ idle       a step that sends nothing
 ///              │     ▲
@@ -245,9 +246,9 @@ public struct IncomingUploadMachine: Equatable, Sendable {
             state = .ended
             return [.endStep(answer)] + close(with: .answer(.completed(metadata)))
         case .opened, .aborted: return endStep(answer)
-        case .failed(let error) where isStream && error.isWithoutRoom:
+        case .failed(let error) where error.isWithoutRoom:
             offset = nil
-            let effects = close(with: .answer(.failed(error.with(\.retryable, true))))
+            let effects = close(with: .answer(.failed(isStream ? error.with(\.retryable, true) : error)))
             return goOn(from: start, isStopping: isStopping) + effects
         case _ where isStream:
             offset = nil
