@@ -360,7 +360,8 @@ final class EmbeddedUpload: TransferSession {
 
     private func copy(_ request: CopyRequest, _ attempt: PendingAnswer) {
         commit(here: false, attempt) { [upload, backend] database, token, now in
-            try database.copy(request, as: upload, token: token, at: now, backend.generations, backend.checked)
+            try database.copy(
+                request, as: upload, token: token, at: now, backend.generations, backend.checkCanBeRead)
         }
     }
 
