@@ -34,6 +34,7 @@ extension GatewayError {
         switch error.code {
         case .bucketNotFound: "NoSuchBucket"
         case .nonMatchingChecksum: "BadDigest"
+        case .objectNotFound where error.httpStatus == nil: "NoSuchKey"
         default: nil
         }
     }
@@ -41,7 +42,14 @@ extension GatewayError {
     var xmlResponse: HTTPServerResponse {
         if dropsConnection { return .dropped }
         if status == 304 { return HTTPServerResponse(304, headers: headers) }
-        let error = XMLElement("Error", ["Code": xmlCode, "Message": message])
+        // The words of Google's servers, which are those of Amazon's, too.
+        let isAboutMissingObject = code == "NoSuchKey"
+        let error = XMLElement(
+            "Error",
+            [
+                "Code": xmlCode, "Message": isAboutMissingObject ? "The specified key does not exist." : message,
+                "Details": isAboutMissingObject ? message : nil,
+            ])
         return .xml(error.document(namespace: nil), status: status, headers: headers)
     }
 }
