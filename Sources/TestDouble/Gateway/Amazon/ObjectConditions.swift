@@ -80,7 +80,7 @@ extension ObjectMetadata {
 
     /// Whether a tag of a condition is that of the object.
     fileprivate func hasTag(_ tag: Substring) -> Bool {
-        tag == "*" || tag.filter { $0 != "\"" } == (checksums.md5 ?? []).hexadecimal
+        tag == "*" || tag.filter { $0 != "\"" } == entityTag?.opaque ?? ""
     }
 }
 

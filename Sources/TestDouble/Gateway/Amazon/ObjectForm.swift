@@ -130,7 +130,7 @@ private struct FormFields {
         "key", "bucket", "policy", "success_action_redirect", "success_action_status", "awsaccesskeyid",
         "googleaccessid",
         "signature",
-        "content-type", "cache-control", "content-disposition", "content-encoding", "content-language",
+        "content-type", "cache-control", "content-disposition", "content-encoding", "content-language", "expires",
     ]
 
     mutating func add(_ sent: String, _ bytes: [UInt8]) throws(GatewayError) {

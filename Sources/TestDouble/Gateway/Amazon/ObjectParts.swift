@@ -1,3 +1,4 @@
+import Checksums
 import EmbeddedEngine
 import HTTPServer
 import HTTPText
@@ -155,6 +156,7 @@ import Transfers
             }
             var change = try MetadataChange(fields: upload.fields)
             change.makeNoDownloadToken()
+            change.kept.partsTag = "\(Checksum(of: parts.flatMap(\.md5)).md5.hexadecimal)-\(parts.count)"
             let stored = try await service.store(
                 multiparts.bytes(of: parts, of: upload), at: object, change, if: conditions)
             multiparts.note(.init(generation: stored.generation, parts: wanted.hashValue), of: upload)

@@ -58,7 +58,10 @@ import Transfers
         for ((reference, conditions), object) in zip(wanted, objects) {
             try conditions.check(object.version, at: reference)
         }
-        let change = try MetadataChange(resource: json["destination"] ?? .null)
+        var change = try MetadataChange(resource: json["destination"] ?? .null)
+        change.kept.componentCount = objects.reduce(0) {
+            $0.addingSaturated($1.settable.kept?.componentCount ?? 1)
+        }
         return .json(
             try await service.compose(bytes, at: target, change, if: request.preconditions()).cloud(request.base))
     }
