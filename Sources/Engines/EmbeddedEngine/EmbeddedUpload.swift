@@ -48,7 +48,9 @@ final class EmbeddedUpload: TransferSession {
     func perform(_ step: UploadMachine.Step, _ context: StepContext) async -> UploadMachine.Answer {
         await PendingAnswer.answer(aborted: .aborted) { attempt in
             replacesNewer.withLock { $0 = context.replacesNewer }
-            if context.replacesNewer, upload.preconditions.isEmpty, backend.buckets.named == nil {
+            let mayBeInVain = !context.replacesNewer || !upload.preconditions.isEmpty || backend.buckets.named != nil
+            // The step after a comparison looks.
+            if !mayBeInVain || step.isComparison {
                 begin(step, context.bytes, attempt)
             } else {
                 beginUnlessInVain(step, context.bytes, attempt)

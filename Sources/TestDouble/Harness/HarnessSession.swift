@@ -106,7 +106,6 @@ extension UploadStrategy.Step: HarnessedStep {
 
     var mayFindEnd: Bool { self == .query || self == .sendWhole }
     var isSettling: Bool { self == .settle }
-    var isComparison: Bool { if case .compare = self { true } else { false } }
 }
 
 extension DownloadStrategy.Step: HarnessedStep {

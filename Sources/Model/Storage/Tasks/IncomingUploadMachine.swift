@@ -300,5 +300,6 @@ extension StorageError {
 }
 
 extension UploadStrategy.Step {
-    fileprivate var isComparison: Bool { if case .compare = self { true } else { false } }
+    /// The step transfers nothing, and its failure changes nothing.
+    package var isComparison: Bool { if case .compare = self { true } else { false } }
 }
