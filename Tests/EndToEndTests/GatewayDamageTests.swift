@@ -197,6 +197,26 @@ import Testing
         try gateway.end()
     }
 
+    @Test(arguments: ["properties", "policy"])
+    func `A damaged row of a bucket is no bucket without properties`(column: String) async throws {
+        var gateway = try LiveGateway()
+        let made = try await gateway.client.send("POST", "/storage/v1/b?project=p", #"{"name":"made"}"#)
+        #expect(made.status == 200)
+        try gateway.end()
+        let path = "\(gateway.place.root)/\(StorageRoot.databaseName)"
+        try Database(path: path, applicationID: StorageRoot.applicationID)
+            .execute("UPDATE buckets SET \(column) = 'x' WHERE name = 'made'")
+        gateway = try LiveGateway(at: gateway.place)
+        for (method, path, body) in [
+            ("GET", "/storage/v1/b/made", nil), ("GET", "/storage/v1/b/made/iam", nil),
+            ("PATCH", "/storage/v1/b/made", #"{"labels":{"a":"b"}}"#),
+        ] as [(String, String, String?)] {
+            let answer = try await gateway.client.send(method, path, body)
+            #expect(answer.status == 500 && answer.text.contains("damaged"), "\(path) \(answer.text)")
+        }
+        try gateway.end()
+    }
+
     @Test func `Damage that a stream of JSON-RPC finds is remembered`() async throws {
         let gateway = try await Self.damaged(Self.large)
         try await onThread { [place = gateway.place] in
