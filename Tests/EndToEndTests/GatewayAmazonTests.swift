@@ -142,6 +142,37 @@ import Testing
         #expect(code(md5) == "400 BadDigest")
     }
 
+    @Test func `The source of a copy may be the version null`() async throws {
+        let gateway = try GatewayClient.shared("amazon-null")
+        try await gateway.put("x")
+        func copy(_ source: String) async throws -> GatewayClient.Answer {
+            try await gateway.send("PUT", "/amazon-null/y", signed(["x-amz-copy-source": source]))
+        }
+        #expect(try await copy("/amazon-null/x?versionId=null").status == 200)
+        for source in ["amazon-null/x?versionId=7", "amazon-null/x?versionId=", "amazon-null/x?"] {
+            let refused = try await copy(source)
+            #expect(code(refused) == "501 NotImplemented", "\(refused.text)")
+        }
+    }
+
+    /// Google has a header with the same meaning, which its client has not sent.
+    @Test(
+        arguments: [
+            ("PUT", ["x-amz-acl": "public-read"], "x-amz-acl is not served"),
+            ("PUT", ["X-Amz-Acl": "public-read"], "X-Amz-Acl is not served"),
+            ("PUT", ["x-amz-copy-source": "x"], "x-amz-copy-source is no BUCKET/NAME"),
+            ("PUT", ["x-amz-copy-source": "b/x?versionId=1"], "x-amz-copy-source is not served here with a version"),
+            ("PUT", ["x-amz-metadata-directive": "COPY"], "x-amz-metadata-directive needs"),
+            ("PUT", ["x-goog-acl": "public-read"], "x-goog-acl is not served"),
+        ] as [(String, HTTPHeaders, String)])
+    func `An error names a header as its client has sent it`(
+        method: String, headers: HTTPHeaders, expected: String
+    ) async throws {
+        let gateway = try GatewayClient.shared("amazon-names")
+        let answer = try await gateway.send(method, "/amazon-names/x", "hello", headers)
+        #expect(answer.status >= 400 && answer.text.contains(expected), "\(answer.text)")
+    }
+
     // MARK: - Differences
 
     @Test func `Clients of Amazon S3 get its answers about missing objects and copies`() async throws {

@@ -40,6 +40,16 @@ import Testing
         try gateway.end()
     }
 
+    @Test func `A coding of a request within a batch is refused by name`() async throws {
+        let gateway = try GatewayClient.shared("batch-coding")
+        _ = try await gateway.store("x")
+        let coding = "Transfer-Encoding: chunked"
+        let patch = "PATCH \(gateway.gcs)/x HTTP/1.1\r\n\(coding)\r\n\r\n{\"cacheControl\":\"no-store\"}"
+        let answer = try await send(gateway, [patch])
+        #expect(statuses(answer) == ["501"] && answer.text.contains("\(coding) is not served"))
+        #expect(try await gateway.get("\(gateway.gcs)/x")["cacheControl"] == nil)
+    }
+
     @Test func `A selection of fields with thousands of levels is refused, in a batch, too`() async throws {
         let gateway = try LiveGateway()
         _ = try await gateway.client.store("x")

@@ -167,6 +167,56 @@ import Testing
         #expect(try complaints(gateway) == 1)
     }
 
+    @Test func `A file that is gone fails every way`() async throws {
+        let gateway = try LiveGateway()
+        for name in ["x", "intact"] { try await gateway.client.put(name, name == "x" ? Self.large : "intact") }
+        try FileManager.default.removeItem(atPath: gateway.place.root + "/objects/1")
+        for (what, way) in Self.ways + Self.others { try await Self.expectRefusal(gateway.client, what, way) }
+        let params = #"{"reference":"gs://box/x","to":"gs://box/y","wait":true}"#
+        #expect(try await gateway.client.refusal("reference/copy", params) == -13000)
+        #expect(try await gateway.client.get("\(gateway.client.gcs)/x").status == 200)
+        try gateway.end()
+    }
+
+    @Test(arguments: [
+        "UPDATE parts SET declared = 'x'", "UPDATE parts SET declared = '{\"x-amz-checksum-crc32\":1}'",
+        "UPDATE multiparts SET metadata = 'x'", "UPDATE multiparts SET metadata = '[[1]]'",
+    ])
+    func `A damaged row of an upload in parts makes no object`(change: String) async throws {
+        var gateway = try LiveGateway()
+        let start = try await gateway.client.send("POST", "/box/y?uploads").text
+        let upload = "/box/y?uploadId=\(try #require(start.firstMatch(of: /<UploadId>([^<]*)</)?.1))"
+        let part = try await gateway.client.send("PUT", "\(upload)&partNumber=1", "hello")
+        try gateway.end()
+        let path = "\(gateway.place.root)/\(StorageRoot.databaseName)"
+        try Database(path: path, applicationID: StorageRoot.applicationID).execute(change)
+        gateway = try LiveGateway(at: gateway.place)
+        let answer = try await Self.complete(gateway.client, upload, part.headers["ETag"] ?? "")
+        #expect(answer.status == 500 && answer.text.contains("damaged"), "\(answer.text)")
+        #expect(try await gateway.client.get("/box/y").status == 404)
+        try gateway.end()
+    }
+
+    @Test(arguments: ["properties", "policy"])
+    func `A damaged row of a bucket is no bucket without properties`(column: String) async throws {
+        var gateway = try LiveGateway()
+        let made = try await gateway.client.send("POST", "/storage/v1/b?project=p", #"{"name":"made"}"#)
+        #expect(made.status == 200)
+        try gateway.end()
+        let path = "\(gateway.place.root)/\(StorageRoot.databaseName)"
+        try Database(path: path, applicationID: StorageRoot.applicationID)
+            .execute("UPDATE buckets SET \(column) = 'x' WHERE name = 'made'")
+        gateway = try LiveGateway(at: gateway.place)
+        for (method, path, body) in [
+            ("GET", "/storage/v1/b/made", nil), ("GET", "/storage/v1/b/made/iam", nil),
+            ("PATCH", "/storage/v1/b/made", #"{"labels":{"a":"b"}}"#),
+        ] as [(String, String, String?)] {
+            let answer = try await gateway.client.send(method, path, body)
+            #expect(answer.status == 500 && answer.text.contains("damaged"), "\(path) \(answer.text)")
+        }
+        try gateway.end()
+    }
+
     @Test func `Damage that a stream of JSON-RPC finds is remembered`() async throws {
         let gateway = try await Self.damaged(Self.large)
         try await onThread { [place = gateway.place] in

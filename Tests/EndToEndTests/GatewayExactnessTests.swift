@@ -40,8 +40,7 @@ import Testing
         #expect(try await gateway.send("POST", "\(gateway.v0)/docs/", "new", [:]).status == 200)
         #expect(try await gateway.get("\(gateway.v0)/docs?alt=media").text == "docs")
         #expect(try await gateway.names("").items == ["a/b", "docs", "docs/", "src"])
-        // Lists may end with a slash, and clients may put slashes around what stands before the bucket.
-        #expect(try await gateway.get("\(gateway.gcs)/")["items"]?.array?.count == 4)
+        // Clients may put slashes around what stands before the bucket.
         #expect(try await gateway.get("/\(gateway.gcs)/src")["name"] == "src")
     }
 

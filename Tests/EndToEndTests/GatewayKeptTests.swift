@@ -3,7 +3,8 @@ import JSONText
 import TestSupport
 import Testing
 
-/// What Google keeps with an object besides its metadata: the custom time, the storage class, and holds.
+/// What Google and Amazon keep with an object besides its metadata: the custom time, the storage class, holds, the number
+/// of components, the tag of parts, and `Expires`.
 @Suite(.watchdog(minutes: 10)) struct GatewayKeptTests {
     @Test func `A custom time moves forward, and does not go`() async throws {
         let client = try GatewayClient.shared("custom-time")
@@ -53,6 +54,104 @@ import Testing
             let answer = try await client.send("PUT", "/kept-headers/z", "hello", HTTPHeaders([.init(name, value)]))
             #expect(answer.status == 400 && answer.text.contains(value), "\(answer.text)")
         }
+    }
+
+    @Test func `A composed object has a number of components, and no MD5`() async throws {
+        let client = try GatewayClient.shared("composed")
+        let gcs = client.gcs
+        for name in ["a", "b"] { _ = try await client.store(name) }
+        func compose(_ target: String, _ sources: [String]) async throws -> GatewayClient.Answer {
+            let names = sources.map { #"{"name":"\#($0)"}"# }.joined(separator: ",")
+            return try await client.send("POST", "\(gcs)/\(target)/compose", #"{"sourceObjects":[\#(names)]}"#)
+        }
+        func check(_ name: String, _ count: Int64?) async throws {
+            let resource = try await client.get("\(gcs)/\(name)")
+            #expect(resource["componentCount"] == count.map { JSON($0) }, "\(name)")
+            #expect((resource["md5Hash"] == nil) == (count != nil) && resource["crc32c"] != nil, "\(name)")
+            #expect((try await client.get("\(client.v0)/\(name)")["md5Hash"] == nil) == (count != nil), "\(name)")
+            let hash = try await client.send("HEAD", "/composed/\(name)").headers["x-goog-hash"] ?? ""
+            #expect(hash.hasPrefix("crc32c=") && hash.contains("md5=") == (count == nil), "\(hash)")
+        }
+        let two = try await compose("two", ["a", "b"])
+        #expect(two["componentCount"] == 2 && two["md5Hash"] == nil && two["size"] == "10")
+        #expect(try await compose("three", ["two", "a"]).status == 200)
+        #expect(try await compose("one", ["a"]).status == 200)
+        for (action, body) in [("copy", ""), ("changed", #"{"contentType":"a/b"}"#)] {
+            #expect(try await client.send("POST", "\(gcs)/two/copyTo/b/composed/o/\(action)", body).status == 200)
+        }
+        #expect(try await client.send("PATCH", "\(gcs)/two", #"{"cacheControl":"a"}"#).status == 200)
+        #expect(try await client.send("PUT", "\(gcs)/three", "{}").status == 200)
+        for (name, count) in [("a", nil), ("one", 1), ("two", 2), ("three", 3), ("copy", 2), ("changed", 2)]
+            as [(String, Int64?)]
+        { try await check(name, count) }
+        _ = try await client.store("two")
+        try await check("two", nil)
+    }
+
+    @Test func `An object of parts has the tag of its parts`() async throws {
+        let client = try GatewayClient.shared("part-tags")
+        let parts = [noise(5 << 20), Array("end".utf8)]
+        let start = try await client.send("POST", "/part-tags/x?uploads", "", ["Expires": "soon"]).text
+        let upload = "/part-tags/x?uploadId=\(try #require(start.firstMatch(of: /<UploadId>([^<]*)</)?.1))"
+        var (list, digests): (String, [UInt8]) = ("", [])
+        for (index, bytes) in parts.enumerated() {
+            let answer = try await client.send("PUT", "\(upload)&partNumber=\(index + 1)", bytes: bytes)
+            let tag = try #require(answer.headers["ETag"]).filter { $0 != "\"" }
+            list += "<Part><PartNumber>\(index + 1)</PartNumber><ETag>\(tag)</ETag></Part>"
+            digests += stride(from: 0, to: tag.count, by: 2).compactMap {
+                UInt8(tag.dropFirst($0).prefix(2), radix: 16)
+            }
+        }
+        let digest = try await client.send("PUT", "/part-tags/digests", bytes: digests).headers["ETag"] ?? ""
+        let tag = "\(digest.dropLast())-2\""
+        let end = "<CompleteMultipartUpload>\(list)</CompleteMultipartUpload>"
+        for _ in 0..<2 {
+            let answer = try await client.send("POST", upload, end)
+            #expect(answer.status == 200 && answer.headers["ETag"] == tag && answer.text.contains("-2&quot;"))
+        }
+        for method in ["GET", "HEAD"] {
+            let answer = try await client.send(method, "/part-tags/x")
+            #expect(answer.headers["ETag"] == tag && answer.headers["Expires"] == "soon")
+        }
+        #expect(try await client.get("/part-tags?list-type=2").text.contains("-2&quot;</ETag>"))
+        #expect(try await client.get("/part-tags/x", ["If-None-Match": tag]).status == 304)
+        #expect(try await client.send("PATCH", "\(client.gcs)/x", #"{"cacheControl":"a"}"#).status == 200)
+        #expect(try await client.send("PUT", "\(client.gcs)/x", "{}").status == 200)
+        #expect(try await client.send("PUT", "/part-tags/x", "new", ["If-Match": digest]).status == 412)
+        let source = ["x-amz-copy-source": "part-tags/x", "x-amz-copy-source-if-match": tag] as HTTPHeaders
+        #expect(try await client.send("PUT", "/part-tags/copy", nil, source).status == 200)
+        #expect(try await client.send("HEAD", "/part-tags/copy").headers["ETag"]?.contains("-") == false)
+        #expect(try await client.send("PUT", "/part-tags/x", "new", ["If-Match": tag]).status == 200)
+        #expect(try await client.send("HEAD", "/part-tags/x").headers["ETag"]?.contains("-") == false)
+    }
+
+    @Test func `Expires is kept at the object's own URL`() async throws {
+        let client = try GatewayClient.shared("expires")
+        let date = "Thu, 01 Dec 2044 16:00:00 GMT"
+        #expect(try await client.send("PUT", "/expires/x", "hello", ["Expires": date]).status == 200)
+        func expires(_ name: String) async throws -> String? {
+            try await client.get("/expires/\(name)").headers["Expires"]
+        }
+        let source: HTTPHeaders = ["x-amz-copy-source": "expires/x"]
+        #expect(try await client.send("PUT", "/expires/copy", nil, source).status == 200)
+        let unreplaced = HTTPHeaders(source.fields + [.init("Expires", "0")])
+        let refused = try await client.send("PUT", "/expires/y", nil, unreplaced)
+        #expect(refused.status == 400 && refused.text.contains("Expires needs"), "\(refused.text)")
+        let replacing = source.fields + [.init("x-amz-metadata-directive", "REPLACE")]
+        #expect(try await client.send("PUT", "/expires/new", nil, HTTPHeaders(replacing)).status == 200)
+        let other = HTTPHeaders(replacing + [.init("Expires", "0")])
+        #expect(try await client.send("PUT", "/expires/other", nil, other).status == 200)
+        let long = HTTPHeaders([.init("Expires", String(repeating: "x", count: 8193))])
+        #expect(try await client.send("PUT", "/expires/y", "hello", long).status == 400)
+        for (name, expected) in [("x", date), ("copy", date), ("new", nil), ("other", "0")] as [(String, String?)] {
+            #expect(try await expires(name) == expected, "\(name)")
+        }
+        let asked = try await client.get("/expires/x?response-expires=now")
+        #expect(asked.headers["Expires"] == "now")
+        #expect(try await client.send("PATCH", "\(client.gcs)/x", #"{"cacheControl":"a"}"#).status == 200)
+        #expect(try await expires("x") == date)
+        #expect(try await client.send("PUT", "\(client.gcs)/x", "{}").status == 200)
+        #expect(try await expires("x") == nil)
     }
 
     @Test(arguments: [("temporaryHold", "Temporary hold"), ("eventBasedHold", "Event-Based hold")])

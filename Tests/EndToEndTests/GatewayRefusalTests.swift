@@ -65,7 +65,7 @@ import Testing
             refused(try await send(gateway, [key, (name, "1"), file]), naming: name)
         }
         for (name, value) in [
-            ("acl", "public-read"), ("x-amz-tagging", "v"), ("x-goog-tagging", "a=b"),
+            ("acl", "public-read"), ("ACL", "public-read"), ("x-amz-tagging", "v"), ("x-goog-tagging", "a=b"),
             ("x-amz-content-sha256", String(repeating: "0", count: 64)),
             ("x-goog-content-sha256", String(repeating: "0", count: 64)),
         ] {

@@ -120,7 +120,7 @@ import Testing
             // It expires while somebody asks.
             var status = 200
             try await eventually {
-                status = try await upload(url.replacing(base, with: other), "upload", at: 0, [1]).status
+                status = try await upload(url.replacing(base, with: other), "upload", at: 0, [noise(1)[0]]).status
                 return status != 200
             }
             #expect(status == 410)

@@ -183,7 +183,14 @@ import Testing
             #expect(try await names("matchGlob=\(gateway.escaped(glob))") == expected, "\(glob)")
         }
         #expect(try await names("delimiter=/&matchGlob=d/") == ["d/"])
-        for bad in ["{a", "a}", "[", String(repeating: "{a,b}", count: 9)] {
+        for (glob, expected) in [
+            (#"\{x\}"#, ["{x}"]), (#"a\.txt"#, ["a.txt"]), (#"\*.txt"#, []), (#"{a\,,a}.txt"#, ["a.txt"]),
+            (#"[\]a].txt"#, ["a.txt"]),
+        ] {
+            #expect(try await names("matchGlob=\(gateway.escaped(glob))") == expected, "\(glob)")
+        }
+        #expect(try await gateway.get("\(gateway.gcs)?delimiter=.&matchGlob=d").status == 400)
+        for bad in ["{a", "a}", "[", "]", "a]b", #"a\"#, String(repeating: "{a,b}", count: 9)] {
             #expect(try await gateway.get("\(gateway.gcs)?matchGlob=\(gateway.escaped(bad))").status == 400)
         }
         let first = try await gateway.get("\(gateway.gcs)?matchGlob=**.txt&maxResults=1")
@@ -211,6 +218,31 @@ import Testing
     }
 
     // MARK: - Answers
+
+    @Test func `No object has an empty name, or one of dots`() async throws {
+        let gateway = try GatewayClient.shared("odd-names")
+        try await gateway.put("x")
+        for path in ["\(gateway.gcs)/", "\(gateway.gcs)/?alt=media", "/b/\(gateway.bucket)/o/"] {
+            #expect(try await gateway.get(path).status == 404, "\(path)")
+        }
+        for name in [".", ".."] {
+            let upload = "/upload/storage/v1/b/\(gateway.bucket)/o?name=\(name)&uploadType="
+            let escaped = name.replacing(".", with: "%2E")
+            for (method, path, body) in [
+                ("POST", "\(upload)media", "hello"), ("POST", "\(upload)resumable", "{}"),
+                ("POST", "\(gateway.v0)?name=\(name)", "hello"), ("GET", "\(gateway.gcs)/\(escaped)", nil),
+                ("POST", "\(gateway.gcs)/x/copyTo/b/\(gateway.bucket)/o/\(escaped)", "{}"),
+                ("POST", "\(gateway.gcs)/x/moveTo/o/\(escaped)", ""),
+                ("POST", "\(gateway.gcs)/\(escaped)/compose", #"{"sourceObjects":[{"name":"x"}]}"#),
+                ("PUT", "/\(gateway.bucket)/\(escaped)", "hello"),
+                ("POST", "/\(gateway.bucket)/\(escaped)?uploads", ""),
+            ] as [(String, String, String?)] {
+                let answer = try await gateway.send(method, path, body)
+                #expect(answer.status == 400 && answer.text.contains("have the name \(name)"), "\(path) \(answer.text)")
+            }
+        }
+        #expect(try await gateway.names("").items == ["x"])
+    }
 
     @Test func `An object that is not there is named as Google names it`() async throws {
         let gateway = try GatewayClient.shared("nothing")

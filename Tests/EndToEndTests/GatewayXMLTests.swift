@@ -378,6 +378,11 @@ import Testing
     @Test func `Errors are XML with the codes of Google`() async throws {
         let gateway = try GatewayClient.shared("xml-errors")
         #expect(code(try await gateway.get("/\(gateway.bucket)/none")) == "404 NoSuchKey")
+        for path in ["none", "none?generation=1"] {
+            let text = try await gateway.send("GET", "/\(gateway.bucket)/\(path)").text
+            #expect(text.contains("<Message>The specified key does not exist.</Message>"), "\(text)")
+            #expect(text.contains("<Details>No such object: \(gateway.bucket)/none</Details>"), "\(text)")
+        }
         #expect(code(try await gateway.send("PATCH", "/\(gateway.bucket)/none", "")) == "405 MethodNotAllowed")
         #expect(code(try await gateway.get("/\(gateway.bucket)/none?torrent")) == "501 NotImplemented")
         #expect(try await gateway.get("\(gateway.gcs)/none")["error"] != nil)

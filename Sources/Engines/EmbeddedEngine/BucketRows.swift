@@ -1,4 +1,5 @@
 import Database
+import JSONText
 import Platform
 import Roots
 import Storage
@@ -120,6 +121,10 @@ extension StoredBucket {
         defaults = try row.kept ?? KeptProperties()
         properties = try row.textOrNil("properties")
         policy = try row.textOrNil("policy")
+        for text in [properties, policy].compactMap(\.self) where JSON(wire: Array(text.utf8))?.object == nil {
+            throw StorageError(
+                .unknown, "The database is damaged: what it keeps with the bucket \(name) is no JSON object.")
+        }
     }
 
     /// All values except the time of the creation.

@@ -6,35 +6,6 @@ import Platform
 import Roots
 import Storage
 
-extension OpenObject {
-    /// Whether the object contains the bytes of the piece, which must lie within it. Blocks.
-    fileprivate func has(_ piece: IncomingBytes.Piece) throws(StorageError) -> Bool {
-        let block = 256 << 10
-        var (one, other) = ([UInt8](repeating: 0, count: block), [UInt8](repeating: 0, count: block))
-        var offset = piece.range.lowerBound
-        while offset < piece.range.upperBound {
-            let count = Int(min(Int64(block), piece.range.upperBound - offset))
-            try one.filling(count) { buffer throws(StorageError) in try piece.fill(buffer, at: offset) }
-            try other.filling(count) { buffer throws(StorageError) in try read(into: buffer, at: offset) }
-            guard one.prefix(count) == other.prefix(count) else { return false }
-            offset += Int64(count)
-        }
-        return true
-    }
-}
-
-extension [UInt8] {
-    /// Fills the first `count` bytes.
-    fileprivate mutating func filling(
-        _ count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(StorageError) -> Void
-    ) throws(StorageError) {
-        let filled = withUnsafeMutableBytes { bytes in
-            Result { () throws(StorageError) in try fill(.init(rebasing: bytes.prefix(count))) }
-        }
-        try filled.get()
-    }
-}
-
 /// Stored bytes that become the bytes of another object. Their checksum reveals damage.
 package struct StoredBytes: Sendable {
     package let piece: IncomingBytes.Piece
@@ -150,7 +121,7 @@ extension EmbeddedBackend {
         guard opened.metadata.generation == object.generation else { return nil }
         guard piece.range.upperBound <= opened.metadata.size else { return false }
         return try await files.run {
-            Result { () throws(StorageError) in try opened.has(piece) }
+            Result { () throws(StorageError) in try piece.firstDifference(from: opened.read(into:at:)) == nil }
         }.get()
     }
 }

@@ -48,7 +48,9 @@ final class EmbeddedUpload: TransferSession {
     func perform(_ step: UploadMachine.Step, _ context: StepContext) async -> UploadMachine.Answer {
         await PendingAnswer.answer(aborted: .aborted) { attempt in
             replacesNewer.withLock { $0 = context.replacesNewer }
-            if context.replacesNewer, upload.preconditions.isEmpty, backend.buckets.named == nil {
+            let mayBeInVain = !context.replacesNewer || !upload.preconditions.isEmpty || backend.buckets.named != nil
+            // The step after a comparison looks.
+            if !mayBeInVain || step.isComparison {
                 begin(step, context.bytes, attempt)
             } else {
                 beginUnlessInVain(step, context.bytes, attempt)
@@ -69,6 +71,7 @@ final class EmbeddedUpload: TransferSession {
         case .send(let range): send(range, of: upload.with(bytes), attempt)
         // Every answer of this engine says what is stored, so nothing is in doubt.
         case .settle: attempt.answer(.aborted)
+        case .compare(let range): compare(range, with: bytes?.piece, attempt)
         }
     }
 
@@ -288,6 +291,23 @@ final class EmbeddedUpload: TransferSession {
         }
     }
 
+    /// Answers whether the first bytes of a piece are those in the file.
+    private func compare(_ range: Range<Int64>, with piece: IncomingBytes.Piece?, _ attempt: PendingAnswer) {
+        queue.submit { state in
+            guard let staging = state.staging, let piece else {
+                return attempt.answer(.failed(StorageError(.internalError, "There are no bytes to compare.")))
+            }
+            do throws(StorageError) {
+                let difference = try staging.firstDifference(from: piece.prefix(upTo: range.upperBound))
+                attempt.answer(
+                    difference.map { .failed(.otherBytes(at: $0)) } ?? .received(upTo: range.upperBound))
+            } catch {
+                attempt.answer(.failed(error))
+            }
+            staging.park()
+        }
+    }
+
     private func send(_ range: Range<Int64>, of upload: Upload, _ attempt: PendingAnswer) {
         queue.submit { [self] state in
             guard let staging = state.staging else {
@@ -342,7 +362,8 @@ final class EmbeddedUpload: TransferSession {
 
     private func copy(_ request: CopyRequest, _ attempt: PendingAnswer) {
         commit(here: false, attempt) { [upload, backend] database, token, now in
-            try database.copy(request, as: upload, token: token, at: now, backend.generations, backend.checked)
+            try database.copy(
+                request, as: upload, token: token, at: now, backend.generations, backend.checkCanBeRead)
         }
     }
 

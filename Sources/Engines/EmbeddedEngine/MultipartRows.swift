@@ -142,8 +142,7 @@ extension Row {
 
     fileprivate var part: MultipartPart {
         get throws {
-            let members = JSON(wire: Array(try text("declared").utf8))?.object ?? []
-            let declared = members.compactMap { member in member.value.string.map { (member.key, $0) } }
+            let declared = try [(String, String)](declared: text("declared"))
             return MultipartPart(
                 number: Int(try integer("number")), size: try integer("size"), md5: try blob("md5"),
                 crc32c: UInt32(truncatingIfNeeded: try integer("crc32c")),
@@ -151,4 +150,20 @@ extension Row {
                 stored: Timestamp(microseconds: try integer("stored")), file: try integer("file"))
         }
     }
+}
+
+extension [(String, String)] {
+    /// The checksums of a part by their names. Throws if the text is no JSON object of strings.
+    fileprivate init(declared text: String) throws {
+        guard let members = JSON(wire: [UInt8](text.utf8))?.object else { throw StorageError.damagedPart }
+        self = try members.map { member in
+            guard let sum = member.value.string else { throw StorageError.damagedPart }
+            return (member.key, sum)
+        }
+    }
+}
+
+extension StorageError {
+    fileprivate static let damagedPart = StorageError(
+        .unknown, "The database is damaged: the declared checksums of a part are no JSON object of strings.")
 }

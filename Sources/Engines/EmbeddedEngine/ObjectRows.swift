@@ -139,13 +139,14 @@ extension Database {
     }
 
     /// Stores a copy of an object, which replaces an existing object. Bytes in a file are shared, not copied. The
-    /// source of a move is deleted. Throws `nonMatchingChecksum` if bytes in a row are damaged, or if those in a file
-    /// are known to be.
+    /// source of a move is deleted.
     ///
-    /// - Parameter token: the download token of a copy that does not keep the source's tokens.
+    /// - Parameters:
+    ///   - token: the download token of a copy that does not keep the source's tokens.
+    ///   - checkCanBeRead: throws why the bytes of the source cannot be read.
     func copy(
         _ request: CopyRequest, as upload: Upload, token: String, at now: Timestamp, _ generations: Generations,
-        _ checked: CheckedBodies
+        _ checkCanBeRead: (ObjectMetadata, StoredBody) throws(StorageError) -> Void
     ) throws -> StoredObject {
         let source = request.reference
         try check(request.preconditions, at: source)
@@ -157,25 +158,14 @@ extension Database {
         if request.keepsMetadata, keepsTokens, let tokens = object.downloadTokens {
             settable.custom[SettableMetadata.tokensKey] = tokens.joined(separator: ",")
         }
+        let body = try body(of: source)
+        try checkCanBeRead(object, body)
         let copy = NewObject(
             reference: upload.reference, metadata: settable, size: object.size, md5: md5, crc32c: crc32c,
-            body: try copied(body(of: source), of: object, checked), record: upload.recorded)
+            body: body.shared, record: upload.recorded)
         var put = try put(copy, token: token, at: now, generations)
         if request.isMove { put.changes.append(try delete(source).change) }
         return put
-    }
-
-    private func copied(
-        _ body: StoredBody, of object: ObjectMetadata, _ checked: CheckedBodies
-    ) throws(StorageError) -> NewObject.Body {
-        switch body {
-        case .bytes(let bytes):
-            _ = try OpenObject(metadata: object, body: .bytes(bytes), checked)
-            return .bytes(bytes)
-        case .file(let file):
-            try checked.check(object, inFile: file)
-            return .sharedFile(file)
-        }
     }
 
     func body(of reference: Reference) throws -> StoredBody {
@@ -348,6 +338,14 @@ extension Database {
 enum StoredBody: Sendable {
     case bytes([UInt8])
     case file(Int64)
+
+    /// The body of a copy.
+    fileprivate var shared: NewObject.Body {
+        switch self {
+        case .bytes(let bytes): .bytes(bytes)
+        case .file(let file): .sharedFile(file)
+        }
+    }
 }
 
 /// The parts of an object in other tables.

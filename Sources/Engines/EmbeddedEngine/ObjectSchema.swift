@@ -73,6 +73,9 @@ enum ObjectSchema {
                 ALTER TABLE buckets ADD COLUMN policy TEXT;
                 CREATE TABLE deletedBuckets (name TEXT PRIMARY KEY) WITHOUT ROWID;
                 """),
+        // `kept` of an object may contain its number of components, the tag of its parts and `Expires`. Programs with
+        // an earlier schema would remove them with the next change of the metadata.
+        Migration(version: 9, sql: "UPDATE counters SET generation = generation;"),
     ]
 
     /// Matches files that are marked as unwanted and that no object needs. One scan of the objects finds the few that

@@ -142,27 +142,34 @@ extension OpenObject {
             "x-goog-stored-content-length": "\(metadata.size)",
         ]
         if let time = metadata.settable.kept?.customTime { headers.add("x-goog-custom-time", time.exactRFC3339) }
+        if let expires = metadata.settable.kept?.expires { headers.add("Expires", expires.headerValue) }
         if let encoding = content[.contentEncoding] { headers.add("Content-Encoding", encoding) }
         if let language = content[.contentLanguage] { headers.add("Content-Language", language) }
         for (key, value) in metadata.settable.custom {
             headers.add(
-                "x-goog-meta-\(isToken(key.utf8) ? key : key.escaped)", value.isHeaderValue ? value : value.escaped)
+                "x-goog-meta-\(isToken(key.utf8) ? key : key.escaped)", value.headerValue)
         }
         return headers
     }
 }
 
 extension String {
-    /// Whether the text can be sent unchanged as a header: without control characters, and without blanks at its ends.
-    fileprivate var isHeaderValue: Bool {
-        !utf8.contains { $0 < 0x20 || $0 == 0x7F } && trimmed(self[...]).utf8.count == utf8.count
+    /// The text as a header: escaped if it has control characters, or blanks at its ends.
+    fileprivate var headerValue: String {
+        let isOne = !utf8.contains { $0 < 0x20 || $0 == 0x7F } && trimmed(self[...]).utf8.count == utf8.count
+        return isOne ? self : escaped
     }
 }
 
 // The forms of metadata in headers.
 extension ObjectMetadata {
-    package var entityTag: EntityTag? { EntityTag((checksums.md5 ?? []).hexadecimal) }
+    package var entityTag: EntityTag? { EntityTag(settable.kept?.partsTag ?? (checksums.md5 ?? []).hexadecimal) }
+
+    /// The MD5 that answers contain. As at Google, a composed object has none.
+    package var answeredMD5: [UInt8]? { settable.kept?.componentCount == nil ? checksums.md5 : nil }
 
     /// The value of `x-goog-hash`.
-    package var hashes: String { "crc32c=\((checksums.crc32c ?? 0).base64),md5=\((checksums.md5 ?? []).base64)" }
+    package var hashes: String {
+        "crc32c=\((checksums.crc32c ?? 0).base64)" + (answeredMD5.map { ",md5=\($0.base64)" } ?? "")
+    }
 }

@@ -199,6 +199,12 @@ extension EmbeddedBackend {
         }
     }
 
+    /// Throws why the bytes of an object cannot be read. For the transaction that reads its row: no other one can have
+    /// removed the file.
+    func checkCanBeRead(_ metadata: ObjectMetadata, _ body: StoredBody) throws(StorageError) {
+        _ = try open(metadata, body, missed: metadata.generation)
+    }
+
     private func open(_ metadata: ObjectMetadata, _ body: StoredBody, missed: Int64?) throws(StorageError) -> Opened {
         switch body {
         case .bytes(let bytes): return .object(try OpenObject(metadata: metadata, body: .bytes(bytes), checked))

@@ -147,6 +147,17 @@ final class Staging {
         }
     }
 
+    /// The offset of the first byte of the piece that the file has otherwise; nil if it has all of them.
+    func firstDifference(from piece: IncomingBytes.Piece) throws(StorageError) -> Int64? {
+        let target = try openTarget()
+        return try piece.firstDifference { buffer, place throws(StorageError) in
+            let read = try storing(path) { () throws(SystemError) in try target.read(into: buffer, at: place) }
+            guard read == buffer.count else {
+                throw StorageError(.internalError, "The file of the upload has fewer bytes than it has received.")
+            }
+        }
+    }
+
     /// Syncs the file, checks that the source has not changed, and returns the MD5.
     func finish() throws(StorageError) -> [UInt8] {
         let target = try openTarget()

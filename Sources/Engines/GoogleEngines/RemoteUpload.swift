@@ -129,6 +129,7 @@ extension RemoteBackend {
                 case .query: try await resumed()
                 case .send(let range): try await send(range)
                 case .settle: try await settle()
+                case .compare: throw StorageError(.internalError, "No bytes at a server are compared.")
                 }
             }
         } catch {

@@ -48,7 +48,7 @@ private struct ServerCopyBookmark: Codable {
                 if let stored = try await stored() { return .completed(stored) }
                 guard destination.fate.mayBeStored else { return .aborted }
                 throw StorageError(.unknown, "The server has not answered the copy to \(upload.reference.url).")
-            case .sendWhole: throw StorageError(.internalError, "The service copies in several calls.")
+            case .sendWhole, .compare: throw StorageError(.internalError, "The service copies in several calls.")
             }
         } catch {
             if error.object == source.reference.object, !destination.fate.mayBeStored { throw error }

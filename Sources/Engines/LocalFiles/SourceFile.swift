@@ -208,7 +208,13 @@ extension Upload {
         guard let expectedMD5, [UInt8](base64: expectedMD5) != md5 else { return }
         throw StorageError(
             .nonMatchingChecksum,
-            "The bytes have the MD5 \(md5.base64), but metadata.md5Hash says \(expectedMD5).")
+            "The bytes have the MD5 \(md5.base64), but metadata.md5Hash says \(expectedMD5).\(ofAllRequests)")
+    }
+
+    /// A sentence about the bytes of an upload whose client sends them in several requests; empty for other uploads.
+    private var ofAllRequests: String {
+        guard case .incoming(let bytes) = source, let piece = bytes.piece, piece.range.lowerBound > 0 else { return "" }
+        return " They are the bytes of all requests of the upload, also of those that broke off; the upload has ended."
     }
 
     /// Throws `nonMatchingChecksum` unless all checksums that the client has sent are right.
@@ -219,6 +225,7 @@ extension Upload {
         if case .incoming(let bytes) = source { difference = bytes.expected.difference(from: found) ?? difference }
         guard let difference else { return }
         throw StorageError(
-            .nonMatchingChecksum, "The bytes do not have the \(difference.rawValue) that the client has sent.")
+            .nonMatchingChecksum,
+            "The bytes do not have the \(difference.rawValue) that the client has sent.\(ofAllRequests)")
     }
 }

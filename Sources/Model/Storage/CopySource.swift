@@ -34,6 +34,11 @@ public struct CopyRequest: Codable, Equatable, Sendable {
         }
         var metadata = own
         metadata.content[.contentType] = own.content[.contentType] ?? object.content[.contentType]
+        // The bytes stay composed, whatever metadata the copy has.
+        if let count = object.kept?.componentCount {
+            metadata.kept = metadata.kept ?? KeptProperties()
+            metadata.kept?.componentCount = count
+        }
         return metadata
     }
 }

@@ -8,8 +8,17 @@ package struct Glob: Sendable {
     /// The maximum size of a pattern in bytes: enough for any object's name, and a `Matcher` takes at most 600 KB.
     package static let mostBytes = 4096
 
+    /// The characters with a meaning.
+    package enum Syntax: Sendable {
+        case names
+        /// Only `*` and `**`.
+        case stars
+        /// Those of `names`, and a backslash before a character that stands for itself. A `]` needs its `[`.
+        case escaped
+    }
+
     private let text: String
-    private let isOfStars: Bool
+    private let syntax: Syntax
     /// The pattern contains `**`.
     package let crossesFolders: Bool
 
@@ -29,15 +38,10 @@ package struct Glob: Sendable {
     }
 
     /// `**/` at the beginning of a segment also matches nothing. Throws for brackets that match no character.
-    package init(_ pattern: String) throws(Invalid) { try self.init(pattern, isOfStars: false) }
-
-    /// A pattern in which only `*` and `**` have a meaning.
-    package init(stars pattern: String) throws(Invalid) { try self.init(pattern, isOfStars: true) }
-
-    private init(_ text: String, isOfStars: Bool) throws(Invalid) {
+    package init(_ text: String, _ syntax: Syntax = .names) throws(Invalid) {
         guard text.utf8.count <= Self.mostBytes else { throw Invalid(reason: "has more than \(Self.mostBytes) bytes") }
-        (self.text, self.isOfStars) = (text, isOfStars)
-        crossesFolders = try Self.steps(text, isOfStars: isOfStars).contains { step in
+        (self.text, self.syntax) = (text, syntax)
+        crossesFolders = try Self.steps(text, syntax).contains { step in
             switch step {
             case .everything, .folders: true
             case .one, .any, .set, .run, .option: false
@@ -46,10 +50,10 @@ package struct Glob: Sendable {
     }
 
     /// Compares names with the pattern, whose text was checked at its creation.
-    package var matcher: Matcher { Matcher((try? Self.steps(text, isOfStars: isOfStars)) ?? []) }
+    package var matcher: Matcher { Matcher((try? Self.steps(text, syntax)) ?? []) }
 
     /// Between two optional steps there is always a required one, except for `**/**` at the beginning of a segment.
-    private static func steps(_ text: String, isOfStars: Bool) throws(Invalid) -> [Step] {
+    private static func steps(_ text: String, _ syntax: Syntax) throws(Invalid) -> [Step] {
         let pattern = Array(text.unicodeScalars)
         var (steps, rest): ([Step], ArraySlice) = ([], pattern[...])
         while let first = rest.popFirst() {
@@ -61,15 +65,17 @@ package struct Glob: Sendable {
                     continue
                 }
                 rest = rest.drop { $0 == "*" }
-                if isFirst, rest.first == "/", !isOfStars {
+                if isFirst, rest.first == "/", syntax != .stars {
                     rest = rest.dropFirst()
                     if case .folders? = steps.last { continue }
                     steps += [.option, .folders]
                 } else {
                     steps.append(.everything)
                 }
-            case "?" where !isOfStars: steps.append(.any)
-            case "[" where !isOfStars: steps.append(try set(&rest))
+            case "?" where syntax != .stars: steps.append(.any)
+            case "[" where syntax != .stars: steps.append(try set(&rest, syntax))
+            case "]" where syntax == .escaped: throw Invalid(reason: "has a ] without its [")
+            case "\\" where syntax == .escaped: steps.append(.one(try escaped(&rest)))
             default: steps.append(.one(first))
             }
         }
@@ -78,23 +84,38 @@ package struct Glob: Sendable {
 
     /// - Parameter rest: the text after `[`; on return the text after `]`. Directly after `[` or `[!`, a `]` is a
     ///   member.
-    private static func set(_ rest: inout ArraySlice<Unicode.Scalar>) throws(Invalid) -> Step {
+    private static func set(_ rest: inout ArraySlice<Unicode.Scalar>, _ syntax: Syntax) throws(Invalid) -> Step {
         let isNegated = rest.first == "!" || rest.first == "^"
         if isNegated { rest = rest.dropFirst() }
-        guard let end = rest.dropFirst().firstIndex(where: { $0 == "]" || $0 == "/" }), rest[end] == "]",
-            rest.first != "/"
-        else { throw Invalid(reason: "has a [ without its ]; [[] is the character itself") }
-        var (ranges, members): ([ClosedRange<Unicode.Scalar>], ArraySlice) = ([], rest[..<end])
-        while let low = members.popFirst() {
+        var ranges: [ClosedRange<Unicode.Scalar>] = []
+        while rest.first != "]" || ranges.isEmpty {
+            let low = try member(&rest, syntax)
             var high = low
-            if members.first == "-", let bound = members.dropFirst().first {
-                (high, members) = (bound, members.dropFirst(2))
+            if rest.first == "-", let bound = rest.dropFirst().first, bound != "]" {
+                rest = rest.dropFirst()
+                high = try member(&rest, syntax)
             }
             guard low <= high else { throw Invalid(reason: "has [\(low)-\(high)], which stands for no character") }
             ranges.append(low...high)
         }
-        rest = rest[(end + 1)...]
+        rest = rest.dropFirst()
         return .set(ranges, isNegated: isNegated)
+    }
+
+    /// The next character of a set.
+    private static func member(
+        _ rest: inout ArraySlice<Unicode.Scalar>, _ syntax: Syntax
+    ) throws(Invalid) -> Unicode.Scalar {
+        guard let first = rest.popFirst(), first != "/" else {
+            throw Invalid(reason: "has a [ without its ]; [[] is the character itself")
+        }
+        return first == "\\" && syntax == .escaped ? try escaped(&rest) : first
+    }
+
+    /// The character behind a backslash.
+    private static func escaped(_ rest: inout ArraySlice<Unicode.Scalar>) throws(Invalid) -> Unicode.Scalar {
+        guard let first = rest.popFirst() else { throw Invalid(reason: "ends with a \\ that escapes nothing") }
+        return first
     }
 }
 

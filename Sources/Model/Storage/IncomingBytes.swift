@@ -62,3 +62,36 @@ public struct IncomingBytes: Sendable {
         try piece.read(buffer, offset)
     }
 }
+
+extension IncomingBytes.Piece {
+    /// The offset of the first byte that `read` does not return for its place; nil if all bytes are the same. Blocks.
+    package func firstDifference(
+        from read: (_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) throws(StorageError) -> Void
+    ) throws(StorageError) -> Int64? {
+        let block = 256 << 10
+        var (one, other) = ([UInt8](repeating: 0, count: block), [UInt8](repeating: 0, count: block))
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let count = Int(min(Int64(block), range.upperBound - offset))
+            try one.filling(count) { buffer throws(StorageError) in try fill(buffer, at: offset) }
+            try other.filling(count) { buffer throws(StorageError) in try read(buffer, offset) }
+            if one.prefix(count) != other.prefix(count) {
+                return zip(one, other).enumerated().first { $1.0 != $1.1 }.map { offset + Int64($0.offset) }
+            }
+            offset += Int64(count)
+        }
+        return nil
+    }
+}
+
+extension [UInt8] {
+    /// Fills the first `count` bytes.
+    fileprivate mutating func filling(
+        _ count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let filled = withUnsafeMutableBytes { bytes in
+            Result { () throws(StorageError) in try fill(.init(rebasing: bytes.prefix(count))) }
+        }
+        try filled.get()
+    }
+}

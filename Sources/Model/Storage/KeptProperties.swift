@@ -18,16 +18,29 @@ public struct KeptProperties: Codable, Equatable, Sendable {
     /// While this or `eventBasedHold` is true, the object can be neither deleted nor replaced.
     public var temporaryHold: Bool?
     public var eventBasedHold: Bool?
+    /// The number of objects that the bytes were composed of; nil for bytes that a client has sent.
+    public var componentCount: Int64?
+    /// The entity tag of bytes that a client has sent in parts, without quotation marks.
+    public var partsTag: String?
+    /// The header `Expires` of answers with the bytes.
+    public var expires: String?
 
     public init() {}
 
     package var isEmpty: Bool { self == KeptProperties() }
 
-    /// The properties that a copy takes over: all except the holds.
+    /// The properties that a copy takes over: all except the holds, and the tag of the parts, which a copy does not have.
     package var ofCopy: KeptProperties {
         var copied = self
-        (copied.temporaryHold, copied.eventBasedHold) = (nil, nil)
+        (copied.temporaryHold, copied.eventBasedHold, copied.partsTag) = (nil, nil, nil)
         return copied
+    }
+
+    /// The properties that stay when all metadata is replaced: those of the bytes, and those that cannot be removed.
+    package var unremovable: KeptProperties {
+        var left = self
+        (left.temporaryHold, left.eventBasedHold, left.expires) = (nil, nil, nil)
+        return left
     }
 
     /// These properties, with the other's values for the unset ones.
@@ -37,6 +50,9 @@ public struct KeptProperties: Codable, Equatable, Sendable {
         filled.storageClass = storageClass ?? other.storageClass
         filled.temporaryHold = temporaryHold ?? other.temporaryHold
         filled.eventBasedHold = eventBasedHold ?? other.eventBasedHold
+        filled.componentCount = componentCount ?? other.componentCount
+        filled.partsTag = partsTag ?? other.partsTag
+        filled.expires = expires ?? other.expires
         return filled
     }
 
@@ -63,12 +79,15 @@ public struct KeptChange: Equatable, Sendable {
     public var storageClass: StorageClass?
     public var temporaryHold: Bool??
     public var eventBasedHold: Bool??
+    public var componentCount: Int64?
+    public var partsTag: String?
+    public var expires: String??
 
     public init() {}
 
     public var isEmpty: Bool { self == KeptChange() }
 
-    /// Throws `invalidArgument` if the custom time would decrease or be removed.
+    /// Throws `invalidArgument` if the custom time would decrease or be removed, or if `expires` is too long.
     func applied(to properties: KeptProperties) throws(StorageError) -> KeptProperties {
         var changed = properties
         if let customTime {
@@ -82,6 +101,14 @@ public struct KeptChange: Equatable, Sendable {
         changed.storageClass = storageClass ?? properties.storageClass
         if let temporaryHold { changed.temporaryHold = temporaryHold }
         if let eventBasedHold { changed.eventBasedHold = eventBasedHold }
+        changed.componentCount = componentCount ?? properties.componentCount
+        changed.partsTag = partsTag ?? properties.partsTag
+        if let expires {
+            guard expires?.utf8.count ?? 0 <= ContentProperty.maxBytes else {
+                throw .invalidArgument("expires", "Expires has more than \(ContentProperty.maxBytes) bytes.")
+            }
+            changed.expires = expires
+        }
         return changed
     }
 }

@@ -62,10 +62,11 @@ public struct SettableMetadata: Sendable {
         self = changed
     }
 
-    /// What a change with `replacesAll` keeps: the storage class and the custom time cannot be removed.
+    /// What a change with `replacesAll` keeps.
     private var replaceable: SettableMetadata {
         var left = SettableMetadata()
-        left.kept = kept?.ofCopy
+        left.kept = kept?.unremovable
+        if left.kept?.isEmpty == true { left.kept = nil }
         return left
     }
 

@@ -13,7 +13,7 @@ import Storage
 @Loop public final class IncomingUpload: TransferSession {
     public typealias Strategy = UploadStrategy
     public typealias Answer = IncomingUploadMachine.Answer
-    private typealias Sent = (piece: IncomingBytes.Piece, expected: Checksums)
+    private typealias Sent = (piece: IncomingBytes.Piece, expected: Checksums, sender: Int?)
 
     /// The task of the upload; nil until the task is made.
     public internal(set) weak var task: UploadTask?
@@ -30,7 +30,10 @@ import Storage
     /// engine drops these bytes.
     private var kept: Int64?
     /// The number of requests that have begun to send pieces.
-    private var senders = 0
+    private var lastSender = 0
+    /// The ends of what the running requests of several pieces have sent. A request of which the engine has dropped bytes
+    /// is missing: the upload may have bytes of another one in their place.
+    private var senders: [Int: Int64] = [:]
     /// Called when the task waits for bytes.
     var didBeginToWait: (@Loop () -> Void)?
     /// Woken when the next request may begin.
@@ -110,14 +113,17 @@ import Storage
 
     // MARK: - The client
 
-    /// Passes bytes to the engine, except bytes that the engine has already. The answer says that they survive the
-    /// process, unless they are provisional.
+    /// Passes bytes to the engine. Bytes that the engine has already are compared: if one differs, the request fails, and
+    /// none of its bytes is kept. The answer says that the bytes survive the process, unless they are provisional.
     ///
-    /// - Parameter isLast: the object ends with these bytes.
+    /// - Parameters:
+    ///   - isLast: the object ends with these bytes.
+    ///   - sender: the number of the request, if it sends several pieces.
     public func send(
-        _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: Checksums = .init()
+        _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: Checksums = .init(), by sender: Int? = nil
     ) async throws -> Answer {
-        try await ask(.send(piece.range, isLast: isLast, isProvisional: piece.isProvisional), (piece, expected))
+        try await ask(
+            .send(piece.range, isLast: isLast, isProvisional: piece.isProvisional), (piece, expected, sender))
     }
 
     /// Returns the offset that the upload keeps, even if the request in progress breaks off.
@@ -125,17 +131,23 @@ import Storage
         try await ask(.query, dropsProvisional: false)
     }
 
-    /// Begins a request of several pieces, and returns its number. Provisional bytes of an earlier request are dropped.
-    public func beginPieces() async throws -> Int {
-        senders += 1
-        let sender = senders
+    /// Performs a request of several pieces, whose number `body` gets. Provisional bytes of an earlier request are dropped.
+    ///
+    /// - Parameter start: the offset of the first piece.
+    public func sendingPieces<Answer>(
+        from start: Int64, _ body: @Loop (_ sender: Int) async throws -> Answer
+    ) async throws -> Answer {
+        lastSender += 1
+        let sender = lastSender
         try await dropProvisional(of: sender)
-        return sender
+        senders[sender] = start
+        defer { senders[sender] = nil }
+        return try await body(sender)
     }
 
     /// Drops the provisional bytes of a request, unless a later one has begun.
     public func dropProvisional(of sender: Int) async throws {
-        guard sender == senders, kept != nil else { return }
+        guard sender == lastSender, kept != nil else { return }
         _ = try await ask(.query)
     }
 
@@ -146,6 +158,7 @@ import Storage
         waits.count += 1
         defer { waits.count -= 1 }
         while machine.request != nil { try await turn.wait() }
+        if let sender = sent?.sender, senders[sender] == nil { return .failed(.droppedBytes.about(reference)) }
         if !dropsProvisional, let kept, machine.state != .ended { return .received(upTo: kept) }
         let answer = await withCheckedContinuation {
             (client, self.sent) = ($0, sent)
@@ -173,6 +186,7 @@ import Storage
             case .perform(let step): next = step
             case .answer(.failed(let error)): leave()?.resume(returning: .failed(error.about(reference)))
             case .answer(.received(let offset)):
+                noteSent()
                 leave()?.resume(returning: .received(upTo: min(offset, kept ?? offset)))
             case .answer(let answer): leave()?.resume(returning: answer)
             case .acknowledge(let offset): acknowledge(upTo: offset)
@@ -185,6 +199,7 @@ import Storage
     }
 
     private func acknowledge(upTo offset: Int64) {
+        noteSent()
         let isProvisional = sent?.piece.isProvisional
         if isProvisional == false { kept = nil }
         let offset = min(offset, kept ?? offset)
@@ -197,6 +212,17 @@ import Storage
             await task?.untilRecorded(upTo: offset)
             client?.resume(returning: .received(upTo: offset))
         }
+    }
+
+    /// Notes that the engine has the bytes of the request in progress.
+    private func noteSent() {
+        if let sent, let sender = sent.sender { senders[sender] = sent.piece.range.upperBound }
+    }
+
+    /// Notes that the engine has no bytes from an offset on.
+    private func noteDrop(from offset: Int64) {
+        kept = nil
+        senders = senders.filter { $0.value <= offset }
     }
 
     /// Ends the request in progress, so that the next one may begin. Returns the continuation that takes the answer.
@@ -232,7 +258,8 @@ extension IncomingUpload {
         let answer = await engine.perform(step, context)
         if step == .query {
             switch answer {
-            case .received, .forgotten: kept = nil
+            case .received(let offset): noteDrop(from: offset)
+            case .forgotten: noteDrop(from: 0)
             case .opened, .completed, .failed, .unsettled, .superseded, .aborted: break
             }
         }
@@ -248,9 +275,12 @@ extension IncomingUpload {
         bytes.dropsProvisional = kept != nil
         guard case .send(let range, let isLast, _)? = machine.request, let sent else { return bytes }
         if isLast { (bytes.size, bytes.expected) = (range.upperBound, sent.expected) }
-        if case .send(let range) = step {
+        switch step {
+        case .send(let range):
             bytes.piece = sent.piece
             if sent.piece.isProvisional { kept = kept ?? range.lowerBound }
+        case .compare: bytes.piece = sent.piece
+        case .sendWhole, .open, .query, .settle: break
         }
         return bytes
     }
@@ -270,4 +300,11 @@ extension IncomingUpload {
     public var count = 0
     /// The number of the last use of any upload.
     fileprivate var lastUse = 0
+}
+
+extension StorageError {
+    /// The error for a request of several pieces whose earlier pieces the upload no longer has.
+    fileprivate static let droppedBytes = StorageError(
+        .unknown, "Bytes of this request were dropped when a later request of the upload began: send it again."
+    ).with(\.retryable, true)
 }

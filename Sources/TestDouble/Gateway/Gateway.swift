@@ -172,7 +172,9 @@ import Transfers
         let target = RequestTarget(http)
         let isXML = target.api == .xml && !isInBatch
         func refusal(_ error: GatewayError) -> HTTPServerResponse {
-            isXML ? error.xmlResponse(to: http) : error.response(isCloud: target.api != .firebase)
+            guard isXML else { return error.response(isCloud: target.api != .firebase) }
+            let sent = http.headers.fields.map(\.name) + http.queryItems.compactMap(\.name)
+            return sent.reduce(error) { $0.naming($1) }.xmlResponse(to: http)
         }
         do {
             let sent = try GatewayRequest(http, body, at: target)

@@ -35,6 +35,7 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
             if let end = lost.withLock({ $0 }) { return end }
             return await session.perform(step, context)
         }
+        if step.isComparison { return await session.perform(step, context) }
         let call = HarnessCall<Strategy.Answer>(
             harness,
             Call(
@@ -71,10 +72,13 @@ protocol HarnessedStep: Equatable, Sendable {
     var mayFindEnd: Bool { get }
     /// No rule applies to the step, since the task has ended for its client.
     var isSettling: Bool { get }
+    /// No rule applies to the step, since it transfers nothing.
+    var isComparison: Bool { get }
 }
 
 extension HarnessedStep {
     var isSettling: Bool { false }
+    var isComparison: Bool { false }
 }
 
 extension UploadStrategy.Step: HarnessedStep {
@@ -83,7 +87,7 @@ extension UploadStrategy.Step: HarnessedStep {
         case .sendWhole where copy != nil, .send where copy != nil: copy?.isMove == true ? .move : .copy
         case .sendWhole: .whole
         case .open: .open
-        case .query, .settle: .query
+        case .query, .settle, .compare: .query
         case .send: .send
         }
     }
@@ -92,7 +96,7 @@ extension UploadStrategy.Step: HarnessedStep {
         switch self {
         case .sendWhole: size.map { 0..<$0 }
         case .send(let range): range
-        case .open, .query, .settle: nil
+        case .open, .query, .settle, .compare: nil
         }
     }
 

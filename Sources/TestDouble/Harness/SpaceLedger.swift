@@ -97,7 +97,7 @@ final class SpaceUpload: TransferSession {
 
     /// The minimum size of the object after the step.
     private func size(after step: UploadMachine.Step, _ context: StepContext) -> Int64 {
-        if step == .settle { return 0 }
+        if step.isSettling || step.isComparison { return 0 }
         if let copy { return copy.isMove ? 0 : ledger.size(of: copy.reference) }
         if let size = context.bytes.map(\.size) ?? source.size { return size }
         return if case .send(let range) = step { range.upperBound } else { 0 }

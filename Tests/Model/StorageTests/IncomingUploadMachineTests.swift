@@ -49,12 +49,46 @@ import Testing
         ])
     }
 
-    @Test func `Bytes that the engine has already are left out`() {
+    @Test func `Bytes that the engine has already are compared and left out`() {
         var machine = waiting()
         machine.converse([
-            (.requested(.send(0..<4, isLast: false)), [.answer(.received(upTo: 4))]),
-            (.requested(.send(0..<6, isLast: false)), [.perform(.send(4..<6))]),
+            (.requested(.send(0..<4, isLast: false)), [.perform(.compare(0..<4))]),
+            (.engineAnswered(.received(upTo: 4)), [.answer(.received(upTo: 4))]),
+            (.requested(.send(2..<3, isLast: false)), [.perform(.compare(2..<3))]),
+            (.engineAnswered(.received(upTo: 3)), [.answer(.received(upTo: 4))]),
+            (.requested(.send(0..<6, isLast: false)), [.perform(.compare(0..<4))]),
+            (.engineAnswered(.received(upTo: 4)), [.perform(.send(4..<6))]),
         ])
+    }
+
+    @Test func `A difference is the client's alone, and the upload goes on from where it was`() {
+        var machine = waiting()
+        let difference = StorageError.otherBytes(at: 3)
+        machine.converse([
+            (.requested(.send(0..<6, isLast: true)), [.perform(.compare(0..<4))]),
+            (.engineAnswered(.failed(difference)), [.answer(.failed(difference))]),
+            (.requested(.send(4..<6, isLast: false)), [.perform(.send(4..<6))]),
+        ])
+        #expect(difference.httpStatus == 409 && difference.message.contains("byte at 3 differs"))
+    }
+
+    @Test func `A stopped comparison is not made again`() {
+        var machine = waiting()
+        machine.converse([
+            (.requested(.send(0..<6, isLast: false)), [.perform(.compare(0..<4))]),
+            (.stopped, []),
+            (.engineAnswered(.received(upTo: 4)), [.endStep(.aborted)]),
+            (.stepBegan(.query), [.perform(.query)]),
+            (.engineAnswered(.received(upTo: 4)), [.endStep(.received(upTo: 4))]),
+            (.stepBegan(.send(4..<20)), [.perform(.send(4..<6))]),
+        ])
+    }
+
+    @Test func `An object does not end before bytes that the engine has`() throws {
+        var machine = waiting()
+        let error = try #require(refusal(machine.handle(.requested(.send(0..<3, isLast: true)))))
+        #expect(error.param == "size" && error.message.contains("cannot end at 3: the upload has 4 bytes"))
+        machine.converse([(.requested(.send(4..<4, isLast: true)), [.perform(.send(4..<4))])])
     }
 
     @Test func `A request of which the engine takes a part stays until it has all`() {
@@ -122,7 +156,19 @@ import Testing
             (.engineAnswered(.unsettled(.busy)), [.answer(.failed(.busy))]),
             (.requested(.send(4..<8, isLast: false)), [.perform(.query)]),
             (.engineAnswered(.received(upTo: 6)), [.endStep(.received(upTo: 6))]),
-            (.stepBegan(.send(6..<20)), [.perform(.send(6..<8))]),
+            (.stepBegan(.send(6..<20)), [.perform(.compare(4..<6))]),
+            (.engineAnswered(.received(upTo: 6)), [.perform(.send(6..<8))]),
+        ])
+    }
+
+    @Test func `A request for which the engine has no room can be repeated`() {
+        var machine = waiting()
+        let full = StorageError(.quotaExceeded, "There is no room left.")
+        machine.converse([
+            (.requested(.send(4..<8, isLast: true)), [.perform(.send(4..<8))]),
+            (.engineAnswered(.failed(full)), [.answer(.failed(full))]),
+            (.requested(.send(4..<8, isLast: true)), [.perform(.query)]),
+            (.engineAnswered(.received(upTo: 4)), [.perform(.send(4..<8))]),
         ])
     }
 

@@ -119,6 +119,9 @@ private struct Walk {
 
     private mutating func answer(_ asked: UploadStrategy.Step) throws {
         let obeys = Bool.random(using: &random)
+        if case .compare(let range) = asked, Int.random(in: 0..<2, using: &random) == 0 {
+            return try hear(obeys ? .received(upTo: range.upperBound) : .failed(.otherBytes(at: range.lowerBound)))
+        }
         if obeys { take(asked) }
         switch Int.random(in: 0..<20, using: &random) {
         case 0: try hear(.failed(.busy))
@@ -192,6 +195,11 @@ private struct Walk {
     private mutating func perform(_ step: UploadStrategy.Step) throws {
         try #require(inFlight != nil && asked == nil && !isOver && !isStopping && !isRefused, "seed \(seed): \(step)")
         asked = step
+        if case .compare(let range) = step {
+            guard case .send(let sent, _, _) = request, !isStream else { throw StorageError.refused }
+            let isKnown = range.upperBound <= has && !range.isEmpty && object == nil
+            try #require(isKnown && sent.lowerBound == range.lowerBound, "seed \(seed): \(range) of \(sent)")
+        }
         guard case .send(let range) = step else { return }
         try #require(range.lowerBound == has && object == nil, "seed \(seed): \(range) after \(has)")
         guard case .send(let sent, _, _) = request else { throw StorageError.refused }

@@ -125,7 +125,7 @@ private struct Walk {
     private mutating func impossibleOffset(to step: UploadMachine.Step) throws {
         switch step {
         case .open: try hear(.opened(granularity: Int64.random(in: -2...70, using: &random)), to: step)
-        case .sendWhole, .settle: try hear(.failed(.busy), to: step)
+        case .sendWhole, .settle, .compare: try hear(.failed(.busy), to: step)
         case .query, .send:
             let offset =
                 seed % 7 == 0
@@ -146,7 +146,7 @@ private struct Walk {
         case .sendWhole: return try complete()
         case .open: return try hear(.opened(), to: step)
         case .settle: return try hear(.aborted, to: step)
-        case .query: break
+        case .query, .compare: break
         case .send(let range):
             if range.upperBound == machine.size, !partly, stored >= range.lowerBound { return try complete() }
             stored = partly ? Int64.random(in: range.lowerBound...range.upperBound, using: &random) : range.upperBound

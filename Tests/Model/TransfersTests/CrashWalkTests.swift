@@ -179,7 +179,7 @@ import Transfers
         let mark = session.mark ?? ""
         switch step {
         case .sendWhole: return .completed(metadata)
-        case .settle: return .aborted
+        case .settle, .compare: return .aborted
         case .open:
             sessions += 1
             session.mark = "session \(sessions)"

@@ -15,12 +15,17 @@ import Testing
         ("x{a,{b,c}d}y", "xcdy", true), ("x{a,{b,c}d}y", "xcy", false), ("{a,b}{c,d}", "bc", true),
         ("a,b", "a,b", true),
         ("{a,b}/**/{c,d}*", "a/x/dd", true), ("\u{E9}{\u{E9},x}", "\u{E9}\u{E9}", true), ("{[ab],c}", "b", true),
+        (#"\*"#, "*", true), (#"\*"#, "a", false), (#"\?\[\]\\"#, #"?[]\"#, true), (#"\{a,b\}"#, "{a,b}", true),
+        (#"{a\,b,c\}}"#, "a,b", true), (#"{a\,b,c\}}"#, "c}", true), (#"[\]\-x]"#, "-", true), (#"[\]-a]"#, "^", true),
+        (#"[!\]]"#, "]", false), (#"\\*"#, #"\abc"#, true), (#"\é"#, "é", true), ("[]]", "]", true),
     ])
     func `Each choice is a pattern`(_ pattern: String, _ name: String, _ isMatch: Bool) throws {
         #expect(try matches(pattern, name) == isMatch)
     }
 
-    @Test(arguments: ["{", "}", "{a", "a}", "{a}}", "{{a}", "{[,a]}"])
+    @Test(arguments: [
+        "{", "}", "{a", "a}", "{a}}", "{{a}", "{[,a]}", "]", "a]", "[a]]", #"\"#, #"a\"#, #"[\]"#, #"{a\}"#,
+    ])
     func `A malformed pattern is refused`(_ pattern: String) {
         #expect(throws: GatewayError.self) { try Glob.combinations(pattern) }
     }

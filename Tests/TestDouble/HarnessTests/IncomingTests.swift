@@ -108,6 +108,17 @@ import Transfers
         #expect(try await failure(upload.query())?.code == .cancelled)
     }
 
+    @Test func `An upload without room keeps what it has, and continues once there is some`() async throws {
+        let stage = try await HarnessFixture()
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
+        _ = try await upload.send(piece(0), isLast: false)
+        stage.arm("full", [.send], .fail(StorageError(.quotaExceeded, "There is no room left.")))
+        #expect(try await failure(upload.send(piece(1, 3), isLast: true))?.code == .quotaExceeded)
+        #expect(try await offset(upload.query()) == chunk)
+        #expect(try await stored(upload.send(piece(1, 3), isLast: true))?.size == 1 << 20)
+        #expect(try await content(stage) == bytes)
+    }
+
     @Test func `A permanent failure ends the task`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("refused", [.send], .fail(StorageError(.unauthorized, "No.")))
@@ -160,20 +171,61 @@ import Transfers
     @Test func `Bytes of a request that does not end are dropped`() async throws {
         let stage = try await HarnessFixture()
         let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
-        let first = try await upload.beginPieces()
-        #expect(try await offset(upload.send(piece(0), isLast: false)) == chunk)
-        let wrong = provisional(.init([UInt8](repeating: 7, count: 300_000), at: chunk))
-        #expect(try await offset(upload.send(wrong, isLast: false)) == chunk)
-        #expect(try await offset(upload.query()) == chunk)
-        try await upload.dropProvisional(of: first)
-        // Another request begins before the end of one whose bytes are wrong.
-        #expect(try await offset(upload.send(wrong, isLast: false)) == chunk)
-        let second = try await upload.beginPieces()
-        #expect(try await offset(upload.send(provisional(piece(1)), isLast: false)) == chunk)
-        try await upload.dropProvisional(of: first)
-        #expect(try await offset(upload.send(piece(2), isLast: false)) == 3 * chunk)
-        try await upload.dropProvisional(of: second)
+        try await upload.sendingPieces(from: 0) { first async throws in
+            #expect(try await offset(upload.send(piece(0), isLast: false, by: first)) == chunk)
+            let wrong = provisional(.init([UInt8](repeating: 7, count: 300_000), at: chunk))
+            #expect(try await offset(upload.send(wrong, isLast: false, by: first)) == chunk)
+            #expect(try await offset(upload.query()) == chunk)
+            try await upload.dropProvisional(of: first)
+            // Another request begins before the end of one whose bytes are wrong.
+            #expect(try await offset(upload.send(wrong, isLast: false)) == chunk)
+            try await upload.sendingPieces(from: chunk) { second async throws in
+                #expect(try await offset(upload.send(provisional(piece(1)), isLast: false, by: second)) == chunk)
+                try await upload.dropProvisional(of: first)
+                #expect(try await offset(upload.send(piece(2), isLast: false, by: second)) == 3 * chunk)
+                try await upload.dropProvisional(of: second)
+            }
+        }
         #expect(try await stored(upload.send(piece(3), isLast: true))?.size == 1 << 20)
+        #expect(try await content(stage) == bytes)
+    }
+
+    @Test func `A request whose bytes were dropped continues no other one`() async throws {
+        let stage = try await HarnessFixture()
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
+        let other = IncomingBytes.Piece([UInt8](repeating: 7, count: Int(chunk)), at: 0)
+        let end = try await upload.sendingPieces(from: 0) { first async throws in
+            #expect(try await offset(upload.send(provisional(other), isLast: false, by: first)) == 0)
+            let end = try await upload.sendingPieces(from: 0) { second async throws in
+                #expect(try await offset(upload.send(piece(0), isLast: false, by: second)) == chunk)
+                for isLast in [false, true] {
+                    let late = try await failure(upload.send(piece(1), isLast: isLast, by: first))
+                    #expect(late?.retryable == true && late?.message.contains("were dropped") == true)
+                }
+                return try await stored(upload.send(piece(1, 3), isLast: true, by: second))
+            }
+            #expect(try await failure(upload.send(piece(1, 3), isLast: true, by: first))?.retryable == true)
+            return end
+        }
+        #expect(end?.size == 1 << 20)
+        #expect(try await content(stage) == bytes)
+    }
+
+    @Test func `A request whose bytes are all kept continues after a later one`() async throws {
+        let stage = try await HarnessFixture()
+        let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
+        try await upload.sendingPieces(from: 0) { first async throws in
+            #expect(try await offset(upload.send(piece(0), isLast: false, by: first)) == chunk)
+            try await upload.sendingPieces(from: 0) { second async throws in
+                #expect(try await offset(upload.send(piece(0, 2), isLast: false, by: second)) == 2 * chunk)
+                let other = IncomingBytes.Piece([UInt8](repeating: 7, count: Int(chunk)), at: chunk)
+                #expect(try await failure(upload.send(other, isLast: false))?.httpStatus == 409)
+                #expect(try await offset(upload.query()) == 2 * chunk)
+                #expect(try await offset(upload.send(piece(1, 2), isLast: false, by: first)) == 3 * chunk)
+                #expect(try await stored(upload.send(piece(2, 2), isLast: true, by: second))?.size == 1 << 20)
+            }
+            #expect(try await ended(upload.send(piece(3), isLast: true, by: first))?.size == 1 << 20)
+        }
         #expect(try await content(stage) == bytes)
     }
 

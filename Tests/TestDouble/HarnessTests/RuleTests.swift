@@ -221,7 +221,7 @@ import Transfers
     {
         let stage = try await HarnessFixture()
         var rule = Rule("pattern", .fail(Self.busy.with(\.retryable, false)))
-        rule.filter.pattern = try Glob(stars: pattern).matcher
+        rule.filter.pattern = try Glob(pattern, .stars).matcher
         stage.harness.arm(rule)
         let reference = try Reference(url: url)
         let error = try await failure { _ = try await stage.transfers.metadata(of: reference) }

@@ -7,8 +7,12 @@
 /// and the step waits for the next request. If no request waits when a step of the task fails, the next request gets the
 /// failure. A request without an answer stays for the next step; the end of the task answers it.
 ///
+/// Bytes that the engine has already are compared before the others go to the engine. A difference is the client's alone:
+/// the request is refused as a whole, and the upload stays as it is.
+///
 /// The client of a stream repeats no request: the task retries after failures of the engine, and the request stays.
-/// Only if the engine has no room, the client gets the failure and can repeat its request later.
+///
+/// If the engine has no room, the client of any upload gets the failure and can repeat its request later.
 ///
 ///     idle ──▶ passing ──▶ idle       a step that sends nothing
 ///              │     ▲
@@ -90,6 +94,9 @@ public struct IncomingUploadMachine: Equatable, Sendable {
     public private(set) var offset: Int64?
     /// The size of the object; nil if the client has not announced it.
     private let size: Int64?
+    /// Bytes of the request that the engine has need no comparison: it has confirmed that they are the same, or it has
+    /// them from this request.
+    private var isCompared = false
     /// The task handles failures of the engine instead of the client.
     private let isStream: Bool
 
@@ -110,7 +117,7 @@ public struct IncomingUploadMachine: Equatable, Sendable {
 
     private mutating func take(_ request: Request) -> [Effect] {
         if state == .ended { return [.answerWithEnd] }
-        self.request = request
+        (self.request, isCompared) = (request, false)
         switch state {
         case .waiting(let start): return goOn(from: start)
         case .failing(let step, let error?):
@@ -166,16 +173,22 @@ public struct IncomingUploadMachine: Equatable, Sendable {
         guard let request else { return [] }
         guard case .send(let range, let isLast, _) = request, let offset else { return ask(.query, from: start) }
         if let error = flaw(in: range, isLast, after: offset) { return close(with: .answer(.failed(error))) }
+        let known = range.lowerBound..<max(range.lowerBound, min(range.upperBound, offset))
+        // A stream passes on only bytes that follow those of the engine.
+        if !known.isEmpty, !isCompared, !isStream { return ask(.compare(known), from: start) }
         guard range.upperBound > offset || isLast && range.upperBound == offset else {
             return close(with: .answer(.received(upTo: offset)))
         }
-        // Bytes that the engine already has are left out.
+        // If the engine takes a part of these bytes, it is the request's own.
+        isCompared = true
         return ask(.send(offset..<range.upperBound), from: start)
     }
 
-    /// Why the bytes are refused: they leave a gap, or the object would not have the announced size. Nil if they fit.
+    /// Why the bytes are refused: they leave a gap, the object would end before bytes that the engine has, or it would
+    /// not have the announced size. Nil if they fit.
     private func flaw(in range: Range<Int64>, _ isLast: Bool, after offset: Int64) -> StorageError? {
         if range.lowerBound > offset { return .gap(offset, range.lowerBound) }
+        if isLast, range.upperBound < offset, !isStream { return .earlyEnd(range.upperBound, before: offset) }
         guard let size else { return nil }
         let fits = isLast ? range.upperBound == size : range.upperBound <= size
         return fits ? nil : .otherSize(range.upperBound, than: size)
@@ -217,6 +230,12 @@ public struct IncomingUploadMachine: Equatable, Sendable {
         _ answer: UploadStrategy.Answer, to step: Step, from start: Int64, _ isStopping: Bool
     ) -> [Effect] {
         switch answer {
+        case .received where step.isComparison:
+            isCompared = true
+            return goOn(from: start, isStopping: isStopping)
+        case .failed(let error) where step.isComparison:
+            let effects = close(with: .answer(.failed(error)))
+            return goOn(from: start, isStopping: isStopping) + effects
         case .received(let offset):
             self.offset = offset
             let isProvisional = if case .send(_, _, isProvisional: true)? = request { true } else { false }
@@ -227,9 +246,9 @@ public struct IncomingUploadMachine: Equatable, Sendable {
             state = .ended
             return [.endStep(answer)] + close(with: .answer(.completed(metadata)))
         case .opened, .aborted: return endStep(answer)
-        case .failed(let error) where isStream && error.isWithoutRoom:
+        case .failed(let error) where error.isWithoutRoom:
             offset = nil
-            let effects = close(with: .answer(.failed(error.with(\.retryable, true))))
+            let effects = close(with: .answer(.failed(isStream ? error.with(\.retryable, true) : error)))
             return goOn(from: start, isStopping: isStopping) + effects
         case _ where isStream:
             offset = nil
@@ -261,7 +280,26 @@ extension StorageError {
         .invalidArgument("size", "The bytes end at \(size), but the upload has announced \(announced).")
     }
 
+    /// The error for the end of an object that has more bytes already.
+    public static func earlyEnd(_ end: Int64, before offset: Int64) -> StorageError {
+        .invalidArgument("size", "The object cannot end at \(end): the upload has \(offset) bytes already.")
+    }
+
+    /// The error for bytes that differ from those that an upload has.
+    package static func otherBytes(at offset: Int64) -> StorageError {
+        StorageError(
+            .invalidArgument,
+            "The byte at \(offset) differs from the one that the upload has there: no byte of this request is kept. "
+                + "Send the bytes of the earlier requests, or cancel the upload."
+        ).with(\.httpStatus, 409)
+    }
+
     public static func gap(_ offset: Int64, _ start: Int64) -> StorageError {
         .invalidArgument("offset", "The bytes begin at \(start), but the next one is that at \(offset).")
     }
+}
+
+extension UploadStrategy.Step {
+    /// The step transfers nothing, and its failure changes nothing.
+    package var isComparison: Bool { if case .compare = self { true } else { false } }
 }

@@ -18,6 +18,8 @@ public struct UploadStrategy: TransferStrategy {
         case send(Range<Int64>)
         /// Finds out whether a request without an answer has stored the object, and prevents that if the engine can.
         case settle
+        /// Compares bytes that a client sends again with those that the engine has. Only `IncomingUpload` asks for it.
+        case compare(Range<Int64>)
     }
 
     public enum Answer: TransferAnswer {
@@ -91,7 +93,7 @@ public struct UploadStrategy: TransferStrategy {
     public func stage(of step: Step) -> Retry.Stage {
         switch step {
         case .open: .start
-        case .query, .settle: .query
+        case .query, .settle, .compare: .query
         case .send(let range) where range.upperBound == size: .finalize
         case .sendWhole, .send: .upload
         }
@@ -109,7 +111,8 @@ public struct UploadStrategy: TransferStrategy {
         // A session that is lost a second time without progress is not reopened.
         case (.forgotten(let error), .query), (.forgotten(let error), .send):
             acknowledgedBeforeForgotten == acknowledged ? .fatal(error) : .lost(error)
-        case (.forgotten(let error), .open), (.forgotten(let error), .sendWhole), (.forgotten(let error), .settle):
+        case (.forgotten(let error), .open), (.forgotten(let error), .sendWhole), (.forgotten(let error), .settle),
+            (.forgotten(let error), .compare):
             .failed(error)
         case (.aborted, _): wasStopped ? .advanced : .failed(.unrequestedStop)
         case (.received(let offset), .query), (.received(let offset), .send): outcome(of: offset, step, wasStopped)

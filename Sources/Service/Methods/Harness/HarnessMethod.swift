@@ -61,7 +61,7 @@ extension Params {
             guard pattern.hasPrefix("gs://") || pattern.hasPrefix("*") else {
                 throw .invalidParam("reference", "must be a pattern of gs:// URLs, not \"\(pattern)\"")
             }
-            do throws(Glob.Invalid) { filter.pattern = try Glob(stars: pattern).matcher } catch {
+            do throws(Glob.Invalid) { filter.pattern = try Glob(pattern, .stars).matcher } catch {
                 throw .invalidParam("reference", error.reason)
             }
         }

@@ -91,7 +91,7 @@ extension ObjectMetadata {
 
     /// Whether a tag of a condition is that of the object.
     fileprivate func hasTag(_ tag: Substring) -> Bool {
-        tag == "*" || tag.filter { $0 != "\"" } == (checksums.md5 ?? []).hexadecimal
+        tag == "*" || tag.filter { $0 != "\"" } == entityTag?.opaque ?? ""
     }
 }
 
@@ -137,13 +137,15 @@ extension GatewayRequest {
     func copySource() throws -> Reference {
         let sent = header(ObjectHeaders.source) ?? ""
         let text = isOfAmazon ? sent.replacing("+", with: "%20") : sent
-        let parts = text.drop { $0 == "/" }.split(separator: "/", maxSplits: 1).map { percentDecoded($0) }
+        let (path, version) = (text.prefix { $0 != "?" }, text.drop { $0 != "?" })
+        let parts = path.drop { $0 == "/" }.split(separator: "/", maxSplits: 1).map { percentDecoded($0) }
         guard parts.count == 2, let bucket = parts[0], let name = parts[1] else {
-            throw GatewayError.badRequest("x-goog-copy-source is no BUCKET/NAME: \(text)")
+            throw GatewayError.badRequest("\(ObjectHeaders.source) is no BUCKET/NAME: \(text)")
         }
-        guard !text.contains("?") else {
-            throw GatewayError(501, "x-goog-copy-source is not served here with a version: \(text)")
+        // An object without versions is the version null.
+        guard version.isEmpty || version == "?versionId=null" else {
+            throw GatewayError(501, "\(ObjectHeaders.source) is not served here with a version: \(text)")
         }
-        return try Reference(bucket: bucket, object: name)
+        return try .named(name, in: bucket)
     }
 }

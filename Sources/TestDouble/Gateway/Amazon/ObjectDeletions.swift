@@ -65,7 +65,7 @@ import Storage
                 }
                 deletions.append(
                     Deletion(
-                        reference: try Reference(bucket: bucket, object: key), version: members["VersionId"],
+                        reference: try .named(key, in: bucket), version: members["VersionId"],
                         tag: members["ETag"], conditions: Preconditions(named: generation)))
             default: throw GatewayError(501, "The element \(child.name.prefix(200)) of Delete is not served here.")
             }

@@ -84,7 +84,7 @@ import Storage
         let policy = try fields["policy"].map { text throws(GatewayError) in
             try FormPolicy(text, isOfAmazon: isOfAmazon)
         }
-        let object = try Reference(bucket: bucket, object: Self.name(key, file: fileName))
+        let object = try Reference.named(Self.name(key, file: fileName), in: bucket)
         try policy?.check(at: service.engine.clock.now(), fields.all.map(\.name)) { name in
             switch name {
             case "bucket": bucket
@@ -129,12 +129,14 @@ private struct FormFields {
 
     subscript(name: String) -> String? { all.first { isSameName($0.name, name) }?.value }
 
+    /// The header with the meaning of the field `acl`.
+    private static let acl = "x-goog-acl"
     /// The fields that a form may have besides metadata.
     private static let known: Set = [
         "key", "bucket", "policy", "success_action_redirect", "success_action_status", "awsaccesskeyid",
         "googleaccessid",
         "signature",
-        "content-type", "cache-control", "content-disposition", "content-encoding", "content-language",
+        "content-type", "cache-control", "content-disposition", "content-encoding", "content-language", "expires",
     ]
 
     mutating func add(_ sent: String, _ bytes: [UInt8]) throws(GatewayError) {
@@ -142,8 +144,10 @@ private struct FormFields {
         guard let value = String(validating: bytes, as: UTF8.self) else {
             throw .badRequest("The field \(name) is not UTF-8.")
         }
-        try check(name, value)
-        guard self[name] == nil else { throw .badRequest("The form has two fields \(name).") }
+        do throws(GatewayError) { try check(name, value) } catch {
+            throw isSameName(sent, "acl") ? error.named(sent, insteadOf: Self.acl) : error.naming(sent)
+        }
+        guard self[name] == nil else { throw .badRequest("The form has two fields \(sent).") }
         all.append((name, value))
     }
 
@@ -158,7 +162,7 @@ private struct FormFields {
             throw .badRequest("There is no field \(name) in a form.")
         }
         try ObjectHeaders.check(
-            lower == "acl" ? "x-goog-acl" : name, value, served: ObjectHeaders.kept.union([ObjectHeaders.custom]))
+            lower == "acl" ? Self.acl : name, value, served: ObjectHeaders.kept.union([ObjectHeaders.custom]))
     }
 
     /// The status of an answer without a redirect.

@@ -1,3 +1,4 @@
+import Checksums
 import EmbeddedEngine
 import HTTPServer
 import HTTPText
@@ -35,12 +36,13 @@ import Transfers
 
     /// Python's client repeats the metadata of the start in all requests. Throws 400 for other metadata.
     private func checkRepetitions(of upload: Multipart) throws(GatewayError) {
+        let known = try upload.fields
         for field in request.http.headers.fields where ObjectHeaders.isRepeated(field.name, field.value) {
-            guard upload.fields.contains(where: { isSameName($0.name, field.name) && $0.value == field.value }) else {
+            guard known.contains(where: { isSameName($0.name, field.name) && $0.value == field.value }) else {
                 throw .badRequest("\(field.name) is not what the start of the upload has said.")
             }
         }
-        try AnnouncedObject(request).checkType(upload.fields.first { isSameName($0.name, "Content-Type") }?.value)
+        try AnnouncedObject(request).checkType(known.first { isSameName($0.name, "Content-Type") }?.value)
     }
 
     func start() async throws -> HTTPServerResponse {
@@ -152,6 +154,7 @@ import Transfers
             }
             var change = try MetadataChange(fields: upload.fields)
             change.makeNoDownloadToken()
+            change.kept.partsTag = "\(Checksum(of: parts.flatMap(\.md5)).md5.hexadecimal)-\(parts.count)"
             let stored = try await service.store(
                 multiparts.bytes(of: parts, of: upload), at: object, change, if: conditions)
             multiparts.note(.init(generation: stored.generation, parts: wanted.hashValue), of: upload)
@@ -293,9 +296,16 @@ extension MultipartPart {
 extension Multipart {
     /// The headers of its start that are about the object.
     fileprivate var fields: [(name: String, value: String)] {
-        (JSON(wire: Array(metadata.utf8))?.array ?? []).compactMap { field in
-            guard let name = field.array?.first?.string, let value = field.array?.last?.string else { return nil }
-            return (name, value)
+        get throws(GatewayError) {
+            guard let fields = JSON(wire: Array(metadata.utf8))?.array else { throw Self.damaged }
+            return try fields.map { field throws(GatewayError) in
+                guard let name = field.array?.first?.string, let value = field.array?.last?.string else {
+                    throw Self.damaged
+                }
+                return (name, value)
+            }
         }
     }
+
+    private static let damaged = GatewayError(500, "The metadata of the upload in parts is damaged.")
 }

@@ -14,7 +14,7 @@ import Transfers
     func copy() async throws -> JSON {
         let json = try await call.json()
         let change = try ResourceMembers.object.servesAny(of: json) ? MetadataChange(resource: json) : nil
-        let target = try Reference(bucket: call.names[2], object: call.names[3])
+        let target = try Reference.named(call.names[3], in: call.names[2])
         return try await service.copy(
             call.object, if: request.sourcePreconditions(), to: target, change, if: request.preconditions()
         ).cloud(request.base)
@@ -30,7 +30,7 @@ import Transfers
     }
 
     func move() async throws -> HTTPServerResponse {
-        let (source, target) = try (call.object, Reference(bucket: bucket, object: call.names[2]))
+        let (source, target) = try (call.object, Reference.named(call.names[2], in: bucket))
         guard try await JSON.object(request.wholeBody()).object?.isEmpty != false else {
             throw GatewayError.badRequest("A move changes no metadata.")
         }
@@ -52,13 +52,16 @@ import Transfers
             guard let name = try source.text("name"), !name.isEmpty else {
                 throw GatewayError.badRequest("A source has no name.")
             }
-            return try (Reference(bucket: target.bucket, object: name), Preconditions(composing: source))
+            return try (Reference.named(name, in: target.bucket), Preconditions(composing: source))
         }
         let (bytes, objects) = try await service.readingStored { try await service.engine.bytes(of: wanted.map(\.0)) }
         for ((reference, conditions), object) in zip(wanted, objects) {
             try conditions.check(object.version, at: reference)
         }
-        let change = try MetadataChange(resource: json["destination"] ?? .null)
+        var change = try MetadataChange(resource: json["destination"] ?? .null)
+        change.kept.componentCount = objects.reduce(0) {
+            $0.addingSaturated($1.settable.kept?.componentCount ?? 1)
+        }
         return .json(
             try await service.compose(bytes, at: target, change, if: request.preconditions()).cloud(request.base))
     }

@@ -51,6 +51,9 @@ import Transfers
         query.maxResults = try request.pageSize("maxResults")
         query.pageToken = request["pageToken"]
         query.globs = try request["matchGlob"].map(Glob.combinations)
+        if query.globs != nil, !["", "/"].contains(query.delimiter) {
+            throw GatewayError.badRequest("Beside matchGlob the delimiter is /, not \(query.delimiter.prefix(200)).")
+        }
         query.includesTrailingDelimiter = ["true", "True"].contains(request["includeTrailingDelimiter"])
         try await service.admit(.list, call.root)
         try await request.expectList(of: query.maxResults)

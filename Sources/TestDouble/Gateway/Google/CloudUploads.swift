@@ -154,12 +154,11 @@ import Transfers
         try announced.check(size: upload.size ?? range.total)
         try range.check(request.body.length)
         try range.checkGranularity()
-        upload.note(size: range.total)
         let expected = try Checksums(request.http.headers)
         guard let start = range.start else { return try await status(of: upload, total: range.total, expected) }
         guard range.isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
         let answer = try await service.receive(
-            request, to: upload, from: start, upTo: range.end, isLast: range.isLast, expected)
+            request, to: upload, of: range.total, from: start, upTo: range.end, isLast: range.isLast, expected)
         return try await response(answer, upload)
     }
 
@@ -168,7 +167,10 @@ import Transfers
         of upload: IncomingUpload, total: Int64?, _ expected: Checksums
     ) async throws -> HTTPServerResponse {
         let answer = try await upload.query()
-        guard case .received(let offset) = answer, offset == total else { return try await response(answer, upload) }
+        guard case .received(let offset) = answer else { return try await response(answer, upload) }
+        if let total, total < offset { throw GatewayError(.earlyEnd(total, before: offset)) }
+        upload.note(size: total)
+        guard offset == total else { return try await response(answer, upload) }
         return try await response(upload.send(.init([], at: offset), isLast: true, expected), upload)
     }
 

@@ -74,7 +74,6 @@ import Transfers
         let announced = try AnnouncedObject(request)
         try announced.checkType(upload.contentType)
         try announced.check(size: upload.size)
-        upload.note(size: announced.size)
         let offset: Int64
         if let named = try request.length("X-Goog-Upload-Offset") {
             offset = named
@@ -85,7 +84,8 @@ import Transfers
         guard isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
         if isLast, let length = request.body.length { try announced.check(size: offset.addingSaturated(length)) }
         let answer = try await service.receive(
-            request, to: upload, from: offset, upTo: isLast ? announced.size : nil, isLast: isLast, expected)
+            request, to: upload, of: announced.size, from: offset, upTo: isLast ? announced.size : nil, isLast: isLast,
+            expected)
         if case .ended = answer, !isLast { throw Self.isComplete }
         return try await response(answer, upload)
     }
@@ -126,7 +126,7 @@ import Transfers
         if refusal.dropsConnection { return refusal }
         let isActive = upload.task?.state.isFinished == false
         refusal.headers["X-Goog-Upload-Status"] = isActive ? "active" : "final"
-        if error.param == "offset" {
+        if isActive, error.code == .invalidArgument {
             refusal.headers["X-Goog-Upload-Size-Received"] = "\(try await offset(of: upload))"
         }
         return refusal

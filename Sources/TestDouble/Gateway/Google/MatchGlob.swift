@@ -1,6 +1,7 @@
+import Platform
 import Storage
 
-// The patterns of `matchGlob`: those of `Glob`, and alternatives, as in `{a,b}`.
+// The patterns of `matchGlob`: those of `Glob` with escapes, and alternatives, as in `{a,b}`.
 extension Glob {
     /// The patterns without alternatives that a pattern stands for. Throws 400 for a malformed pattern, and for one
     /// with too many combinations, before it computes them.
@@ -10,7 +11,7 @@ extension Glob {
         for byte in pattern.utf8 { try combinations.append(byte, of: pattern) }
         var globs: [Glob] = []
         for text in try combinations.all(of: pattern) {
-            do throws(Invalid) { globs.append(try Glob(String(decoding: text, as: UTF8.self))) } catch {
+            do throws(Invalid) { globs.append(try Glob(String(decoding: text, as: UTF8.self), .escaped)) } catch {
                 throw .badRequest("matchGlob \(error.reason): \(pattern)")
             }
         }
@@ -34,10 +35,17 @@ private struct Combinations {
 
     /// The pattern, then the choices whose braces are open.
     private var open = [Choice()]
+    /// The last byte was a backslash that the next one belongs to.
+    private var isEscaping = false
 
     mutating func append(_ byte: UInt8, of pattern: String) throws(GatewayError) {
         let inner = open.count - 1
+        let isEscaped = exchange(&isEscaping, with: false)
         switch byte {
+        case _ where isEscaped: try add([[byte]])
+        case UInt8(ascii: "\\"):
+            isEscaping = true
+            try add([[byte]])
         case UInt8(ascii: "{"):
             guard inner < Self.mostLevels else {
                 throw .badRequest("matchGlob has more than \(Self.mostLevels) levels of alternatives.")

@@ -50,6 +50,7 @@ extension ObjectMetadata {
                     "customTime": settable.kept?.customTime.map { .string($0.exactRFC3339) },
                     "temporaryHold": settable.kept?.temporaryHold.map(JSON.bool),
                     "eventBasedHold": settable.kept?.eventBasedHold.map(JSON.bool),
+                    "componentCount": settable.kept?.componentCount.map { JSON($0) },
                 ]))
     }
 
@@ -63,10 +64,9 @@ extension ObjectMetadata {
             .init(key: "updated", value: .string(updated.rfc3339)),
             .init(key: "storageClass", value: .string(storageClass.rawValue)),
             .init(key: "size", value: .string("\(size)")),
-            .init(key: "md5Hash", value: .string((checksums.md5 ?? []).base64)),
             .init(key: "crc32c", value: .string((checksums.crc32c ?? 0).base64)),
             .init(key: "etag", value: .string(resourceTag)),
-        ]
+        ] + [JSON.Member](present: ["md5Hash": answeredMD5.map { .string($0.base64) }])
     }
 
     private var custom: JSON? { Self.json(settable.custom) }
@@ -103,6 +103,7 @@ extension KeptChange {
         for (name, value) in fields {
             switch name.lowercased() {
             case ObjectHeaders.customTime: customTime = .some(try Self.time(value))
+            case "expires": expires = value
             case ObjectHeaders.storageClass:
                 guard let named = StorageClass(rawValue: value.uppercased()) else {
                     throw .badRequest("There is no storage class \(value.prefix(200)).")

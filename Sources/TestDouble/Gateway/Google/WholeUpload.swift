@@ -56,7 +56,7 @@ extension Call {
         guard let name = asked ?? name ?? named, !name.isEmpty else {
             throw GatewayError.badRequest("Required: the name of the object.")
         }
-        return try Reference(bucket: bucket, object: name)
+        return try .named(name, in: bucket)
     }
 
     /// Reads an upload whose body is the object or multipart, and compares its length with the announced one.

@@ -135,6 +135,10 @@ import Platform
             return .failure(.badRequest("A request of the batch is for another server: \(other.prefix(200))"))
         }
         headers["Host"] = own
+        if let coding = headers["Transfer-Encoding"] {
+            return .failure(
+                GatewayError(501, "Transfer-Encoding: \(coding.prefix(200)) is not served here in a batch."))
+        }
         if let text = headers["Content-Length"], !Self.isLength(text, of: body) {
             return .failure(
                 .badRequest("A request of the batch has \(body.count) bytes, but its Content-Length says \(text)."))

@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPText
 import JSONText
+import Platform
 import Storage
 
 /// An error in an answer, before the API gives it a form.
@@ -73,6 +74,19 @@ struct GatewayError: Error {
 }
 
 extension GatewayError {
+    /// The error with a header's name as its client has sent it, instead of the name that Google has for it.
+    func naming(_ sent: String) -> GatewayError {
+        let name = HTTPServerRequest.googleName(of: sent)
+        return name == sent ? self : named(sent, insteadOf: name)
+    }
+
+    func named(_ sent: String, insteadOf name: String) -> GatewayError {
+        var error = self
+        // A name may have capital letters in one message and none in another.
+        for name in Set([name, name.lowercased()]) { error.message = error.message.replacing(name, with: sent) }
+        return error
+    }
+
     func response(isCloud: Bool) -> HTTPServerResponse {
         if dropsConnection { return .dropped }
         let reason = Self.reasons[status] ?? "backendError"

@@ -108,7 +108,7 @@ enum ObjectHeaders {
         switch name.lowercased() {
         // Bytes in the coding of Amazon S3 are stored without it.
         case "content-encoding": !["identity", "aws-chunked"].contains(value.lowercased())
-        case "content-disposition", "content-language": true
+        case "content-disposition", "content-language", "expires": true
         case let lower: kept.contains(lower) || lower.hasPrefix(custom)
         }
     }
@@ -180,8 +180,8 @@ extension GatewayRequest {
         case "x-http-method-override": value.uppercased() != http.method.rawValue
         case "trailer":
             http.headers.list("Trailer").contains { ObjectHeaders.isUnservedTrailer($0.lowercased()) }
-        // The URL of an object takes its properties from headers; none of them is the time at which it expires.
-        case "expires": !isJSON
+        // The URL of an object takes its properties from headers.
+        case "expires": !isJSON && !route.takesProperties
         case "content-disposition", "content-language": isJSON || !route.takesProperties
         // A client of the JSON API compresses the body, which is unpacked before.
         case "content-encoding": !isJSON && !route.takesProperties && value.lowercased() != "identity"

@@ -57,8 +57,8 @@ struct RequestTarget {
         if rest.starts(with: ["storage", "v1"]) { rest = rest.dropFirst(2) }
         let isProject = rest.first == "projects" && ["hmacKeys", "serviceAccount"].contains(rest.dropFirst(2).first)
         guard rest.first == "b" || isProject && !isUpload else { return nil }
-        // A list of buckets or objects may end with a slash.
-        if rest.count == 2 || rest.count == 4, rest.last == "" { rest.removeLast() }
+        // A list of buckets may end with a slash. A read behind `o/` is about an object without a name.
+        if rest.count == 2 || rest.count == 4 && !isRead, rest.last == "" { rest.removeLast() }
         return isUpload ? ["upload"] + rest : Array(rest)
     }
 

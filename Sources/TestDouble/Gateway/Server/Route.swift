@@ -107,7 +107,7 @@ extension Set<HTTPServerRequest.Method> {
     var name: String? { names.dropFirst().first }
     /// The bucket as a whole.
     var root: Reference { get throws(StorageError) { try Reference(bucket: names[0], path: "") } }
-    var object: Reference { get throws(StorageError) { try Reference(bucket: names[0], object: names[1]) } }
+    var object: Reference { get throws { try .named(names[1], in: names[0]) } }
 
     /// Answers the request. Long requests are answered one after the other.
     func answer() async throws -> HTTPServerResponse {
@@ -153,4 +153,15 @@ extension Answering {
     var service: GatewayService { call.service }
     var request: GatewayRequest { call.request }
     var bucket: String { call.bucket }
+}
+
+extension Reference {
+    /// An object that a request names. Throws 404 without a name, and 400 for a name that Google gives no object.
+    static func named(_ name: String, in bucket: String) throws -> Reference {
+        guard !name.isEmpty else { throw GatewayError(404, code: "NoSuchKey", "No such object: \(bucket)/") }
+        guard name != ".", name != ".." else {
+            throw GatewayError.badRequest("No object can have the name \(name).")
+        }
+        return try Reference(bucket: bucket, object: name)
+    }
 }

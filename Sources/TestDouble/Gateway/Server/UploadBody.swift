@@ -105,7 +105,16 @@ import Transfers
         to upload: IncomingUpload, at engine: EmbeddedBackend, from start: Int64, upTo end: Int64? = nil, isLast: Bool,
         keeping kept: Kept, _ expected: Checksums = .init()
     ) async throws -> IncomingUpload.Answer {
-        let sender = try await upload.beginPieces()
+        try await upload.sendingPieces(from: start) { sender in
+            try await send(
+                to: upload, at: engine, from: start, upTo: end, isLast: isLast, keeping: kept, expected, as: sender)
+        }
+    }
+
+    private func send(
+        to upload: IncomingUpload, at engine: EmbeddedBackend, from start: Int64, upTo end: Int64?, isLast: Bool,
+        keeping kept: Kept, _ expected: Checksums, as sender: Int
+    ) async throws -> IncomingUpload.Answer {
         var (offset, hasKept) = (start, false)
         while true {
             let (bytes, isEnd): ([UInt8], Bool)
@@ -117,7 +126,7 @@ import Transfers
             } catch {
                 let rest = IncomingBytes.Piece(ahead, at: offset)
                 let whole = rest.prefix(upTo: kept == .none ? 0 : SentRange.wholeGranules(of: rest.range.upperBound))
-                if !whole.range.isEmpty { _ = try await upload.send(whole, isLast: false) }
+                if !whole.range.isEmpty { _ = try await upload.send(whole, isLast: false, by: sender) }
                 try await upload.dropProvisional(of: sender)
                 throw error
             }
@@ -126,7 +135,8 @@ import Transfers
             piece.isProvisional = !isEnd && (kept == .none || offset != SentRange.wholeGranules(of: offset))
             hasKept = hasKept || !piece.isProvisional
             if let end { try check(offset, isEnd: isEnd, upTo: end) }
-            let answer = try await upload.send(piece, isLast: isLast && isEnd, isEnd ? expected : .init())
+            let answer = try await upload.send(
+                piece, isLast: isLast && isEnd, isEnd ? expected : .init(), by: sender)
             if case .ended(let stored) = answer {
                 try await compare(piece, with: stored, at: engine, isLast: isLast && isEnd)
                 if !isEnd { try await compare(with: stored, at: engine, from: offset, upTo: end, isLast: isLast) }

@@ -66,13 +66,17 @@ extension GatewayService {
     }
 
     /// Passes the bytes of a request to its session.
+    ///
+    /// - Parameter size: the size of the object as the request says. A refused request does not bind the session to it.
     func receive(
-        _ request: GatewayRequest, to upload: IncomingUpload, from start: Int64, upTo end: Int64? = nil, isLast: Bool,
-        _ expected: Checksums
+        _ request: GatewayRequest, to upload: IncomingUpload, of size: Int64?, from start: Int64,
+        upTo end: Int64? = nil, isLast: Bool, _ expected: Checksums
     ) async throws -> IncomingUpload.Answer {
-        try await UploadBody(request.body).send(
+        let answer = try await UploadBody(request.body).send(
             to: upload, at: engine, from: start, upTo: end, isLast: isLast,
             keeping: request.body.mayBeWrong ? .none : .wholeGranules, expected)
+        if case .received = answer { upload.note(size: size) }
+        return answer
     }
 
     /// Removes a bucket and the sessions of uploads to it. Returns false if the bucket has objects.

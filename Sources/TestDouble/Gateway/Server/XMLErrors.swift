@@ -34,6 +34,7 @@ extension GatewayError {
         switch error.code {
         case .bucketNotFound: "NoSuchBucket"
         case .nonMatchingChecksum: "BadDigest"
+        case .objectNotFound where error.httpStatus == nil: "NoSuchKey"
         default: nil
         }
     }
@@ -43,7 +44,14 @@ extension GatewayError {
         if dropsConnection { return .dropped }
         if status == 304 { return HTTPServerResponse(304, headers: headers) }
         let condition = status == 412 ? ["If-None-Match", "If-Match"].first { request.headers[$0] != nil } : nil
-        let error = XMLElement("Error", ["Code": xmlCode, "Message": message, "Condition": condition])
+        // The words of Google's servers, which are those of Amazon's, too.
+        let isAboutMissingObject = code == "NoSuchKey"
+        let error = XMLElement(
+            "Error",
+            [
+                "Code": xmlCode, "Message": isAboutMissingObject ? "The specified key does not exist." : message,
+                "Details": isAboutMissingObject ? message : nil, "Condition": condition,
+            ])
         return .xml(error.document(namespace: nil), status: status, headers: headers)
     }
 }
