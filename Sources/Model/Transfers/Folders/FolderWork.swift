@@ -679,18 +679,19 @@ import Storage
         ofDirectories directories: Set<String>, _ tree: any LocalTree
     ) async -> [String: StorageError] {
         let syncs = directories.map { directory in
-            Loop.task { () async -> (String, Result<Bool, StorageError>) in
-                do throws(StorageError) { return (directory, .success(try await tree.sync(directory))) } catch {
-                    return (directory, .failure(error))
+            let task = Loop.task { () async -> Result<Bool, StorageError> in
+                do throws(StorageError) { return .success(try await tree.sync(directory)) } catch {
+                    return .failure(error)
                 }
             }
+            return (directory, task)
         }
         var (failures, unnamed): ([String: StorageError], [String]) = ([:], [])
-        for sync in syncs {
-            switch await sync.value {
-            case (let directory, .failure(let error)): failures[directory] = error
-            case (let directory, .success(false)): unnamed.append(directory)
-            case (_, .success(true)): break
+        for (directory, task) in syncs {
+            switch await task.value {
+            case .failure(let error): failures[directory] = error
+            case .success(false): unnamed.append(directory)
+            case .success(true): break
             }
         }
         guard !unnamed.isEmpty else { return failures }
