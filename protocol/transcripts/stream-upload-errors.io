@@ -11,11 +11,11 @@
 << {"jsonrpc": "2.0", "id": 5, "result": {"offset": 5, "durable": 5}}
 # Another MD5 fails the task, and nothing is stored.
 >> {"jsonrpc": "2.0", "id": 6, "method": "uploadTask/finish", "params": {"task": "<sized>", "md5Hash": "bNNVbesNpUvKBgtMOUeYOQ=="}}
-<< {"jsonrpc": "2.0", "id": 6, "error": {"code": -13031, "message": "The bytes do not have the MD5 that the client has sent.", "data": {"name": "nonMatchingChecksum", "...": "..."}}}
+<< {"jsonrpc": "2.0", "id": 6, "error": {"code": -13031, "message": "The bytes do not have the MD5 that the client has sent. They are the bytes of all requests of the upload, also of those that broke off; the upload has ended.", "data": {"name": "nonMatchingChecksum", "...": "..."}}}
 >> {"jsonrpc": "2.0", "id": 7, "method": "reference/exists", "params": {"reference": "gs://default-bucket/logs/today.log"}}
 << {"jsonrpc": "2.0", "id": 7, "result": {"exists": false}}
 >> {"jsonrpc": "2.0", "id": 8, "method": "uploadTask/append", "params": {"task": "<sized>", "text": "o"}}
-<< {"jsonrpc": "2.0", "id": 8, "error": {"code": -13031, "message": "The bytes do not have the MD5 that the client has sent.", "data": {"name": "nonMatchingChecksum", "...": "..."}}}
+<< {"jsonrpc": "2.0", "id": 8, "error": {"code": -13031, "message": "The bytes do not have the MD5 that the client has sent. They are the bytes of all requests of the upload, also of those that broke off; the upload has ended.", "data": {"name": "nonMatchingChecksum", "...": "..."}}}
 # An append to a paused stream waits for the resume, and its bytes do not count until then.
 >> {"jsonrpc": "2.0", "id": 9, "method": "reference/putStream", "params": {"reference": "gs://default-bucket/logs/today.log"}}
 << {"jsonrpc": "2.0", "id": 9, "result": {"task": "<task>", "...": "..."}}
