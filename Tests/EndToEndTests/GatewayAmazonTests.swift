@@ -212,6 +212,12 @@ import Testing
         }
         #expect(try await copy(["x-amz-meta-mtime": "2"]).text.contains("x-goog-metadata-directive: REPLACE"))
         #expect(code(try await copy(["x-amz-meta-other": "1.5"])) == "400 InvalidArgument")
+        // A condition by tag decides where there is one by time, too.
+        let old = "Thu, 01 Jan 1970 00:00:00 GMT"
+        #expect(code(try await copy(["x-amz-copy-source-if-unmodified-since": old])) == "412 PreconditionFailed")
+        let tag = try #require(try await gateway.get("/amazon-repeated/x").headers["ETag"])
+        let both: HTTPHeaders = ["x-amz-copy-source-if-unmodified-since": old, "x-amz-copy-source-if-match": tag]
+        #expect(try await copy(both).status == 200)
         #expect(try await copy(metadata).status == 200)
         #expect(try await gateway.get("\(gateway.gcs)/y")["metadata"] == ["mtime": "1.5"])
     }

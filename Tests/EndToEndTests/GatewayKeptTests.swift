@@ -121,6 +121,10 @@ import Testing
         let source = ["x-amz-copy-source": "part-tags/x", "x-amz-copy-source-if-match": tag] as HTTPHeaders
         #expect(try await client.send("PUT", "/part-tags/copy", nil, source).status == 200)
         #expect(try await client.send("HEAD", "/part-tags/copy").headers["ETag"]?.contains("-") == false)
+        for (name, other) in [("x", "moved"), ("moved", "x")] {
+            #expect(try await client.send("POST", "\(client.gcs)/\(name)/moveTo/o/\(other)").status == 200)
+            #expect(try await client.send("HEAD", "/part-tags/\(other)").headers["ETag"] == tag)
+        }
         #expect(try await client.send("PUT", "/part-tags/x", "new", ["If-Match": tag]).status == 200)
         #expect(try await client.send("HEAD", "/part-tags/x").headers["ETag"]?.contains("-") == false)
     }

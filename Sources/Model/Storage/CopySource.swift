@@ -28,7 +28,8 @@ public struct CopyRequest: Codable, Equatable, Sendable {
     public func metadata(_ own: SettableMetadata, of object: SettableMetadata) -> SettableMetadata {
         if keepsMetadata {
             var kept = object
-            kept.kept = (own.kept ?? KeptProperties()).filled(from: object.kept?.ofCopy ?? KeptProperties())
+            let found = object.kept ?? KeptProperties()
+            kept.kept = (own.kept ?? KeptProperties()).filled(from: isMove ? found : found.ofCopy)
             if kept.kept?.isEmpty == true { kept.kept = nil }
             return kept
         }

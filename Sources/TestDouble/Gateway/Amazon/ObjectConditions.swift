@@ -63,7 +63,9 @@ extension GatewayService {
         let tags = request.http.headers
         guard header("match") == nil || tags.list("\(prefix)match").contains(where: now.hasTag),
             !tags.list("\(prefix)none-match").contains(where: now.hasTag),
-            since.map({ $0 < modified }) ?? true, until.map({ modified <= $0 }) ?? true,
+            // A condition by tag decides where a request has one by time, too.
+            header("none-match") != nil || since.map({ $0 < modified }) ?? true,
+            header("match") != nil || until.map({ modified <= $0 }) ?? true,
             repeated.allSatisfy({ request.header($0) == now.answeredHeaders[$0] })
         else { throw GatewayError(412, "A condition of the copy does not hold for its source.") }
         try conditions.bind(to: now.generation)
