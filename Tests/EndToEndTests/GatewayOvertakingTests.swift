@@ -72,6 +72,17 @@ import Testing
         #expect(try await session.send(Self.others, 0..<size, isLast: true).status == 409)
     }
 
+    @Test func `Bytes without an offset are the first ones of the object`() async throws {
+        let gateway = try GatewayClient.shared("no-offset")
+        let (url, bytes) = (try await gateway.start("x"), Array(Self.bytes[..<Self.kept]))
+        for _ in 0..<2 {
+            let answer = try await gateway.send("POST", url, bytes: bytes, ["X-Goog-Upload-Command": "upload"])
+            #expect(answer.status == 200 && answer.headers["X-Goog-Upload-Size-Received"] == "\(Self.kept)")
+        }
+        let stored = try await gateway.command(url, "finalize", at: Self.kept)
+        #expect(stored["size"]?.string == "\(Self.kept)", "\(stored.text)")
+    }
+
     @Test(arguments: [GatewaySession.Kind.firebase, .cloud, .cloudCommanded])
     func `A session with a declared checksum outlives wrong bytes of a stalled request`(
         kind: GatewaySession.Kind

@@ -53,7 +53,8 @@ extension Route {
             [.put, .post], "b/*/o/...", QueryParams.firebaseUpload, headers: upload, json: .object,
             method(FirebaseUploads.answer)),
         Route(
-            [.get], "b/*/o", QueryParams.firebaseList, headers: commanded, isLong: true, method(FirebaseObjects.list)),
+            [.get], "b/*/o", QueryParams.firebaseList, headers: commanded, page: .objects("maxResults"),
+            method(FirebaseObjects.list)),
         Route(
             .reads, "b/*/o/*", ["token"], headers: commanded, comparesTags: true, unknown: .ignoredWithMedia,
             method(FirebaseObjects.get)),
@@ -84,7 +85,9 @@ extension Route {
 
     private static let cloudBuckets: [Route] =
         [
-            Route([.get], "b", QueryParams.bucketList, comparesTags: true, isLong: true, method(CloudBuckets.list)),
+            Route(
+                [.get], "b", QueryParams.bucketList, comparesTags: true, page: .objects("maxResults"),
+                method(CloudBuckets.list)),
             Route([.post], "b", QueryParams.bucket, json: .bucket, method(CloudBuckets.create)),
             Route(.reads, "b/*", QueryParams.bucket, comparesTags: true, method(CloudBuckets.get)),
             Route(.changes, "b/*", QueryParams.bucket, json: .bucket, method(CloudBuckets.change)),
@@ -112,7 +115,7 @@ extension Route {
         .map { refusal(.all, "b/*/\($0)/...", 501, "\($0) is not served here.") }
 
     private static let cloudObjects: [Route] = [
-        Route([.get], "b/*/o", QueryParams.list, isLong: true, method(CloudObjects.list)),
+        Route([.get], "b/*/o", QueryParams.list, page: .objects("maxResults"), method(CloudObjects.list)),
         refusal([.post], "b/*/o/watch", 501, "watch is not served here."),
         refusal([.post], "b/*/o/bulkRestore", 501, "bulkRestore is not served here."),
         Route(
@@ -152,7 +155,8 @@ extension Route {
 
     private static let xmlBuckets: [Route] = [
         Route(
-            .reads, "", signed(["prefix", "max-buckets", "continuation-token"]), isLong: true,
+            .reads, "", signed(["prefix", "max-buckets", "continuation-token"]),
+            page: .init(param: "max-buckets", most: ObjectLists.mostBuckets, bytesOfEntry: 512),
             method(ObjectLists.buckets)),
         Route([.put], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.create)),
         Route([.delete], "*", signed(), headers: BodyChecksums.amazonHeaders, method(ObjectBuckets.delete)),
@@ -162,16 +166,18 @@ extension Route {
         Route(
             .reads, "*", selector: "uploads",
             signed(["uploads", "prefix", "encoding-type", "max-uploads", "key-marker", "upload-id-marker"]),
-            isLong: true, method(ObjectLists.uploads)),
+            page: .objects("max-uploads"), method(ObjectLists.uploads)),
         Route(
             [.get], "*", selector: "versions",
             signed(["versions", "prefix", "delimiter", "encoding-type", "max-keys", "key-marker", "version-id-marker"]),
-            isLong: true, method(ObjectLists.versions)),
+            page: .objects("max-keys"), method(ObjectLists.versions)),
         Route(
             .reads, "*", selector: "list-type=2",
             signed(ObjectLists.common).union(["continuation-token", "start-after", "fetch-owner"]),
-            isLong: true, method(ObjectLists.objects)),
-        Route(.reads, "*", signed(ObjectLists.common).union(["marker"]), isLong: true, method(ObjectLists.objects)),
+            page: .objects("max-keys"), method(ObjectLists.objects)),
+        Route(
+            .reads, "*", signed(ObjectLists.common).union(["marker"]), page: .objects("max-keys"),
+            method(ObjectLists.objects)),
         Route(
             [.post], "*", selector: "delete", signed(["delete"]), headers: BodyChecksums.amazonHeaders,
             method(ObjectDeletions.answer)),
@@ -204,7 +210,7 @@ extension Route {
         Route(
             .reads, "*/*", selector: "uploadId",
             signed(["uploadId", "max-parts", "part-number-marker", "encoding-type"]), headers: repeatedInParts,
-            isLong: true, method(ObjectParts.list)),
+            page: .init(param: "max-parts", bytesOfEntry: 512), method(ObjectParts.list)),
     ]
 
     /// The headers of a write of an object.

@@ -16,6 +16,18 @@ import Testing
         Route.table(of: api).map { (api, $0) }
     }
 
+    /// The params that bound a list.
+    private static let bounds: Set = ["maxResults", "max-keys", "max-buckets", "max-uploads", "max-parts"]
+
+    @Test func `Each list waits for the memory of its answer before its turn`() {
+        let lists = Self.rows.filter { !$0.1.params.isDisjoint(with: Self.bounds) }
+        #expect(lists.count == 9)
+        for (api, route) in lists {
+            #expect(route.page.map { route.params.contains($0.param) } == true, "\(api) \(route.pattern)")
+        }
+        #expect(Self.rows.allSatisfy { $0.1.page == nil || !$0.1.params.isDisjoint(with: Self.bounds) })
+    }
+
     /// A request that fits a row.
     private static func target(_ api: RequestTarget.API, _ route: Route) -> String {
         let path = route.pattern.map { $0 == "*" ? "x" : $0 == "..." ? "y" : $0 }.joined(separator: "/")

@@ -17,8 +17,6 @@ import Transfers
     private static let smallest: Int64 = 5 << 20
     /// The maximum size of the list of parts at the end, in bytes.
     private static let mostXML = 4 << 20
-    /// The estimated bytes of a part in a list.
-    private static let bytesOfEntry = 512
 
     let call: Call
 
@@ -256,7 +254,6 @@ import Transfers
         let text = try ListText(request)
         let most = try request.pageSize("max-parts", isPositive: false)
         let marker = try request.integer("part-number-marker") ?? 0
-        try await request.expectAnswer(of: (most + 1) * Self.bytesOfEntry)
         let found = try await multiparts.parts(of: upload, after: Int(marker), most: most + 1)
         let page = found.prefix(most)
         let elements = XMLElement.list([

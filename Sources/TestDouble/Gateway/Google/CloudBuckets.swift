@@ -45,7 +45,6 @@ import Transfers
 
     func list() async throws -> HTTPServerResponse {
         let most = try request.pageSize("maxResults")
-        try await request.expectList(of: most)
         let (page, next) = try await service.engine.buckets(
             prefix: request["prefix"] ?? "", pageToken: request["pageToken"], most: most)
         return .json(present: [

@@ -56,7 +56,6 @@ import Transfers
         }
         query.includesTrailingDelimiter = ["true", "True"].contains(request["includeTrailingDelimiter"])
         try await service.admit(.list, call.root)
-        try await request.expectList(of: query.maxResults)
         let page = try await service.engine.list(query)
         let items = page.objects.map { $0.cloud(request.base) }
         return .json(present: [

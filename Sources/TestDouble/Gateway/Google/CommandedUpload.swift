@@ -67,7 +67,7 @@ import Transfers
         case .active(let active): upload = active
         case .completed(let stored):
             guard isLast else { throw Self.isComplete }
-            return try await complete(again: stored)
+            return try await complete(again: stored, hasBytes: hasBytes)
         case .cancelled: throw GatewayError.badRequest("The upload was cancelled.").final
         case .failed(let error): throw GatewayError(error).final
         }
@@ -78,7 +78,8 @@ import Transfers
         if let named = try request.length("X-Goog-Upload-Offset") {
             offset = named
         } else {
-            offset = try await self.offset(of: upload)
+            // Bytes without an offset are the first ones: a request that is repeated must not add them again.
+            offset = hasBytes ? 0 : try await self.offset(of: upload)
         }
         let expected = try Checksums(request.http.headers)
         guard isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
@@ -104,9 +105,9 @@ import Transfers
         }
     }
 
-    /// Answers a repeated end of a complete session. Bytes without an offset are the last ones.
-    private func complete(again stored: ObjectMetadata) async throws -> HTTPServerResponse {
-        let start = try request.length("X-Goog-Upload-Offset") ?? max(0, stored.size - (request.body.length ?? 0))
+    /// Answers a repeated end of a complete session.
+    private func complete(again stored: ObjectMetadata, hasBytes: Bool) async throws -> HTTPServerResponse {
+        let start = try request.length("X-Goog-Upload-Offset") ?? (hasBytes ? 0 : stored.size)
         do {
             return try await complete(service.stored(again: stored, request, from: start, isLast: true))
         } catch let error as StorageError {

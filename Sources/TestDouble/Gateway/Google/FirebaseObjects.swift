@@ -59,7 +59,6 @@ import Transfers
         let folder = try Reference(bucket: bucket, path: prefix)
         try service.check(.list, "gs://\(folder.bucket)/\(folder.prefix)", for: request)
         let maxResults = try request.pageSize("maxResults")
-        try await request.expectList(of: maxResults)
         let page = try await service.backend.list(
             ListQuery(
                 folder, maxResults: maxResults, pageToken: request["pageToken"], isRecursive: delimiter.isEmpty),

@@ -10,8 +10,6 @@ extension HTTPRequestBody: ByteSource {}
 extension GatewayRequest {
     /// The largest body of JSON in bytes: metadata, and lists of objects to compose.
     private static let mostJSON = 1 << 20
-    /// An estimate of the bytes that an object with much metadata has in a list.
-    private static let bytesOfEntry = 16 << 10
 
     /// Throws 400 where the body is not multipart.
     @Loop func multipart() throws(GatewayError) -> MultipartReader {
@@ -43,9 +41,6 @@ extension GatewayRequest {
 
     /// Returns when the answer may have this number of bytes in memory. Throws 503.
     @Loop func expectAnswer(of bytes: Int) async throws { try await http.body.expectAnswer(of: bytes) }
-
-    /// Returns when the answer may list this number of objects or buckets with their metadata. Throws 503.
-    @Loop func expectList(of count: Int) async throws { try await expectAnswer(of: (count + 1) * Self.bytesOfEntry) }
 
     /// Throws 400 where the request has a body.
     @Loop func checkIsEmpty(_ why: String) async throws {

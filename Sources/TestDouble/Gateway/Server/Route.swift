@@ -13,6 +13,19 @@ final class Route: Sendable {
     /// for caches. A row that refuses every request checks none.
     enum Unknown { case refused, ignoredWithMedia, ignored, unchecked }
 
+    /// The page of a list.
+    struct Page {
+        /// The param with the number of entries.
+        let param: String
+        /// The maximum number of entries.
+        var most: Int64 = 1000
+        /// An estimate of the bytes that an entry has in memory.
+        let bytesOfEntry: Int
+
+        /// A page of objects or buckets with much metadata.
+        static func objects(_ param: String) -> Page { Page(param: param, bytesOfEntry: 16 << 10) }
+    }
+
     let methods: Set<HTTPServerRequest.Method>
     /// Names, `*` for any segment, and a last `...` for all that follows, if anything.
     let pattern: [String]
@@ -28,15 +41,15 @@ final class Route: Sendable {
     /// Whether the handler compares the conditions on reading, or its answer does not depend on them.
     let comparesTags: Bool
     let unknown: Unknown
-    /// Whether the answer is about many objects: such requests are answered one after the other.
-    let isLong: Bool
+    /// Set if the answer is a list.
+    let page: Page?
     let handler: Handler
 
     init(
         _ methods: Set<HTTPServerRequest.Method>, _ pattern: String, selector: String? = nil, header: String? = nil,
         _ params: Set<String> = [],
         headers: Set<String> = [], json members: ResourceMembers = [:], comparesTags: Bool = false,
-        unknown: Unknown = .refused, isLong: Bool = false, _ handler: @escaping Handler
+        unknown: Unknown = .refused, page: Page? = nil, _ handler: @escaping Handler
     ) {
         self.pattern = pattern.split(separator: "/").map(String.init)
         self.selector = selector.map {
@@ -45,7 +58,7 @@ final class Route: Sendable {
         }
         (self.methods, self.header, self.params, self.headers) = (methods, header, params, headers)
         (self.members, self.comparesTags, self.unknown) = (members, comparesTags, unknown)
-        (self.isLong, self.handler) = (isLong, handler)
+        (self.page, self.handler) = (page, handler)
     }
 
     /// A row whose requests are refused by name.
@@ -109,9 +122,14 @@ extension Set<HTTPServerRequest.Method> {
     var root: Reference { get throws(StorageError) { try Reference(bucket: names[0], path: "") } }
     var object: Reference { get throws { try .named(names[1], in: names[0]) } }
 
-    /// Answers the request. Long requests are answered one after the other.
+    /// Answers the request. Lists are made one after the other, each once there is memory for its answer: while it
+    /// waits for that, others have their turn. Throws 503 without memory.
     func answer() async throws -> HTTPServerResponse {
-        guard route.isLong else { return try await selected() }
+        guard let page = route.page else { return try await selected() }
+        if request.http.method != .head {
+            let entries = max(0, try request.pageSize(page.param, atMost: page.most, isPositive: false))
+            try await request.expectAnswer(of: (entries + 1) * page.bytesOfEntry)
+        }
         return try await service.inTurn { try await selected() }
     }
 
