@@ -165,13 +165,24 @@ def settle_tasks(service, resumes, doing=None, loses_writes=False, work=None):
                 doing.go_on(service, task, loses_writes)
             if resumes:
                 try:
-                    service.call(f"{kind}/wait", task=task)
+                    wait(service, kind, task)
                 except Failure as failure:
                     # Without power all files are other ones than those that the plan knows.
                     if not loses_writes or "was changed meanwhile" not in failure.message:
                         raise
                     doing.call(service, work)
     return found
+
+
+def wait(service, kind, task):
+    try:
+        service.call(f"{kind}/wait", task=task)
+    except Failure as failure:
+        # The files of a scenario are written when its task begins; without power all are new. A retry removes them.
+        if "was changed since this task began" not in failure.message:
+            raise
+        service.call(f"{kind}/retry", task=task)
+        service.call(f"{kind}/wait", task=task)
 
 
 def forget_failed(service):
