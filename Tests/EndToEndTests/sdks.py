@@ -1,15 +1,20 @@
-"""What users of google-cloud-storage, firebase-admin and gcsfs do, and those of Amazon S3's clients boto3, AWS CRT, s3fs and
-pyarrow (the AWS SDK for C++), against the gateway at STORAGE_EMULATOR_HOST."""
+"""What users of google-cloud-storage, firebase-admin and gcsfs do, and those of Amazon S3's clients boto3, AWS CRT, s3fs,
+pyarrow (the AWS SDK for C++), rclone and s5cmd (those for Go), s3cmd and libcloud, against the gateway at
+STORAGE_EMULATOR_HOST."""
 
+import filecmp
 import gzip
 import io
 import os
+import pathlib
+import subprocess
+import sys
 import tempfile
 import urllib.request
 
-import awscrt.io
 import awscrt.auth
 import awscrt.http
+import awscrt.io
 import awscrt.s3
 import boto3
 import botocore.exceptions
@@ -27,6 +32,8 @@ from google.api_core import exceptions
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage
 from google.cloud.storage import transfer_manager
+from libcloud.storage.providers import get_driver
+from libcloud.storage.types import Provider
 
 MIB = 1 << 20
 DATA = os.urandom(20_000_000)
@@ -276,6 +283,76 @@ def arrow():
     assert system.get_file_info("arrow-files").type == pyarrow.fs.FileType.NotFound
 
 
+def programs():
+    """Programs that users type: a tree goes up, is copied on the server, and comes back."""
+    endpoint = os.environ["AWS_ENDPOINT_URL"]
+    rclone = {"TYPE": "s3", "PROVIDER": "Other", "ENV_AUTH": "true", "ENDPOINT": endpoint, "REGION": "us-east-1"}
+    environment = os.environ | {f"RCLONE_CONFIG_S3_{name}": value for name, value in rclone.items()}
+
+    def run(program, words):
+        for command in words.strip().splitlines():
+            command = [pathlib.Path(sys.executable).parent / program[0], *program[1:], *command.split()]
+            outcome = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=300)
+            assert outcome.returncode == 0, f"{command}: {outcome.stdout}{outcome.stderr}"
+
+    def is_back(directory):
+        compared = filecmp.dircmp(f"{place}/tree", f"{place}/{directory}")
+        _, wrong, missing = filecmp.cmpfiles(compared.left, compared.right, ["film", "empty", "d/é+%"], shallow=False)
+        assert not (wrong or missing or compared.right_only), f"{directory}: {wrong} {missing}"
+
+    with tempfile.TemporaryDirectory() as place:
+        tree = pathlib.Path(place, "tree")
+        (tree / "d").mkdir(parents=True)
+        for name, size in [("film", len(DATA)), ("empty", 0), ("d/é+%", 5)]:
+            (tree / name).write_bytes(DATA[:size])
+        run(["rclone", "--s3-use-multipart-etag", "true", "--s3-upload-cutoff", "8M"], """
+            mkdir s3:rclone
+            copy tree s3:rclone/up
+            check --download tree s3:rclone/up
+            copy s3:rclone/up s3:rclone/copied
+            moveto s3:rclone/copied/film s3:rclone/copied/moved
+            copyto s3:rclone/copied/moved s3:rclone/copied/film --s3-copy-cutoff 8M
+            deletefile s3:rclone/copied/moved
+            copy s3:rclone/copied rclone
+            purge s3:rclone""")
+        is_back("rclone")
+        run(["s5cmd", "--endpoint-url", endpoint], """
+            mb s3://five
+            cp tree/ s3://five/up/
+            cp s3://five/up/d/* s3://five/copied/d/
+            mv s3://five/up/film s3://five/copied/film
+            sync tree/ s3://five/copied/
+            cp s3://five/copied/* five/
+            rm s3://five/*
+            rb s3://five""")
+        is_back("five")
+        host = endpoint.removeprefix("http://")
+        run(["s3cmd", "--config=/dev/null", "--no-ssl", f"--host={host}", "--host-bucket=", "--access_key=k",
+             "--secret_key=s", "--multipart-chunk-size-mb=8"], """
+            mb s3://s3cmd
+            put --recursive tree/ s3://s3cmd/up/
+            info s3://s3cmd/up/film
+            info s3://s3cmd
+            cp s3://s3cmd/up/film s3://s3cmd/film
+            modify --add-header=x-amz-meta-k:v s3://s3cmd/film
+            sync s3://s3cmd/up/ s3cmd/
+            multipart s3://s3cmd
+            del --recursive --force s3://s3cmd
+            rb s3://s3cmd""")
+        is_back("s3cmd")
+        address, port = host.split(":")
+        driver = get_driver(Provider.S3)("k", "s", host=address, port=int(port), secure=False, region="us-east-1")
+        container = driver.create_container("libcloud")
+        driver.upload_object(f"{place}/tree/film", container, "a b/film", extra={"meta_data": {"k": "v"}})
+        driver.upload_object_via_stream(iter([DATA[:6_000_000], DATA[6_000_000:]]), container, "stream")
+        assert sorted(entry.name for entry in container.list_objects()) == ["a b/film", "stream"]
+        assert driver.get_object("libcloud", "a b/film").meta_data == {"k": "v"}
+        assert b"".join(driver.download_object_as_stream(driver.get_object("libcloud", "stream"))) == DATA
+        for entry in container.list_objects():
+            entry.delete()
+        container.delete()
+
+
 if __name__ == "__main__":
     keys = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_DEFAULT_REGION": "us-east-1"}
     os.environ.update(keys, AWS_ENDPOINT_URL=os.environ["STORAGE_EMULATOR_HOST"], AWS_EC2_METADATA_DISABLED="true")
@@ -288,3 +365,4 @@ if __name__ == "__main__":
     common_runtime()
     amazon_files()
     arrow()
+    programs()
