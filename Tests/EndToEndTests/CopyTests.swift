@@ -220,6 +220,18 @@ import Testing
         #expect(await list("t") == "a\nz\n")
     }
 
+    @Test func `cp and mv name each object that no target can be named like, and copy the others`() async {
+        let long = String(repeating: "n", count: 1022)
+        #expect(await sh("echo a | $S put -q - l/\(long) && echo a | $S put -q - l/short").status == 0)
+        for (command, target) in [("cp", "mm"), ("mv", "nn")] {
+            let copied = await sh("$S \(command) -r l/ \(target)")
+            #expect(copied.status == 1 && copied.text.contains("1025 bytes"), "\(copied.text)")
+            #expect(!copied.text.contains("no folder task") && copied.text.contains("1 failed"), "\(copied.text)")
+            #expect(await list(target) == "short\n")
+        }
+        #expect(await list("l") == "\(long)\n")
+    }
+
     @Test func `Listing what does not exist is an error`() async {
         #expect(await sh("put docs").status == 0)
         for words in [

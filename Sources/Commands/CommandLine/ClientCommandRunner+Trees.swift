@@ -235,7 +235,8 @@ extension ClientCommandRunner {
             message: error.sentence.hasSuffix(".") ? String(error.sentence.dropLast()) : error.sentence)
     }
 
-    /// Prints what a task has copied, moved or removed. Forgets the task, unless it can be retried.
+    /// Prints what a task has copied, moved or removed. Forgets the task, unless it can be retried, or has left out objects
+    /// that are printed after this.
     private func tellItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {
         // Another command that follows the task may forget it first.
         do { try tellKeptItems(tree, snapshot) } catch let failure as Client.Failure where failure.isUnknownTask {
@@ -243,7 +244,7 @@ extension ClientCommandRunner {
             let count = ProgressReport.files(RunningTransfers.State(snapshot).files)
             return transfers.display.note("\(tree.source): an equal command names the \(count) of the same task")
         }
-        guard snapshot["status"] == "success" else { return }
+        guard snapshot["status"] == "success", snapshot["failures"] == nil else { return }
         do { _ = try client.call("folderTask/forget", ["task": snapshot["task"] ?? .null]) } catch let failure
             as Client.Failure where failure.isUnknownTask
         {}
