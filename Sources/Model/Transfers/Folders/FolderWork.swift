@@ -453,7 +453,8 @@ import Storage
         }
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
             var new: [FolderItem] = [], changed: [FolderItem] = []
-            for (var item, before) in zip(deletions(of: page), try await plan.items(at: page.map(\.path))) {
+            let deletions = deletions(of: page)
+            for (var item, before) in zip(deletions, try await plan.items(at: deletions.map(\.path))) {
                 guard let before else {
                     new.append(item)
                     continue
