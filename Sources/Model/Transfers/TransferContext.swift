@@ -24,10 +24,13 @@ final class TransferContext: Sendable {
     }
 
     /// The error of a missing object says that its upload has not ended, if that is so.
-    @Loop func explained(_ error: StorageError) -> StorageError {
+    ///
+    /// - Parameter task: the id of the task that has failed. It does not wait for itself.
+    @Loop func explained(_ error: StorageError, of task: String? = nil) -> StorageError {
         guard error.code == .objectNotFound, let bucket = error.bucket, let object = error.object,
             let reference = try? Reference(bucket: bucket, object: object),
-            let upload = uploads?.unfinishedTask(at: reference) ?? folderUploads?.unfinishedTask(at: reference)
+            let upload = uploads?.unfinishedTask(at: reference) ?? folderUploads?.unfinishedTask(at: reference),
+            upload.id != task
         else { return error }
         return error.adding(upload.unfinishedSentence)
     }

@@ -64,7 +64,7 @@ extension TransferTask {
         // The record is at most one chunk behind: the state before this step is written while the step runs.
         await recordWriter?.settled()
         if let session, Strategy.isOpening(step) { await keep(session) }
-        let answer = answer.failure.map { .failed(context.explained($0)) } ?? answer
+        let answer = answer.failure.map { .failed(context.explained($0, of: id)) } ?? answer
         post(.answered(answer, took: took, at: context.time.now()))
     }
 

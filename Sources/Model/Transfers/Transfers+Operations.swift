@@ -14,7 +14,7 @@ extension Transfers {
 
     /// The answer of `metadata(of:for:)` if the engine has it without waiting, else nil.
     public func knownMetadata(of reference: Reference) -> Result<ObjectMetadata, StorageError>? {
-        backend.knownMetadata(of: reference)?.mapError(context.explained)
+        backend.knownMetadata(of: reference)?.mapError { context.explained($0) }
     }
 
     /// Whether the object exists. Throws if the engine cannot tell.

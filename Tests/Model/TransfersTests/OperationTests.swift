@@ -91,6 +91,14 @@ import Testing
         #expect(try await failure { try await calls[0]() }.message == "Object a does not exist.")
     }
 
+    @Test func `An upload whose target the engine does not find is not told to wait for itself`() async throws {
+        let stage = TransfersFixture()
+        let (task, session) = try await stage.sending()
+        session.answer(.failed(.objectNotFound(try TransfersFixture.reference())))
+        #expect(try await failure { _ = try await task.result() }.message == "Object a does not exist.")
+        withExtendedLifetime(stage) {}
+    }
+
     @Test func `The root is not an object`() async throws {
         let (transfers, root) = (TransfersFixture().transfers, try TransfersFixture.reference(""))
         let calls: [@Loop () async throws -> Void] = [
