@@ -214,9 +214,10 @@ import Storage
         }
     }
 
-    /// Notes that the engine has the bytes of the request in progress.
+    /// Notes that the engine has the bytes of the request in progress, unless the request has ended.
     private func noteSent() {
-        if let sent, let sender = sent.sender { senders[sender] = sent.piece.range.upperBound }
+        guard let sent, let sender = sent.sender, senders[sender] != nil else { return }
+        senders[sender] = sent.piece.range.upperBound
     }
 
     /// Notes that the engine has no bytes from an offset on.
