@@ -253,6 +253,7 @@ import Testing
         }
         let crc32c = try #require(Self.checksums.first { $0.0 == "crc32c" }).2
         let asked: HTTPHeaders = ["x-amz-checksum-mode": "ENABLED"]
+        #expect(code(try await gateway.get("/amazon-sums/x", ["x-amz-checksum-mode": "ALL"])) == "501 NotImplemented")
         let whole = try await gateway.get("/amazon-sums/x", signed(asked))
         #expect(whole.headers["x-amz-checksum-crc32c"] == crc32c)
         #expect(whole.headers["x-amz-checksum-type"] == "FULL_OBJECT")

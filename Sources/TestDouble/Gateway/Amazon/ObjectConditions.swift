@@ -24,11 +24,13 @@ extension GatewayService {
         return conditions
     }
 
-    /// The entity tags of a condition; nil without it. Throws 400 for `*` beside tags.
+    /// The entity tags of a condition; nil without it. Throws 400 for none, and for `*` beside tags.
     private func tags(_ name: String, of request: GatewayRequest) throws(GatewayError) -> [Substring]? {
         guard request.header(name) != nil else { return nil }
         let tags = request.http.headers.list(name)
-        guard tags.count == 1 || !tags.contains("*") else { throw .badRequest("\(name) has either tags or *.") }
+        guard tags.count == 1 || !tags.isEmpty && !tags.contains("*") else {
+            throw .badRequest("\(name) has either tags or *.")
+        }
         return tags
     }
 

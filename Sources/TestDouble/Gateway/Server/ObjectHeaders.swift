@@ -42,8 +42,8 @@ enum ObjectHeaders {
         "x-goog-signature", "x-goog-user-project", "x-goog-visibilities", "x-amz-algorithm", "x-amz-content-sha256",
         "x-amz-credential", "x-amz-date", "x-amz-signature",
         "x-amz-security-token", "x-amz-user-agent",
-        // These ask for checksums in answers, or name the checksum of the request.
-        "x-amz-checksum-mode", "x-amz-sdk-checksum-algorithm",
+        // It names the checksum of the request.
+        "x-amz-sdk-checksum-algorithm",
     ]
     /// The values of headers that change nothing.
     fileprivate static let harmlessValues: [String: Set<String>] = [
@@ -55,6 +55,7 @@ enum ObjectHeaders {
         "x-amz-source-expected-bucket-owner": [StoredBucket.projectNumber], "x-amz-request-payer": ["requester"],
         "x-amz-server-side-encryption": ["aes256"], "x-amz-server-side-encryption-bucket-key-enabled": ["false"],
         "x-amz-tagging-directive": ["copy"],
+        "x-amz-checksum-mode": ["enabled"],
         // No object is retained.
         "x-amz-bypass-governance-retention": ["true", "false"],
     ]
