@@ -79,7 +79,8 @@ def record(folder):
     album = "gs://default-bucket/albums/2026/a-summer-with-many-pictures"
     busy = {"fail": {"httpStatus": 503, "message": "The server is busy."}}
     talk.ask("harness/arm", on="send", reference=f"{album}/picture-1.jpg", do=busy, nth=5, times=2)
-    talk.ask("harness/arm", on="send", reference=f"{album}/picture-2.jpg", do={"hold": True}, at=6 << 20)
+    hold = talk.ask("harness/arm", on="send", reference=f"{album}/picture-2.jpg", do={"hold": True}, at=6 << 20)
+    held = talk.answer(hold)["result"]["rule"]
     talk.answer(talk.ask("harness/arm", on="send", do={"rate": 10 << 20}, times=None))
     numbers = [
         talk.ask("reference/putFile", reference=f"{album}/picture-{number}.jpg", file=str(source), observe=True)
@@ -91,7 +92,8 @@ def record(folder):
         talk.ask("reference/getMetadata", reference="gs://default-bucket/none")
     talk.ask("reference/list", reference="gs://default-bucket/albums")
     talk.ask("service/nothing")
-    talk.event(tasks[2], lambda snapshot: snapshot["progress"]["completedUnitCount"] == 6 << 20)
+    # The rule has fired: a pause before that would leave it to hold what is resumed.
+    talk.hear(lambda message: message.get("params", {}).get("rule") == held)
     talk.ask("uploadTask/pause", task=tasks[2])
     talk.event(tasks[1], lambda snapshot: snapshot.get("retry", {}).get("attempt") == 2)
     talk.ask("uploadTask/resume", task=tasks[2])
