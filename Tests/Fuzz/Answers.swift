@@ -5,7 +5,7 @@ import JSONText
 import Storage
 
 @testable import EmbeddedEngine
-@testable import GoogleEngines
+@testable import RemoteEngines
 @testable import Methods
 
 private let firebase = FirebaseDialect(version: "fuzz")

@@ -1,4 +1,4 @@
-import GoogleEngines
+import RemoteEngines
 import HTTPClient
 import Platform
 import Storage

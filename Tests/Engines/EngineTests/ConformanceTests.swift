@@ -10,7 +10,7 @@ import Testing
 /// their service.
 @Suite(.watchdog(minutes: 10)) struct ConformanceTests {
     static let places: [any EngineFixture.Type] = [
-        EmbeddedFixture.self, FirebaseGatewayFixture.self, GCSGatewayFixture.self,
+        EmbeddedFixture.self, FirebaseGatewayFixture.self, GCSGatewayFixture.self, S3GatewayFixture.self,
     ]
 
     @Test(arguments: [0, 1, 64 << 10, (64 << 10) + 1, (1 << 20) + 1, (5 << 20) + 12_345])

@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 @testable import EmbeddedEngine
-@testable import GoogleEngines
+@testable import RemoteEngines
 
 /// The limits of metadata are the same on every engine.
 @Suite(.watchdog(minutes: 10)) struct MetadataLimitTests {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import EmbeddedEngine
-@testable import GoogleEngines
+@testable import RemoteEngines
 
 /// Writes that are executed only if the object has the version that the client requires.
 @Suite(.watchdog(minutes: 10)) struct PreconditionTests {
