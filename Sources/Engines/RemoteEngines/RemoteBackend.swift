@@ -57,12 +57,20 @@ package final class RemoteBackend: Backend {
         at endpoint: Endpoint, region: String, tokens: (any TokenSource)? = nil, version: String, http: HTTPClient,
         limits: HTTPLimits = HTTPLimits(), time: TimeSource, allowed: FileAccessPolicy = .everywhere,
         debug: (@Sendable (String) -> Void)? = nil
-    ) throws(CryptoLibrary.Missing) -> RemoteBackend {
-        let library = try CryptoLibrary.ofSystem.get()
+    ) throws(SigningUnavailable) -> RemoteBackend {
+        let library: CryptoLibrary
+        do throws(CryptoLibrary.Missing) { library = try CryptoLibrary.ofSystem.get() } catch {
+            throw SigningUnavailable(reason: error.reason)
+        }
         let signer = S3Signer(region: region, library, now: time.now)
         return RemoteBackend(
             .s3, S3Dialect(endpoint: endpoint, signer: signer, library: library), endpoint, version, http, limits, time,
             nil, allowed, debug, tokens)
+    }
+
+    /// Why no request can be signed.
+    package struct SigningUnavailable: Error {
+        package let reason: String
     }
 
     private init(
@@ -195,7 +203,7 @@ package final class RemoteBackend: Backend {
     /// The tokens to send with a request; empty for a URL outside the endpoint.
     func tokens(for request: RemoteRequest, of caller: Caller) async throws(StorageError) -> [Token] {
         LastStatus.record(nil)
-        guard let source = caller.tokens ?? tokens, endpoint.covers(url(of: request)) else { return [] }
+        guard let source = caller.tokens ?? self.tokens, endpoint.covers(url(of: request)) else { return [] }
         var tokens: [Token] = []
         for kind in dialect.authorization where tokens.isEmpty {
             if let token = try await source.token(kind, for: caller, by: time.clock) { tokens.append(token) }
@@ -211,7 +219,7 @@ package final class RemoteBackend: Backend {
         _ tokens: [Token], after refusal: HTTPResponse, of caller: Caller
     ) async throws(StorageError) -> [Token]? {
         let isAboutApp = String(decoding: refusal.body, as: UTF8.self).has("App Check")
-        guard let source = caller.tokens ?? tokens,
+        guard let source = caller.tokens ?? self.tokens,
             let index = tokens.firstIndex(where: { ($0.kind == .appCheckToken) == isAboutApp }),
             let fresh = try await source.token(
                 tokens[index].kind, insteadOf: tokens[index], for: caller, by: time.clock), fresh != tokens[index]

@@ -2,6 +2,7 @@ import Checksums
 import HTTPClient
 import HTTPText
 import LocalFiles
+import Platform
 import Storage
 
 // Uploads in parts: parts → completing → stored.

@@ -61,16 +61,18 @@ struct RemoteEngine: Engine {
         let context = CredentialContext(http: http, time: time)
         var credentials = options.credentials
         credentials.useAmazon = true
-        do throws(CryptoLibrary.Missing) {
-            let backend = try RemoteBackend.s3(
+        let allowed = try options.allowed()
+        let backend: RemoteBackend
+        do throws(RemoteBackend.SigningUnavailable) {
+            backend = try .s3(
                 at: endpoint, region: options.s3Region, version: ServiceContext.version, http: http, time: time,
-                allowed: options.allowed(), debug: log.debug())
-            return try RemoteEngine(
-                backend, tokens: makeTokenSource(credentials, context), TaskDirectories(options, endpoint, log),
-                time: time, keepsTasks: keepsTasks)
+                allowed: allowed, debug: log.debug())
         } catch {
             throw UsageError(message: "--engine s3: \(error.reason)")
         }
+        return try RemoteEngine(
+            backend, tokens: makeTokenSource(credentials, context), TaskDirectories(options, endpoint, log), time: time,
+            keepsTasks: keepsTasks)
     }
 
     private init(

@@ -14,6 +14,7 @@ import Testing
     let firebase = FirebaseDialect(version: "storage-rpc/1")
     let gcs = GCSDialect()
     let session = RemoteSession(text: "https://host/session")
+    let write = RemoteWrite(id: "x", generation: 1, time: Timestamp(microseconds: 0))
 
     @Test func `The object's name is one percent-encoded segment of the path`() throws {
         let reference = try Reference(bucket: "b", path: "a/b+c %?#ä&'")
@@ -21,8 +22,8 @@ import Testing
         #expect(firebase.metadata(of: reference, generation: nil).target == "/v0/b/b/o/" + escaped)
         #expect(gcs.metadata(of: reference, generation: nil).target == "/storage/v1/b/b/o/" + escaped)
         let upload = Upload(reference: reference, source: .data([]), metadata: .init())
-        #expect(firebase.open(upload, if: .init()).target == "/v0/b/b/o?name=" + escaped)
-        #expect(gcs.open(upload, if: .init()).target == "/upload/storage/v1/b/b/o?uploadType=resumable&name=" + escaped)
+        #expect(firebase.open(upload, as: write, if: .init()).target == "/v0/b/b/o?name=" + escaped)
+        #expect(gcs.open(upload, as: write, if: .init()).target == "/upload/storage/v1/b/b/o?uploadType=resumable&name=" + escaped)
     }
 
     @Test func `The start of a session has the size and only the writable metadata`() throws {
@@ -34,30 +35,30 @@ import Testing
         let json =
             #"{"name":"a","cacheControl":"no-store","contentType":"text/plain","#
             + #""md5Hash":"AAAAAAAAAAAAAAAAAAAAAA==","metadata":{"k":"v"}}"#
-        for request in [firebase.open(upload, if: .init()), gcs.open(upload, if: .init())] {
+        for request in [firebase.open(upload, as: write, if: .init()), gcs.open(upload, as: write, if: .init())] {
             #expect(request.text == json && request.method == "POST")
         }
-        #expect(firebase.open(upload, if: .init()).headers["X-Goog-Upload-Header-Content-Length"] == "2")
-        #expect(gcs.open(upload, if: .init()).headers["X-Upload-Content-Length"] == "2")
+        #expect(firebase.open(upload, as: write, if: .init()).headers["X-Goog-Upload-Header-Content-Length"] == "2")
+        #expect(gcs.open(upload, as: write, if: .init()).headers["X-Upload-Content-Length"] == "2")
     }
 
     @Test func `A multipart upload has the checksums of its bytes`() throws {
         let checksum = Checksum(of: [1, 2])
         let (md5, crc32c) = (#""md5Hash":"DLmI0EKn8o3V/itVs/Wseg==""#, #""crc32c":"\#(checksum.crc32c.base64)""#)
         var upload = Upload(reference: try ref("a"), source: .data([1, 2]), metadata: .init())
-        #expect(firebase.sendWhole(upload, [1, 2], checksum, boundary: "x", if: .init()).text.contains(md5))
-        let text = gcs.sendWhole(upload, [1, 2], checksum, boundary: "x", if: .init()).text
+        #expect(firebase.sendWhole(upload, [1, 2], checksum, as: write, if: .init()).text.contains(md5))
+        let text = gcs.sendWhole(upload, [1, 2], checksum, as: write, if: .init()).text
         #expect(text.contains(crc32c) && !text.contains("md5Hash"))
         upload.expectedMD5 = Data(checksum.md5).base64EncodedString()
-        #expect(gcs.sendWhole(upload, [1, 2], checksum, boundary: "x", if: .init()).text.contains("\(md5),\(crc32c)"))
+        #expect(gcs.sendWhole(upload, [1, 2], checksum, as: write, if: .init()).text.contains("\(md5),\(crc32c)"))
     }
 
     @Test func `A content type that is not a valid header value is sent only in the metadata`() throws {
         var metadata = SettableMetadata()
         metadata.content = [.contentType: "text/ä\r\nX: y"]
         let upload = Upload(reference: try ref("a"), source: .data([]), metadata: metadata)
-        #expect(gcs.open(upload, if: .init()).headers["X-Upload-Content-Type"] == "application/octet-stream")
-        #expect(gcs.open(upload, if: .init()).text.contains("text/ä"))
+        #expect(gcs.open(upload, as: write, if: .init()).headers["X-Upload-Content-Type"] == "application/octet-stream")
+        #expect(gcs.open(upload, as: write, if: .init()).text.contains("text/ä"))
     }
 
     @Test(

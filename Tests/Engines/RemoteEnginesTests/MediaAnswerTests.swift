@@ -101,19 +101,20 @@ import Testing
     {
         let object = try object(crc32c: 1, md5: [UInt8](repeating: 1, count: 16))
         #expect(
-            MediaHead(status, headers, gcs.description(in: headers), of: StoredContent(object), from: 4) == head)
+            MediaHead(status, headers, gcs.description(in: headers, of: object.reference), of: StoredContent(object), from: 4) == head)
     }
 
-    @Test func `Checksums are read from one header or from two`() {
+    @Test func `Checksums are read from one header or from two`() throws {
+        let reference = try ref("a")
         var headers: HTTPHeaders = ["x-goog-hash": "crc32c=AAAAAg==, md5=AAAAAAAAAAAAAAAAAAAAAA=="]
-        #expect(gcs.description(in: headers).checksums.crc32c == 2)
-        #expect(gcs.description(in: headers).checksums.md5 == [UInt8](repeating: 0, count: 16))
+        #expect(gcs.description(in: headers, of: reference).checksums.crc32c == 2)
+        #expect(gcs.description(in: headers, of: reference).checksums.md5 == [UInt8](repeating: 0, count: 16))
         headers = ["x-goog-hash": "md5=AAAAAAAAAAAAAAAAAAAAAA=="]
         headers.add("x-goog-hash", "crc32c=AAAAAw==")
         #expect(
-            gcs.description(in: headers).checksums.crc32c == 3
-                && gcs.description(in: headers).checksums.md5?.count == 16)
+            gcs.description(in: headers, of: reference).checksums.crc32c == 3
+                && gcs.description(in: headers, of: reference).checksums.md5?.count == 16)
         headers = ["x-goog-hash": "crc32c=AAAA, md5=?"]
-        #expect(gcs.description(in: headers) == MediaDescription())
+        #expect(gcs.description(in: headers, of: reference) == MediaDescription())
     }
 }

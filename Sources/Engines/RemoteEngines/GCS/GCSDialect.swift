@@ -18,7 +18,7 @@ struct GCSDialect: GoogleDialect {
     }
 
     func update(
-        _ reference: Reference, _ change: MetadataChange, of object: ObjectMetadata?, if conditions: Preconditions
+        _ reference: Reference, _ change: MetadataChange, of known: ObjectMetadata?, if conditions: Preconditions
     ) -> RemoteRequest? {
         RemoteRequest(
             method: "PATCH", target: object(reference) + conditions.query(after: "?"), headers: json,

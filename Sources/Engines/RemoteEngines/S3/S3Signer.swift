@@ -87,8 +87,9 @@ final class S3Signer: Sendable {
         return state.withLock { state in
             var hasChanged = false
             if let lead {
-                let used = abs(lead) > Self.smallestLead ? lead : .zero
-                hasChanged = isSkewed && abs(used - state.clockLead) > .seconds(60)
+                let used = lead > Self.smallestLead || lead < .zero - Self.smallestLead ? lead : .zero
+                let change = used - state.clockLead
+                hasChanged = isSkewed && (change > .seconds(60) || change < .seconds(-60))
                 state.clockLead = used
             }
             guard [301, 307, 400].contains(response.status), let region = Self.region(in: response),

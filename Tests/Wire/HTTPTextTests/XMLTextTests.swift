@@ -1,7 +1,7 @@
 import Testing
 import TestSupport
 
-@testable import Gateway
+@testable import HTTPText
 
 /// The reader and the writer of the XML API's documents.
 @Suite(.watchdog) struct XMLTextTests {
