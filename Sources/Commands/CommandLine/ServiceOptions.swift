@@ -88,9 +88,9 @@ package struct ServiceOptions {
     /// wait for it.
     package var listensBesides: Bool { !listens && !harness && engine == .embedded }
 
-    /// Accepts `gs://NAME`, too.
+    /// Accepts `gs://NAME` and `s3://NAME`, too.
     static func bucket(_ text: String) throws(UsageError) -> String {
-        let isURL = text.utf8.starts(with: "gs://".utf8)
+        let isURL = ["gs://", "s3://"].contains { text.utf8.starts(with: $0.utf8) }
         do throws(StorageError) {
             let reference = try isURL ? Reference(url: text) : Reference(bucket: text, path: "")
             guard reference.isRoot else { throw .invalidArgument("bucket", "\(text) names an object.") }

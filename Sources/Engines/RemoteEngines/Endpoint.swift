@@ -42,7 +42,7 @@ package struct Endpoint: Equatable, Sendable {
     /// Buckets are hosts below the endpoint's own, instead of the first segment of paths.
     package var hasVirtualHosts = false
 
-    /// The URL of a bucket, with a slash at its end; nil if buckets are paths, or for a name that a host cannot have.
+    /// The URL of a bucket; nil if buckets are paths, or for a name that a host cannot have.
     func bucketURL(_ bucket: String) -> String? {
         let isHost = bucket.utf8.allSatisfy { byte in
             switch byte {
@@ -51,7 +51,7 @@ package struct Endpoint: Equatable, Sendable {
             }
         }
         guard hasVirtualHosts, isHost, !bucket.isEmpty, let parts = Self.parts(of: url) else { return nil }
-        return "\(parts.scheme)://\(bucket).\(parts.authority)/"
+        return "\(parts.scheme)://\(bucket).\(parts.authority)"
     }
 
     package static let firebase = Endpoint(official: "https://firebasestorage.googleapis.com")

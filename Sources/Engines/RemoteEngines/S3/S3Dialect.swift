@@ -112,11 +112,11 @@ struct S3Dialect: Dialect {
     // MARK: Targets
 
     func target(_ reference: Reference) -> String {
-        "\(bucket(reference.bucket))\(reference.object.escaped(keepsSlashes: true))"
+        "\(bucket(reference.bucket))/\(reference.object.escaped(keepsSlashes: true))"
     }
 
-    /// The path of a bucket, with a slash at its end.
-    func bucket(_ name: String) -> String { endpoint.bucketURL(name) ?? "/\(name.escaped)/" }
+    /// The path of a bucket.
+    func bucket(_ name: String) -> String { endpoint.bucketURL(name) ?? "/\(name.escaped)" }
 }
 
 extension S3Dialect: PresigningDialect {

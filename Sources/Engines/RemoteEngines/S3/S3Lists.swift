@@ -5,7 +5,7 @@ import Storage
 extension S3Dialect {
     func list(_ query: ListQuery) -> RemoteRequest {
         // Names with characters that XML does not have arrive escaped.
-        var target = "\(bucket(query.reference.bucket))?list-type=2&encoding-type=url&max-keys=\(query.maxResults)"
+        var target = "\(bucket(query.reference.bucket))\(endpoint.hasVirtualHosts ? "/" : "")?list-type=2&encoding-type=url&max-keys=\(query.maxResults)"
         target += "&prefix=\(query.reference.prefix.escaped)"
         if !query.isRecursive { target += "&delimiter=%2F" }
         if let pageToken = query.pageToken { target += "&continuation-token=\(pageToken.escaped)" }

@@ -15,20 +15,14 @@ extension S3Dialect {
     static let longestCustomName = 81
 
     func check(_ metadata: SettableMetadata) throws(StorageError) {
-        for (property, value) in metadata.content {
-            guard value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-                throw .invalidArgument(
-                    "metadata.\(property)", "metadata.\(property) goes into a header of S3, so it must be printable ASCII.")
-            }
-        }
         var bytes = S3Mark.header.utf8.count - S3Dialect.custom.utf8.count + S3Mark.longest
         for (name, value) in metadata.custom {
             let name = (sent: name.s3Name, own: name)
-            guard !name.own.isEmpty, name.sent.utf8.count <= Self.longestCustomName else {
+            guard name.sent.utf8.count <= Self.longestCustomName else {
                 throw .invalidArgument(
                     "metadata.customMetadata",
                     "The name \"\(name.own)\" in customMetadata has \(name.sent.utf8.count) characters as S3 has it, "
-                        + "instead of 1 to \(Self.longestCustomName).")
+                        + "but at most \(Self.longestCustomName) may be stored.")
             }
             bytes += name.sent.utf8.count + value.s3Value.utf8.count
         }
@@ -45,7 +39,7 @@ extension S3Dialect {
     func headers(_ metadata: SettableMetadata, _ mark: S3Mark, of reference: Reference) -> HTTPHeaders {
         var headers = HTTPHeaders()
         for property in ContentProperty.allCases {
-            if let value = metadata.content[property], !value.isEmpty { headers.add(property.header, value) }
+            if let value = metadata.content[property] { headers.add(property.header, value.encodedWord) }
         }
         for (name, value) in metadata.custom { headers.add(Self.custom + name.s3Name, value.s3Value) }
         headers.add(S3Mark.header, mark.text(of: reference, library))
@@ -56,7 +50,10 @@ extension S3Dialect {
         guard let tag = headers["ETag"]?.entityTag, !tag.isEmpty else { throw GarbledAnswer("no ETag") }
         let mark = headers[S3Mark.header].flatMap { S3Mark($0, of: reference, library) }
         var settable = SettableMetadata()
-        for property in ContentProperty.allCases { settable.content[property] = headers[property.header] }
+        for property in ContentProperty.allCases {
+            let value = headers[property.header]
+            settable.content[property] = mark == nil ? value : value?.decodedWord
+        }
         for field in headers.fields {
             let name = field.name.lowercased()
             guard name.hasPrefix(Self.custom), name != S3Mark.header else { continue }
@@ -123,6 +120,21 @@ extension String {
             ? strong.dropFirst().dropLast() : strong)
     }
 
+    /// A value of a header: printable ASCII as it is, any other text as an encoded word (RFC 2047).
+    fileprivate var encodedWord: String {
+        let isPlain = !isEmpty && utf8.allSatisfy { (0x20...0x7E).contains($0) } && first != " " && last != " "
+        return isPlain ? self : "=?UTF-8?B?\(Array(utf8).base64)?="
+    }
+
+    /// The text of an encoded word in UTF-8; any other text as it is.
+    fileprivate var decodedWord: String {
+        guard hasPrefix("=?UTF-8?B?"), hasSuffix("?="), utf8.count >= 12,
+            let bytes = [UInt8](base64: String(dropFirst(10).dropLast(2))),
+            let text = String(validating: bytes, as: UTF8.self)
+        else { return self }
+        return text
+    }
+
     /// A name of custom metadata as a part of a header's name: lower-case letters, digits, "-" and "." stay.
     fileprivate var s3Name: String {
         s3Escaped { byte in
@@ -140,13 +152,15 @@ extension String {
 
     /// Escapes in lower case, since names come back in it.
     private func s3Escaped(_ keeps: (UInt8) -> Bool) -> String {
+        // No escape is a "%" alone, so it stands for the empty text, which not every server keeps.
+        guard !isEmpty else { return "%" }
         guard !utf8.allSatisfy(keeps) else { return self }
         return String(
             decoding: utf8.flatMap { keeps($0) ? [$0] : Array("%".utf8) + Array([$0].hexadecimal.utf8) }, as: UTF8.self)
     }
 
     /// The text that was escaped; the text itself if it has no valid escapes.
-    fileprivate var ofS3: String { percentDecoded(self) ?? self }
+    fileprivate var ofS3: String { self == "%" ? "" : percentDecoded(self) ?? self }
 }
 
 extension S3Mark {
