@@ -29,7 +29,7 @@
 >> {"jsonrpc": "2.0", "id": 12, "method": "auth/setToken", "params": {"token": ["secret"]}}
 << {"jsonrpc": "2.0", "id": 12, "error": {"code": -32602, "message": "Param \"token\" must be a string or null.", "data": {"param": "token"}}}
 >> {"jsonrpc": "2.0", "id": 13, "method": "auth/setToken", "params": {"token": "secret", "kind": "secret"}}
-<< {"jsonrpc": "2.0", "id": 13, "error": {"code": -32602, "message": "Param \"kind\" must be one of idToken, accessToken, appCheckToken.", "data": {"param": "kind"}}}
+<< {"jsonrpc": "2.0", "id": 13, "error": {"code": -32602, "message": "Param \"kind\" must be one of idToken, accessToken, appCheckToken, accessKey.", "data": {"param": "kind"}}}
 >> {"jsonrpc": "2.0", "id": 14, "method": "auth/setToken", "params": {"token": "secret", "kind": 1}}
 << {"jsonrpc": "2.0", "id": 14, "error": {"code": -32602, "message": "Param \"kind\" must be a string, not the number 1.", "data": {"param": "kind"}}}
 >> {"jsonrpc": "2.0", "id": 15, "method": "auth/setToken", "params": {"token": "secret", "expiresIn": "an hour"}}

@@ -189,8 +189,6 @@ package struct CommandOptions {
     var timeline = Timeline.Options()
     /// The given flags that configure a service.
     var given: [String] = []
-    /// The first given flag for credentials.
-    private var credentialFlag: String?
     /// The first given flag that a running service would ignore.
     private(set) var flagOfNewService: String?
     /// Refuses repeated and contradicting flags.
@@ -213,7 +211,6 @@ package struct CommandOptions {
         _ flag: Flag, _ word: String, _ line: ArgumentReader, of group: FlagGroup?, ofService isOfService: Bool = false
     ) {
         if group != nil { given.append(word) }
-        if group?.name == "credentials", credentialFlag == nil { credentialFlag = word }
         guard group != nil || isOfService else { return }
         let isHeeded = flag.suitsRunningService(flag.value == nil ? "" : line.lastValue)
         if !isHeeded, flagOfNewService == nil { flagOfNewService = word }
@@ -252,12 +249,10 @@ package struct CommandOptions {
 
     /// Throws for flags that do not apply together.
     func checkService() throws(UsageError) {
-        if service.engine == .embedded, let flag = credentialFlag {
-            throw UsageError(message: "\(flag) is for --engine firebase and --engine gcs; try --help")
-        }
-        for kind in [Token.Kind.idToken, .appCheckToken] where service.engine == .gcs {
-            guard let flag = given.first(where: { [kind.fileFlag, kind.commandFlag].contains($0) }) else { continue }
-            throw UsageError(message: "\(flag) is for --engine firebase: Google Cloud Storage takes access tokens")
+        for (flags, engines) in Self.credentialFlags where !engines.contains(service.engine.rawValue) {
+            guard let flag = given.first(where: flags.contains) else { continue }
+            let names = engines.map { "--engine \($0)" }.joined(separator: " and ")
+            throw UsageError(message: "\(flag) is for \(names); try --help")
         }
         if service.gateway == nil, !service.harness, let flag = given.first(where: Self.ofGateway.contains) {
             throw UsageError(message: "\(flag) is for --gateway and --harness; try --help")
@@ -267,6 +262,13 @@ package struct CommandOptions {
         }
         try service.check()
     }
+
+    /// The flags for credentials, with the engines that take them.
+    private static let credentialFlags =
+        Token.Kind.allCases.map { ([$0.fileFlag, $0.commandFlag], $0.engines) } + [
+            (["--service-account", "--application-default", "--user-project"], ["firebase", "gcs"]),
+            (["--profile"], ["s3"]),
+        ]
 
     /// The limits of uploads through the gateway, in the service or in a space of its harness.
     private static let ofGateway = ["--max-upload-sessions", "--max-upload-session-seconds"]

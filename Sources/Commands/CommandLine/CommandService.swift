@@ -65,8 +65,8 @@ package struct CommandService {
         try options.checkFlags(ofServiceAt: path)
         do {
             var client = try CommandService(kind, options, socket, at: path, isPrivate: false, signals).client
-            for kind in Token.Kind.allCases {
-                guard let secret = CurrentProcess.environment(kind.variable) else { continue }
+            for kind in Token.Kind.allCases where kind.engines.contains(options.service.engine.rawValue) {
+                guard let secret = kind.secret(in: CurrentProcess.environment) else { continue }
                 _ = try client.call("auth/setToken", ["kind": .string(kind.rawValue), "token": .string(secret)])
             }
             return CommandService(client: client, started: nil)

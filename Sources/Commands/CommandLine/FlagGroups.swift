@@ -112,6 +112,7 @@ extension FlagGroup {
             Flag(
                 "--application-default", "those of this machine: the default with gcs",
                 \.service.credentials.useApplicationDefault),
+            Flag("--profile", "NAME", "of ~/.aws/config and ~/.aws/credentials", \.service.credentials.profile),
             Flag("--user-project", nil, "PROJECT", "the project of Google Cloud that pays") { options, line in
                 let project = try line.value("a project")
                 try options.service.set("--user-project") { service throws(StorageError) in
@@ -120,8 +121,8 @@ extension FlagGroup {
             },
         ],
         notes: [
-            "STORAGE_RPC_ID_TOKEN, STORAGE_RPC_APP_CHECK_TOKEN and",
-            "STORAGE_RPC_ACCESS_TOKEN hold tokens, too.",
+            "STORAGE_RPC_ID_TOKEN, STORAGE_RPC_APP_CHECK_TOKEN,",
+            "STORAGE_RPC_ACCESS_TOKEN and STORAGE_RPC_ACCESS_KEY hold tokens, too.",
             "Proxies and certificates: https_proxy, no_proxy, SSL_CERT_FILE, SSL_CERT_DIR.",
         ])
 
@@ -140,6 +141,16 @@ extension Token.Kind {
         case .idToken: "a token of Firebase Authentication"
         case .appCheckToken: "a token of Firebase App Check"
         case .accessToken: "an OAuth 2.0 token of Google Cloud"
+        case .accessKey: "an access key of Amazon S3, ID:SECRET"
+        }
+    }
+
+    /// The engines that take tokens of this kind.
+    var engines: [String] {
+        switch self {
+        case .idToken, .appCheckToken: ["firebase"]
+        case .accessToken: ["firebase", "gcs"]
+        case .accessKey: ["s3"]
         }
     }
 }

@@ -66,7 +66,8 @@ enum SmallFile {
         try await credentialThreads.run { Result { () throws(Unreadable) in try readNow(path) } }.get()
     }
 
-    private static func readNow(_ path: String) throws(Unreadable) -> [UInt8] {
+    /// Blocks.
+    static func readNow(_ path: String, atMost largest: Int = largest) throws(Unreadable) -> [UInt8] {
         guard !path.utf8.contains(0) else { throw Unreadable(reason: "is not a path", isMissing: false) }
         let file: OpenFile
         do throws(SystemError) { file = try OpenFile(path, .noWaiting) } catch {
@@ -81,7 +82,9 @@ enum SmallFile {
         do throws(SystemError) { bytes = try file.readAll(atMost: largest + 1) } catch {
             throw Unreadable(reason: "cannot be read: \(error.reason)", isMissing: false)
         }
-        guard bytes.count <= largest else { throw Unreadable(reason: "is larger than 64 KiB", isMissing: false) }
+        guard bytes.count <= largest else {
+            throw Unreadable(reason: "is larger than \(largest >> 10) KiB", isMissing: false)
+        }
         return bytes
     }
 }

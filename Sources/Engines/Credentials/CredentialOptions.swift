@@ -9,6 +9,10 @@ package struct CredentialOptions: Sendable, CustomStringConvertible, CustomRefle
     package var commands: [Token.Kind: String] = [:]
     package var serviceAccount: String?
     package var useApplicationDefault = false
+    /// Access keys come from the sources of Amazon's SDKs, unless others are named.
+    package var useAmazon = false
+    /// The profile of Amazon's files; nil for the one that `AWS_PROFILE` names, or else `default`.
+    package var profile: String?
     /// The commands of `commands` that are running.
     package let running = RunningCommands()
     /// Called with a sentence when one of `commands` takes more than a second.
@@ -25,7 +29,8 @@ package struct CredentialOptions: Sendable, CustomStringConvertible, CustomRefle
 }
 
 /// For each kind, the source uses the first one that is configured: file, command, environment variable, service
-/// account, application default credentials. If that one fails, the source fails.
+/// account, application default credentials, or for access keys the sources of Amazon's SDKs. If that one fails, the
+/// source fails.
 package func makeTokenSource(_ options: CredentialOptions, _ context: CredentialContext) -> any TokenSource {
     var sources: [any TokenSource] = []
     for kind in Token.Kind.allCases {
@@ -45,6 +50,7 @@ package func makeTokenSource(_ options: CredentialOptions, _ context: Credential
     if options.useApplicationDefault {
         sources.append(CachedTokenSource(ApplicationDefault(environment: options.environment, context: context)))
     }
+    if options.useAmazon { sources.append(CachedTokenSource(AmazonCredentials(options, context))) }
     return TokenSourceChain(sources: sources)
 }
 
@@ -91,7 +97,18 @@ extension Token.Kind {
         case .idToken: "STORAGE_RPC_ID_TOKEN"
         case .accessToken: "STORAGE_RPC_ACCESS_TOKEN"
         case .appCheckToken: "STORAGE_RPC_APP_CHECK_TOKEN"
+        case .accessKey: "STORAGE_RPC_ACCESS_KEY"
         }
+    }
+
+    /// The secret that the environment's variables contain. An access key may be in those of Amazon's SDKs, too.
+    package func secret(in environment: (String) -> String?) -> String? {
+        if let value = environment(variable), !value.isEmpty { return value }
+        guard self == .accessKey, let id = environment(AmazonVariable.keyID), !id.isEmpty,
+            let secret = environment(AmazonVariable.secret), !secret.isEmpty
+        else { return nil }
+        let session = environment(AmazonVariable.session).flatMap { $0.isEmpty ? nil : $0 }
+        return AccessKey(id: id, secret: secret, sessionToken: session).text
     }
 
     private var stem: String {
@@ -99,6 +116,7 @@ extension Token.Kind {
         case .idToken: "id-token"
         case .accessToken: "access-token"
         case .appCheckToken: "app-check-token"
+        case .accessKey: "access-key"
         }
     }
 }

@@ -46,6 +46,16 @@ struct ShellCommand: Sendable {
         }
     }
 
+    /// Runs the command on a worker thread. It is killed when the task is cancelled.
+    func output() async throws(Failure) -> [UInt8] {
+        let run = StoppableRun()
+        return try await withTaskCancellationHandler {
+            await credentialThreads.run { self.run(run) }
+        } onCancel: {
+            run.stop()
+        }.get()
+    }
+
     /// Returns the process and a pipe with its output.
     private func start(_ run: StoppableRun) throws(Failure) -> (ChildProcess, output: Descriptor) {
         do throws(SystemError) {

@@ -65,14 +65,7 @@ extension CachedTokenSource {
         let cache = TokenCache(of: origin, now: now) { () async throws(StorageError) in
             let started = now()
             let printed: [UInt8]
-            do throws(ShellCommand.Failure) {
-                let run = StoppableRun()
-                printed = try await withTaskCancellationHandler {
-                    await credentialThreads.run { command.run(run) }
-                } onCancel: {
-                    run.stop()
-                }.get()
-            } catch {
+            do throws(ShellCommand.Failure) { printed = try await command.output() } catch {
                 throw .unauthenticated("\(origin) \(error.reason).")
             }
             do throws(TokenText.InvalidToken) {
@@ -103,5 +96,12 @@ extension CachedTokenSource {
             try await credentials.find().token(context)
         }
         self.init(kind: .accessToken, cache: cache)
+    }
+
+    init(_ credentials: AmazonCredentials) {
+        let cache = TokenCache(of: "The source of the access key", now: credentials.context.time.now) {
+            () async throws(StorageError) in try await credentials.token()
+        }
+        self.init(kind: .accessKey, cache: cache)
     }
 }

@@ -13,6 +13,7 @@ enum TokenText {
     /// The trimmed text as a token. The expiry is read from a JSON Web Token.
     static func token(_ kind: Token.Kind, in bytes: [UInt8]) throws(InvalidToken) -> Token {
         let secret = try secret(in: bytes)
+        if kind.misshapes(secret) { throw InvalidToken(reason: "not \(Token.Kind.shapeOfKey)") }
         return Token(kind, secret, expires: WebToken.expiry(of: secret))
     }
 
@@ -23,19 +24,22 @@ enum TokenText {
             return try token(kind, in: bytes)
         }
         guard !repeatsName else { throw InvalidToken(reason: "JSON in which a name occurs twice") }
-        guard let text = memberNames(kind).lazy.compactMap({ json[$0]?.string }).first else {
-            throw InvalidToken(reason: "JSON without " + memberNames(kind).joined(separator: " or "))
+        guard let names = memberNames(kind) else { return try AccessKeyDocument.token(in: json) }
+        guard let text = names.lazy.compactMap({ json[$0]?.string }).first else {
+            throw InvalidToken(reason: "JSON without " + names.joined(separator: " or "))
         }
         var token = try token(kind, in: Array(text.utf8))
         token.expires = expiry(json, from: now) ?? token.expires
         return token
     }
 
-    private static func memberNames(_ kind: Token.Kind) -> [String] {
+    /// The members that hold the whole token; nil for a kind whose parts have members of their own.
+    private static func memberNames(_ kind: Token.Kind) -> [String]? {
         switch kind {
         case .idToken: ["id_token", "token"]
         case .accessToken: ["access_token", "token"]
         case .appCheckToken: ["app_check_token", "token"]
+        case .accessKey: nil
         }
     }
 

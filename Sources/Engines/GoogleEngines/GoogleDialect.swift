@@ -14,6 +14,7 @@ extension GoogleDialect {
             case .idToken: request.headers["Authorization"] = "Firebase \(token.secret)"
             case .accessToken: request.headers["Authorization"] = "Bearer \(token.secret)"
             case .appCheckToken: request.headers["X-Firebase-AppCheck"] = token.secret
+            case .accessKey: break
             }
         }
         if let userProject { request.headers.add("x-goog-user-project", userProject) }

@@ -7,6 +7,8 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflecta
         /// An OAuth 2.0 token of Google Cloud.
         case accessToken
         case appCheckToken
+        /// An `AccessKey`. It signs requests, and only its ID and its session token are sent.
+        case accessKey
     }
 
     public var kind: Kind
@@ -22,6 +24,45 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflecta
 
     public var description: String { "\(kind)(…)" }
     public var customMirror: Mirror { Mirror(self, children: ["kind": kind]) }
+}
+
+/// A key of Amazon S3, or of a server with the same protocol: the text of a token of the kind `accessKey`.
+public struct AccessKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    public let id: String
+    public let secret: String
+    /// Is sent with each request. Nil for a key that does not expire.
+    public let sessionToken: String?
+
+    public init(id: String, secret: String, sessionToken: String? = nil) {
+        (self.id, self.secret, self.sessionToken) = (id, secret, sessionToken)
+    }
+
+    /// Parses `ID:SECRET` or `ID:SECRET:SESSION-TOKEN`. Nil for any other text.
+    public init?(_ text: String) {
+        let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count >= 2, !parts.contains("") else { return nil }
+        self.init(
+            id: String(parts[0]), secret: String(parts[1]), sessionToken: parts.count == 3 ? String(parts[2]) : nil)
+    }
+
+    /// `ID:SECRET` or `ID:SECRET:SESSION-TOKEN`.
+    public var text: String { ([id, secret] + (sessionToken.map { [$0] } ?? [])).joined(separator: ":") }
+
+    public var description: String { "AccessKey(…)" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Token {
+    /// The key that the token is; nil for a token of another kind.
+    public var accessKey: AccessKey? { kind == .accessKey ? AccessKey(secret) : nil }
+
+    /// The texts to hide where a server repeats them. The ID of a key is among them if it is long enough to be no
+    /// word that occurs in other texts.
+    public var secrets: [String] {
+        guard let accessKey else { return [secret] }
+        let id = accessKey.id.utf8.count < 16 ? [] : [accessKey.id]
+        return id + [accessKey.secret] + (accessKey.sessionToken.map { [$0] } ?? [])
+    }
 }
 
 /// A source of tokens: a client, a file, a command, or a service that issues them.
@@ -88,16 +129,24 @@ extension Token {
 
     /// Throws `invalidArgument`, without repeating the secret, if an HTTP header cannot hold it.
     public init(_ kind: Kind, checking secret: String, expires: Timestamp? = nil) throws(StorageError) {
-        if let fault = Self.fault(in: secret) { throw .invalidArgument("token", "The token \(fault).") }
+        if let fault = kind.fault(in: secret) { throw .invalidArgument("token", "The token \(fault).") }
         self.init(kind, secret, expires: expires)
     }
+}
 
-    private static func fault(in secret: String) -> String? {
+extension Token.Kind {
+    /// What is wrong with a secret, as a text that follows "the token"; nil if nothing is.
+    fileprivate func fault(in secret: String) -> String? {
         if secret.isEmpty { return "is empty" }
-        if secret.utf8.count > longestSecret { return "is longer than \(longestSecret) bytes" }
+        if secret.utf8.count > Token.longestSecret { return "is longer than \(Token.longestSecret) bytes" }
         guard secret.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             return "has a character that is not printable ASCII, or white space"
         }
-        return nil
+        return misshapes(secret) ? "is not \(Self.shapeOfKey)" : nil
     }
+
+    /// Whether the text does not have the form of this kind.
+    public func misshapes(_ secret: String) -> Bool { self == .accessKey && AccessKey(secret) == nil }
+
+    public static let shapeOfKey = "ID:SECRET or ID:SECRET:SESSION-TOKEN"
 }

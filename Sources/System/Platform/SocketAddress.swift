@@ -99,6 +99,9 @@ package struct SocketAddress: Sendable {
     /// Whether the address is on this machine only.
     package var isLoopback: Bool { host.hasPrefix("127.") || host == "[::1]" || host.hasPrefix("[::ffff:127.") }
 
+    /// Whether the address is reached only from the same network: 169.254.0.0/16 or fe80::/64.
+    package var isLinkLocal: Bool { host.hasPrefix("169.254.") || host.hasPrefix("[fe80::") }
+
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }

@@ -10,6 +10,11 @@ extension StringProtocol {
             || SocketAddress(numericHost: name)?.isLoopback == true
     }
 
+    /// Whether this authority of a URL is an address that routers do not pass on.
+    package var isLinkLocalAuthority: Bool {
+        percentDecoded(hostOfAuthority).flatMap { SocketAddress(numericHost: $0) }?.isLinkLocal == true
+    }
+
     /// The host with its brackets and without the port.
     private var hostOfAuthority: SubSequence {
         guard let colon = lastIndex(of: ":"), !self[colon...].contains("]") else { return self[...] }

@@ -5,9 +5,10 @@ import type { Bytes, Listing as References, MetadataChange, RequestOptions } fro
 
 /**
  * idToken: identifies a user of Firebase Authentication; accessToken: an OAuth 2.0 token of Google Cloud;
- * appCheckToken: identifies an app, from Firebase App Check.
+ * appCheckToken: identifies an app, from Firebase App Check; accessKey: a key of Amazon S3, ID:SECRET or
+ * ID:SECRET:SESSION-TOKEN.
  */
-export type TokenKind = "idToken" | "accessToken" | "appCheckToken";
+export type TokenKind = "idToken" | "accessToken" | "appCheckToken" | "accessKey";
 
 /** A bucket and a path in it, which may name an object or a folder. A value, not a handle. */
 export interface Reference {
@@ -1265,9 +1266,9 @@ export class StorageMethods {
    * each kind. When a token expires, or the server of the engine refuses it, the service requests another with
    * `auth/refreshToken`; setting one in the meantime works too. The embedded engine accepts tokens, but never needs
    * one. The token appears in no log and no error. `token`: Printable ASCII without white space, at most 64 KiB;
-   * null removes the connection's token of this kind. `kind`: The default is accessToken on the engine gcs, else
-   * idToken. `expiresIn`: The lifetime of the token in seconds, more than 0. By default the token is used until a
-   * server refuses it.
+   * null removes the connection's token of this kind. `kind`: The default is accessToken on the engine gcs,
+   * accessKey on s3, else idToken. `expiresIn`: The lifetime of the token in seconds, more than 0. By default the
+   * token is used until a server refuses it.
    */
   setToken(token: string | null, options?: { kind?: TokenKind; expiresIn?: number; } & RequestOptions): Promise<void>;
   /**

@@ -217,7 +217,7 @@ class StorageMethods(Asking):
         `token`: Printable ASCII without white space, at most 64 KiB; None removes the connection's token of this
         kind.
 
-        `kind`: The default is accessToken on the engine gcs, else idToken.
+        `kind`: The default is accessToken on the engine gcs, accessKey on s3, else idToken.
 
         `expires_in`: The lifetime of the token in seconds, more than 0. By default the token is used until a server
         refuses it.
@@ -1335,7 +1335,7 @@ class AsyncStorageMethods(AsyncAsking):
         `token`: Printable ASCII without white space, at most 64 KiB; None removes the connection's token of this
         kind.
 
-        `kind`: The default is accessToken on the engine gcs, else idToken.
+        `kind`: The default is accessToken on the engine gcs, accessKey on s3, else idToken.
 
         `expires_in`: The lifetime of the token in seconds, more than 0. By default the token is used until a server
         refuses it.

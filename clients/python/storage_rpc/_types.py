@@ -15,9 +15,10 @@ TaskT = TypeVar("TaskT")
 ReferenceT = TypeVar("ReferenceT")
 ItemT = TypeVar("ItemT")
 
-TokenKind = Literal["idToken", "accessToken", "appCheckToken"]
+TokenKind = Literal["idToken", "accessToken", "appCheckToken", "accessKey"]
 """idToken: identifies a user of Firebase Authentication; accessToken: an OAuth 2.0 token of Google Cloud;
-appCheckToken: identifies an app, from Firebase App Check.
+appCheckToken: identifies an app, from Firebase App Check; accessKey: a key of Amazon S3, ID:SECRET or
+ID:SECRET:SESSION-TOKEN.
 """
 
 Status = Literal["resume", "progress", "pause", "success", "failure"]

@@ -232,7 +232,7 @@ public enum StorageCalls {
     public struct AuthSetToken: StorageCall {
         /// Printable ASCII without white space, at most 64 KiB; null removes the connection's token of this kind.
         public var token: StorageWire.Nullable<String>
-        /// The default is accessToken on the engine gcs, else idToken.
+        /// The default is accessToken on the engine gcs, accessKey on s3, else idToken.
         public var kind: StorageWire.TokenKind?
         /// The lifetime of the token in seconds, more than 0. By default the token is used until a server refuses it.
         public var expiresIn: Double?

@@ -4,7 +4,8 @@
 /// What the service and its clients say, as it is said.
 public enum StorageWire {
     /// idToken: identifies a user of Firebase Authentication; accessToken: an OAuth 2.0 token of Google Cloud;
-    /// appCheckToken: identifies an app, from Firebase App Check.
+    /// appCheckToken: identifies an app, from Firebase App Check; accessKey: a key of Amazon S3, ID:SECRET or
+    /// ID:SECRET:SESSION-TOKEN.
     public enum TokenKind: String, Codable, Sendable {
         /// `idToken`
         case idToken
@@ -12,6 +13,8 @@ public enum StorageWire {
         case accessToken
         /// `appCheckToken`
         case appCheckToken
+        /// `accessKey`
+        case accessKey
     }
 
     /// A bucket and a path in it, which may name an object or a folder. A value, not a handle.
