@@ -103,14 +103,19 @@ extension String {
 
 extension ArraySlice<UInt8> {
     var isSecretName: Bool {
-        // A page token is no secret.
-        let isPageToken = letters.suffix(9).elementsEqual("pagetoken".utf8)
-        return !isPageToken && (mentionsSecrets || letters.elementsEqual("sig".utf8))
+        let letters = letters
+        let isPageToken = Self.pageTokens.contains { letters.suffix($0.count).elementsEqual($0) }
+        return !isPageToken && (mentionsSecrets || Self.names.contains { letters.elementsEqual($0) })
     }
+
+    /// The ends of names of page tokens, which are no secrets.
+    private static let pageTokens = ["pagetoken", "continuationtoken"].map { Array($0.utf8) }
+    /// Whole names. `Credential` contains the ID of an access key.
+    private static let names = ["sig", "credential", "xamzcredential"].map { Array($0.utf8) }
 
     private static let words = [
         "token", "secret", "password", "passwd", "authorization", "signature", "uploadid", "privatekey", "apikey",
-        "appcheck", "assertion", "cookie",
+        "appcheck", "assertion", "cookie", "accesskey",
     ].map { Array($0.utf8) }
 
     var mentionsSecrets: Bool {

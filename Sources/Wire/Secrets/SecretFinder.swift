@@ -15,6 +15,7 @@ struct SecretFinder {
                 switch bytes[index] {
                 case UInt8(ascii: "="): value(behind: index)
                 case UInt8(ascii: ":"): value(behind: index) ?? user(behind: index)
+                case UInt8(ascii: ">"): element(behind: index)
                 case 0x20, 0x09: credentials(behind: index)
                 case UInt8(ascii: "e"), UInt8(ascii: "y"): token(from: index)
                 default: nil
@@ -41,6 +42,14 @@ extension SecretFinder {
             let value = value(from: start)
             return bytes[separator] == UInt8(ascii: "=") || isQuoted || looksRandom(value) ? value : nil
         }
+    }
+
+    /// The content of an element of XML: `<name>…</name>`.
+    private func element(behind end: Int) -> Range<Int>? {
+        var start = end
+        while start > 0, Self.isNameByte(bytes[start - 1]) { start -= 1 }
+        guard start > 0, bytes[start - 1] == UInt8(ascii: "<"), bytes[start..<end].isSecretName else { return nil }
+        return text(from: end + 1, to: UInt8(ascii: "<"))
     }
 
     private func name(before separator: Int) -> (name: ArraySlice<UInt8>, isQuoted: Bool) {
