@@ -253,6 +253,8 @@ import Testing
         "serve --max-upload-sessions 5", "serve --max-upload-session-seconds 5", "put f a --max-upload-sessions 5",
         "connect --max-upload-sessions 5", "serve --allow-insecure", "ls --allow-insecure",
         "serve --engine gcs --id-token-file f", "ls --engine gcs --app-check-token-command true",
+        "ls --engine gcs --access-key-file f", "serve --engine firebase --access-key-command true", "ls --profile p",
+        "ls --engine firebase --profile p",
     ])
     func `Flags that the chosen service cannot use are refused`(words: String) async throws {
         let refused = await sh("$S \(words)")

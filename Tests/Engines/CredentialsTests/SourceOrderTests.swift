@@ -64,14 +64,17 @@ import Testing
 
     @Test func `Flags and variables have their documented names`() {
         #expect(
-            Token.Kind.allCases.map(\.fileFlag) == ["--id-token-file", "--access-token-file", "--app-check-token-file"])
+            Token.Kind.allCases.map(\.fileFlag) == [
+                "--id-token-file", "--access-token-file", "--app-check-token-file", "--access-key-file",
+            ])
         #expect(
             Token.Kind.allCases.map(\.commandFlag) == [
-                "--id-token-command", "--access-token-command", "--app-check-token-command",
+                "--id-token-command", "--access-token-command", "--app-check-token-command", "--access-key-command",
             ])
         #expect(
             Token.Kind.allCases.map(\.variable) == [
                 "STORAGE_RPC_ID_TOKEN", "STORAGE_RPC_ACCESS_TOKEN", "STORAGE_RPC_APP_CHECK_TOKEN",
+                "STORAGE_RPC_ACCESS_KEY",
             ])
     }
 }

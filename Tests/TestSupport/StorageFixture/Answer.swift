@@ -59,6 +59,7 @@ extension StorageFixture.Dialect {
             ]
             let error: JSON = ["code": JSON(Int64(status)), "message": .string(message), "errors": [detail]]
             return .json(["error": error], status: status)
+        case .s3: return .s3(status, "InternalError", message)
         }
     }
 

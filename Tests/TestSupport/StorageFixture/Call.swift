@@ -13,6 +13,8 @@ struct Call: Sendable {
     var bucket = ""
     var name: String?
     var query: [String: String] = [:]
+    /// The items of the query in their order, at Amazon S3 alone.
+    var pairs: [(name: String, value: String)] = []
     /// What follows from the head already.
     var refusal: Answer?
     /// The object's bytes that a chunk carries, where it says which.
@@ -23,11 +25,19 @@ struct Call: Sendable {
     /// The bucket and the name of the copy that a `rewrite` makes.
     var copy: (bucket: String, name: String)?
 
-    var session: String? { query["upload_id"] }
+    var session: String? { query["upload_id"] ?? query["uploadId"] }
+    /// Whether the body is bytes of an object.
+    var carriesBytes: Bool { kind.carriesBytes && !(dialect == .s3 && kind == .finalize) }
+    /// Whether a session keeps what has come of the body when the connection breaks.
+    var isKeptInPieces: Bool { session != nil && kind.carriesBytes && dialect != .s3 }
     var base: String { "http://\(headers["Host"] ?? "")" }
 
-    /// - Parameter persisted: how much of a session there is.
-    init(_ head: FixturePeer.Request, persisted: (String) -> Int64?) {
+    /// - Parameters:
+    ///   - persisted: how much of a session there is.
+    ///   - offset: where a part of an upload to Amazon S3 begins.
+    init(
+        _ head: FixturePeer.Request, persisted: (String) -> Int64?, offset: (_ upload: String, _ part: Int) -> Int64?
+    ) {
         let words = head.line.split(separator: " ")
         (method, target) = (String(words.first ?? ""), words.count == 3 ? String(words[1]) : "")
         headers = head.headers
@@ -44,6 +54,10 @@ struct Call: Sendable {
         if path.starts(with: ["storage", "v1", "b"]) { readGCS(path.dropFirst(3)) }
         if path.starts(with: ["download", "storage", "v1", "b"]) { readGCS(path.dropFirst(4)) }
         if path.starts(with: ["upload", "storage", "v1", "b"]) { readUpload(path.dropFirst(4), persisted) }
+        let isGoogles = [["v0"], ["storage", "v1"], ["download", "storage"], ["upload", "storage"]].contains {
+            path.starts(with: $0)
+        }
+        if !isGoogles { readS3(self.target, offset: offset) }
         if kind == .unknown, refusal == nil { refusal = dialect.refusal(404) }
     }
 

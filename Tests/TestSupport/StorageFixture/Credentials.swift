@@ -32,6 +32,7 @@ extension StorageFixture.Credentials {
         guard let given = call.headers["Authorization"], authorizations.contains(given) else {
             switch call.dialect {
             case .firebase: throw call.dialect.refusal(401)
+            case .s3: throw .s3(403, "AccessDenied")
             case .gcs: throw call.dialect.refusal(401).with("WWW-Authenticate", "Bearer")
             }
         }

@@ -31,7 +31,7 @@ struct Exchange {
         do {
             if let fault { try trigger(fault) }
             try core.change { state throws(Answer) in try state.check(call) }
-            try give(call.session != nil && call.kind.carriesBytes ? receiveChunk() : handle())
+            try give(call.isKeptInPieces ? receiveChunk() : handle())
         } catch let refusal as Answer {
             if !isCutShort { try discard() }
             try give(refusal)
@@ -52,7 +52,7 @@ struct Exchange {
         case .forget(let status): core.change { $0.forget(call.session, status) }
         case .corrupt:
             corruptByte = byte ?? call.range?.lowerBound ?? 0
-            if let session = call.session, call.kind.carriesBytes {
+            if let session = call.session, call.isKeptInPieces {
                 core.change { $0.sessions[session]?.corruptByte = corruptByte }
             }
         case .meanwhile(let deed): deed()
@@ -82,9 +82,13 @@ struct Exchange {
         if isCutShort { answer.headers["Connection"] = "close" }
         core.change { state in
             state.requests[number].status = answer.status
-            answer.headers["Date"] = state.stored.date
+            answer.headers["Date"] = call.dialect == .s3 ? state.s3Date : state.stored.date
         }
+        if call.method == "HEAD" { answer.body = [] }
         try call.kind == .media ? send(answer) : peer.write(answer.head + answer.body)
+        if call.dialect == .s3, answer.status == 200, fault?.replacesAnswer != true {
+            core.change { $0.isAnswered(call) }
+        }
         if isCutShort { peer.waitForEnd() }
         if case .closeAfterAnswer = fault { throw FixturePeer.Gone() }
         if isCutShort { throw FixturePeer.Gone() }
@@ -126,7 +130,7 @@ extension Exchange {
         let start = call.range?.lowerBound ?? 0
         while left > 0 {
             let position = start + Int64(call.length - left)
-            let stop = call.kind.carriesBytes ? core.change { $0.script.nextByte(from: position) } : nil
+            let stop = call.carriesBytes ? core.change { $0.script.nextByte(from: position) } : nil
             if stop == position, let fault = core.change({ $0.script.trigger(byte: position) }) {
                 try trigger(fault, at: position)
                 continue

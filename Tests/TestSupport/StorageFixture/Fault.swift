@@ -79,6 +79,16 @@ extension StorageFixture.Fault {
     }
 }
 
+extension StorageFixture.Fault.Action {
+    /// Whether the client does not get the answer to what was done, or gets it when it may have left.
+    var replacesAnswer: Bool {
+        switch self {
+        case .answer, .answerAfterHandling, .answerLate: true
+        default: false
+        }
+    }
+}
+
 /// The faults, and which of them have triggered.
 struct PendingFaults: Sendable {
     private var entries: [(fault: StorageFixture.Fault, matches: Int, hasFired: Bool)] = []

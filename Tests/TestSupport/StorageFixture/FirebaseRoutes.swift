@@ -14,7 +14,8 @@ extension FixtureState {
         case .media: try media(object(call), call)
         case .list: try listFirebase(call)
         case .token: try changeTokens(call)
-        case .chunk, .finalize, .rewrite, .buckets, .unknown: throw call.dialect.refusal(404)
+        case .chunk, .finalize, .rewrite, .buckets, .headBucket, .location, .uploads, .deleteMany, .copyPart, .unknown:
+            throw call.dialect.refusal(404)
         }
     }
 

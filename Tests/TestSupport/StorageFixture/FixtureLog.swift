@@ -2,9 +2,10 @@ import HTTPClient
 import HTTPText
 
 extension StorageFixture {
-    package enum Dialect: Sendable { case firebase, gcs }
+    package enum Dialect: Sendable { case firebase, gcs, s3 }
 
-    /// What a request does. One that carries bytes and completes the object is `finalize`.
+    /// What a request does. At Amazon S3, `multipart` stores an object in one request, `chunk` is a part, `finalize`
+    /// completes an upload, `query` lists its parts, and `patch` copies an object onto itself. One that carries bytes and completes the object is `finalize`.
     package enum Kind: String, Sendable {
         case start, chunk, finalize, query, cancel
         /// Uploads in one request: with metadata, and of the bytes alone.
@@ -13,6 +14,8 @@ extension StorageFixture {
         /// A copy by the service.
         case rewrite
         case buckets
+        /// The other requests of Amazon S3.
+        case headBucket, location, uploads, deleteMany, copyPart
         case unknown
 
         var carriesBytes: Bool { [.chunk, .finalize, .multipart, .raw].contains(self) }

@@ -10,6 +10,7 @@ struct FixtureState: Sendable {
     var keepsAnyPart = false
     /// What a call of a copy moves.
     var bytesPerRewrite = Int.max / 2
+    var s3 = StorageFixture.S3Settings()
     var stored = StoredObjects()
     var script = PendingFaults()
     var requests: [StorageFixture.Request] = []
@@ -38,7 +39,8 @@ struct FixtureState: Sendable {
 
 extension FixtureState {
     mutating func arrived(_ head: FixturePeer.Request) -> (Call, number: Int, StorageFixture.Fault.Action?) {
-        let call = Call(head) { sessions[$0]?.persisted }
+        let call = Call(
+            head, persisted: { sessions[$0]?.persisted }, offset: { sessions[$0]?.upload?.offset(of: $1) })
         let request = StorageFixture.Request(
             dialect: call.dialect, kind: call.kind, method: call.method, target: call.target, headers: call.headers,
             session: call.session, range: call.range)
@@ -60,6 +62,7 @@ extension FixtureState {
 
     func check(_ call: Call) throws(Answer) {
         if let refusal = call.refusal { throw refusal }
+        if call.dialect == .s3 { return try checkS3(call) }
         try credentials?.check(call, tokens: call.name.flatMap { stored[call.bucket, $0]?.tokens } ?? [])
         guard call.session != nil || buckets?.contains(call.bucket) ?? true else {
             throw call.dialect.refusal(404, call.dialect == .gcs ? "The specified bucket does not exist." : nil)
@@ -70,6 +73,7 @@ extension FixtureState {
         switch call.dialect {
         case .firebase: try firebase(call, body, corruptByte)
         case .gcs: try gcs(call, body, corruptByte)
+        case .s3: try s3(call, body, corruptByte)
         }
     }
 
@@ -81,6 +85,7 @@ extension FixtureState {
         case .gcs:
             guard let count = Int64(told) else { return answer.with("Range", "bytes=0-\(told)") }
             return answer.with("Range", count > 0 ? "bytes=0-\(count - 1)" : nil)
+        case .s3: return partsOfS3(lying(lie, about: session), call)
         }
     }
 

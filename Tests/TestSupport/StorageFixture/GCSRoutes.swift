@@ -18,7 +18,8 @@ extension FixtureState {
         case .getMetadata, .media, .patch, .delete: return try gcsObject(call, body)
         case .rewrite: return try rewrite(call, body)
         case .buckets: return listBuckets(call)
-        case .chunk, .finalize, .token, .unknown: throw call.dialect.refusal(404)
+        case .chunk, .finalize, .token, .headBucket, .location, .uploads, .deleteMany, .copyPart, .unknown:
+            throw call.dialect.refusal(404)
         }
     }
 

@@ -26,7 +26,7 @@ extension FixtureState {
 }
 
 /// What `Range` asks for; everything where it cannot be read.
-private enum BytesAsked {
+enum BytesAsked {
     case all, none
     case some(Range<Int>)
 
@@ -88,7 +88,7 @@ extension StoredObject {
         return headers
     }
 
-    private var lastModified: String {
+    var lastModified: String {
         var time = time_t(updated / 1_000_000)
         var parts = tm()
         gmtime_r(&time, &parts)

@@ -26,6 +26,8 @@ struct ResumableSession: Sendable {
     /// Grows with each request: a request that is no longer the newest persists nothing.
     var turn = 0
     var corruptByte: Int64?
+    /// The parts, at Amazon S3 alone.
+    var upload: S3Upload?
 
     var record: StorageFixture.Session {
         let state: StorageFixture.Session.State =

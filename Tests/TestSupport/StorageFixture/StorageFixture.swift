@@ -2,8 +2,8 @@ import Testing
 import JSONText
 import Synchronization
 
-/// A storage service on the loopback that speaks Firebase Storage v0 and the JSON API of GCS, as strictly as these do,
-/// over one set of objects, and goes wrong where a test says so.
+/// A storage service on the loopback that speaks Firebase Storage v0, the JSON API of GCS and Amazon S3, as strictly as
+/// these do, over one set of objects, and goes wrong where a test says so.
 ///
 /// A request that comes for an upload session ends the right of those before it to add bytes.
 package final class StorageFixture: Sendable {
@@ -56,6 +56,11 @@ package final class StorageFixture: Sendable {
         set { core.change { $0.keepsAnyPart = newValue } }
     }
 
+    package var s3: S3Settings {
+        get { core.change { $0.s3 } }
+        set { core.change { $0.s3 = newValue } }
+    }
+
     /// What one call of a copy at GCS moves.
     package var bytesPerRewrite: Int {
         get { core.change { $0.bytesPerRewrite } }
@@ -84,7 +89,10 @@ extension StorageFixture {
     /// `BUCKET/NAME`, in the order of their bytes.
     package var objects: [String] { core.change { $0.stored.all.map { "\($0.bucket)/\($0.name)" } } }
 
-    package func bytes(_ bucket: String, _ name: String) -> [UInt8]? { core.change { $0.stored[bucket, name]?.bytes } }
+    /// Nil for an object whose bytes a wrong request has removed.
+    package func bytes(_ bucket: String, _ name: String) -> [UInt8]? {
+        core.change { $0.stored[bucket, name].flatMap { $0.isDestroyed ? nil : $0.bytes } }
+    }
 
     /// As the protocol shows them; looking creates no token.
     package func metadata(_ bucket: String, _ name: String, as dialect: Dialect = .firebase) -> JSON? {

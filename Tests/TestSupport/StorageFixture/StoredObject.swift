@@ -16,6 +16,12 @@ struct StoredObject: Sendable {
     var content: [ContentProperty: String] = [:]
     var custom: ByteKeyedDictionary<String> = [:]
     var tokens: [String] = []
+    /// The MD5 of the MD5s of the parts, with their number, at Amazon S3 alone.
+    var composedETag: String?
+    /// The upload in parts that has stored it.
+    var upload: String?
+    /// A wrong request has removed its bytes: a list and a `HEAD` still show it.
+    var isDestroyed = false
     /// Whether its size is told although it is 0.
     var tellsEmptySize = true
 

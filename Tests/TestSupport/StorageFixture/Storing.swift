@@ -39,14 +39,16 @@ extension FixtureState {
         var object = StoredObject(bucket, name, bytes, generation: stored.tick())
         guard object.apply(metadata) else { throw dialect.refusal(400, "Invalid metadata input.") }
         object.tellsEmptySize = variant != .testbench
-        object.content[.contentType] = object.content[.contentType] ?? contentType ?? "application/octet-stream"
+        object.content[.contentType] =
+            object.content[.contentType] ?? contentType
+            ?? (dialect == .s3 ? "binary/octet-stream" : "application/octet-stream")
         switch dialect {
         case .firebase:
             let file = name.split(separator: "/").last.map(String.init) ?? name
             object.content[.contentDisposition] =
                 object.content[.contentDisposition] ?? "inline; filename*=utf-8''\(file.percentEncoded)"
             object.tokens = [stored.newToken()]
-        case .gcs: break
+        case .gcs, .s3: break
         }
         var expected = ExpectedChecksums(metadata, for: dialect)
         expected.add(hash)

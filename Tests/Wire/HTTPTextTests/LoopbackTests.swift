@@ -20,4 +20,13 @@ import Testing
     func `No other host is taken for this machine`(authority: String) {
         #expect(!authority.isLoopbackAuthority)
     }
+
+    @Test(arguments: [
+        ("169.254.169.254", true), ("169.254.170.2:80", true), ("0xa9fea9fe", true), ("[fe80::1]:80", true),
+        ("169.253.1.1", false), ("169.254.example.com", false), ("127.0.0.1", false), ("[fe8::1]", false),
+        ("[fd00::1]", false), ("", false),
+    ])
+    func `An address that routers do not pass on is recognised in any notation`(authority: String, isLocal: Bool) {
+        #expect(authority.isLinkLocalAuthority == isLocal)
+    }
 }

@@ -64,6 +64,29 @@ import Testing
         #expect(text.hidingSecrets() == shown)
     }
 
+    @Test(arguments: [
+        (
+            "Authorization: AWS4-HMAC-SHA256 Credential=AK/20260101/r/s3/aws4_request, SignedHeaders=host, Signature=0a",
+            "Authorization: (…) Credential=(…) SignedHeaders=host, Signature=(…)"
+        ),
+        (
+            "?X-Amz-Credential=AK%2F20260101&X-Amz-Date=1&X-Amz-Security-Token=a&X-Amz-Signature=0a",
+            "?X-Amz-Credential=(…)&X-Amz-Date=1&X-Amz-Security-Token=(…)&X-Amz-Signature=(…)"
+        ),
+        (#"{"AccessKeyId":"AK","SecretAccessKey":"s"}"#, #"{"AccessKeyId":"(…)","SecretAccessKey":"(…)"}"#),
+        ("aws_secret_access_key = s3cr3t\nregion = r", "aws_secret_access_key = (…)\nregion = r"),
+        (
+            "<AWSAccessKeyId>AK</AWSAccessKeyId><Key>k</Key>", "<AWSAccessKeyId>(…)</AWSAccessKeyId><Key>k</Key>"
+        ),
+        ("<UploadId>2~x/y</UploadId>", "<UploadId>(…)</UploadId>"), ("&lt;UploadId&gt;2~x", "&lt;UploadId&gt;(…)"),
+        ("<SessionToken/> <b>token</b> a>b", "<SessionToken/> <b>token</b> a>b"),
+        ("<NextContinuationToken>k</NextContinuationToken>", "<NextContinuationToken>k</NextContinuationToken>"),
+        ("?continuation-token=k", "?continuation-token=k"),
+    ])
+    func `Secrets of Amazon's requests, answers and files are hidden`(text: String, shown: String) {
+        #expect(text.hidingSecrets() == shown)
+    }
+
     @Test func `A text with too many layers of encoding is hidden as a whole`() {
         #expect(("%" + String(repeating: "25", count: 3) + "41").hidingSecrets() != .hidden)
         #expect(("%" + String(repeating: "25", count: 30) + "41").hidingSecrets() == .hidden)
