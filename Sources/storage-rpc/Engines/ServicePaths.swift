@@ -1,4 +1,5 @@
 import CommandLine
+import Credentials
 import RemoteEngines
 import Platform
 import Roots
@@ -28,13 +29,15 @@ extension ServiceOptions {
 
     /// The endpoint of the flag, or else of the variable. Nil for the service's default.
     func serviceEndpoint() throws(UsageError) -> Endpoint? {
-        let variables =
-            switch engine {
-            case .gcs: ["STORAGE_EMULATOR_HOST"]
-            case .s3: ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]
-            case .embedded, .firebase: ["FIREBASE_STORAGE_EMULATOR_HOST"]
-            }
-        let named = variables.lazy.compactMap { name in CurrentProcess.environment(name).map { ($0, name) } }.first
+        let named: (String, String)?
+        if engine == .s3 {
+            named = Loop.wait { [environment = credentials.environment, profile = credentials.profile] in
+                await awsEndpoint(environment: environment, profile: profile)
+            }.map { ($0, "AWS_ENDPOINT_URL") }
+        } else {
+            let variable = engine == .gcs ? "STORAGE_EMULATOR_HOST" : "FIREBASE_STORAGE_EMULATOR_HOST"
+            named = CurrentProcess.environment(variable).map { ($0, variable) }
+        }
         guard let (text, origin) = endpoint.map({ ($0, "--endpoint") }) ?? named else { return nil }
         do throws(Endpoint.InvalidEndpoint) {
             var endpoint = try Endpoint(text, from: origin, allowInsecure: allowInsecure)
@@ -45,13 +48,14 @@ extension ServiceOptions {
         }
     }
 
-    /// The region that requests are signed for, until the server names another one.
+    /// The region that requests are signed for, until the server names another one. Blocks.
     var s3Region: String {
-        region ?? ["AWS_REGION", "AWS_DEFAULT_REGION"].lazy.compactMap(CurrentProcess.environment).first { !$0.isEmpty }
-            ?? "us-east-1"
+        region ?? Loop.wait { [environment = credentials.environment, profile = credentials.profile] in
+            await awsRegion(environment: environment, profile: profile)
+        } ?? "us-east-1"
     }
 
-    /// The endpoint of the engine `s3`: AWS's own, unless another one is named.
+    /// The endpoint of the engine `s3`: AWS's own, unless another one is named. Blocks.
     func s3Endpoint() throws(UsageError) -> Endpoint {
         if let endpoint = try serviceEndpoint() { return endpoint }
         do throws(Endpoint.InvalidEndpoint) {

@@ -6,9 +6,10 @@ import Storage
 /// What this engine stores with each object in an entry of its metadata, since S3 counts no generations and does not say
 /// which write has stored an object.
 ///
-///     1.ID.GENERATION.METAGENERATION.CREATED.UPDATED.PART-SIZE.MD5.CRC32C.NAME
+///     1.ID.GENERATION.METAGENERATION.CREATED.UPDATED.PART-SIZE.MD5.CRC32C.TYPE.NAME
 ///
-/// Numbers are decimal, checksums and the hash of the name hexadecimal; what is unknown is empty. The hash of bucket and
+/// Numbers are decimal, checksums and the hash of the name hexadecimal; what is unknown is empty. TYPE is "-" for an
+/// object without a content type, for which S3 makes one up. The hash of bucket and
 /// name tells an object from a copy that another program has made together with the mark.
 struct S3Mark: Equatable {
     static let header = "x-amz-meta-storage-rpc"
@@ -21,6 +22,7 @@ struct S3Mark: Equatable {
     /// In bytes; nil for an object that was stored in one request.
     var partSize: Int64?
     var checksums: Checksums
+    var hasContentType = true
 
     init(_ write: RemoteWrite) {
         (id, generation, created, updated) = (write.id, write.generation, write.time, write.time)
@@ -39,7 +41,7 @@ struct S3Mark: Equatable {
     /// Nil for the text of another program or version, and for the mark of an object with another name.
     init?(_ text: String, of reference: Reference, _ library: CryptoLibrary) {
         let fields = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard fields.count == 10, fields[0] == "1", fields[9] == Self.hash(of: reference, library),
+        guard fields.count == 11, fields[0] == "1", fields[10] == Self.hash(of: reference, library),
             let generation = Int64(digits: fields[2]), let metageneration = Int64(digits: fields[3]),
             let created = Int64(digits: fields[4]), let updated = Int64(digits: fields[5])
         else { return nil }
@@ -50,6 +52,7 @@ struct S3Mark: Equatable {
         checksums = Checksums(
             md5: [UInt8](hexadecimal: fields[7]).flatMap { $0.count == 16 ? $0 : nil },
             crc32c: fields[8].utf8.count == 8 ? UInt32(fields[8], radix: 16) : nil)
+        hasContentType = fields[9] != "-"
     }
 
     func text(of reference: Reference, _ library: CryptoLibrary) -> String {
@@ -57,7 +60,7 @@ struct S3Mark: Equatable {
         return [
             "1", id, "\(generation)", "\(metageneration)", "\(created.microseconds)", "\(updated.microseconds)",
             partSize.map { "\($0)" } ?? "", checksums.md5?.hexadecimal ?? "", crc32c?.hexadecimal ?? "",
-            Self.hash(of: reference, library),
+            hasContentType ? "" : "-", Self.hash(of: reference, library),
         ].joined(separator: ".")
     }
 

@@ -42,6 +42,8 @@ extension S3Dialect {
             if let value = metadata.content[property] { headers.add(property.header, value.encodedWord) }
         }
         for (name, value) in metadata.custom { headers.add(Self.custom + name.s3Name, value.s3Value) }
+        var mark = mark
+        mark.hasContentType = metadata.content[.contentType] != nil
         headers.add(S3Mark.header, mark.text(of: reference, library))
         return headers
     }
@@ -54,6 +56,7 @@ extension S3Dialect {
             let value = headers[property.header]
             settable.content[property] = mark == nil ? value : value?.decodedWord
         }
+        if mark?.hasContentType == false { settable.content[.contentType] = nil }
         for field in headers.fields {
             let name = field.name.lowercased()
             guard name.hasPrefix(Self.custom), name != S3Mark.header else { continue }
