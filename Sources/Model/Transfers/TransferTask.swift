@@ -73,6 +73,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     public var endpoint: String? { shown.endpoint }
     var origin: TaskRequest.Origin? { shown.origin }
     public var isStream: Bool { origin == .stream }
+    public var pausesWithConnections: Bool { origin != .gateway }
 
     /// Nil without a task store, and after the end.
     var recordWriter: TaskRecordWriter? { if case .recorded(let writer) = recording { writer } else { nil } }
