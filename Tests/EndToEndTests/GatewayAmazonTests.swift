@@ -201,6 +201,29 @@ import Testing
         #expect(try await gateway.send("PUT", "/amazon-answers/d?uploadId=\(id)&partNumber=1", range).status == 200)
     }
 
+    @Test func `An object that is deleted after its tag was compared is a missing one`() async throws {
+        let gateway = try GatewayClient.shared("amazon-race")
+        let path = "/amazon-race/x"
+        for (fields, expected) in [(Self.signed.fields, 404), ([], 412)] as [([HTTPHeaders.Field], Int)] {
+            let tag = try #require(try await gateway.send("PUT", path, "hello", Self.signed).headers["ETag"])
+            let bytes = [UInt8](repeating: 7, count: 4 << 20)
+            let lines = (fields + [.init("If-Match", tag), .init("Content-Length", "\(bytes.count)")])
+                .map { "\($0.name): \($0.value)\r\n" }
+            let writer = try gateway.visitor()
+            let head = "PUT \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(lines.joined())\r\n"
+            try writer.send(Array(head.utf8) + bytes.dropLast())
+            // The upload begins after the comparison.
+            try await eventually {
+                let tasks = try await gateway.call("uploadTask/list", "{}")["tasks"]?.array ?? []
+                return tasks.contains { $0["reference"]?["bucket"] == "amazon-race" && $0["state"] == "running" }
+            }
+            #expect(try await gateway.send("DELETE", path).status == 204)
+            nonisolated(unsafe) let visitor = writer
+            let answer = try await onThread { try visitor.exchange([7]) }
+            #expect(answer.hasPrefix("HTTP/1.1 \(expected) "), "\(answer)")
+        }
+    }
+
     @Test func `A copy takes the metadata of its source that the client repeats`() async throws {
         let gateway = try GatewayClient.shared("amazon-repeated")
         let metadata: HTTPHeaders = ["x-amz-meta-mtime": "1.5", "Cache-Control": "no-cache"]
