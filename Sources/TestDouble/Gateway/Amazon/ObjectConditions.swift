@@ -24,7 +24,7 @@ extension GatewayService {
     }
 
     /// The preconditions of a write of an object. Throws 412 where the object has another ETag.
-    func writeConditions(_ request: GatewayRequest, of object: Reference) async throws -> Preconditions {
+    private func writeConditions(_ request: GatewayRequest, of object: Reference) async throws -> Preconditions {
         var conditions = try request.objectPreconditions()
         for name in ["If-Modified-Since", "If-Unmodified-Since"] where request.header(name) != nil {
             throw GatewayError(501, "The header \(name) is not served here.")
