@@ -224,6 +224,52 @@ import Testing
         }
     }
 
+    @Test func `The name of a checksum needs the checksum`() async throws {
+        let gateway = try GatewayClient.shared("amazon-named-sums")
+        let path = "/amazon-named-sums/x"
+        let name: HTTPHeaders = ["x-amz-sdk-checksum-algorithm": "CRC32C"]
+        func put(_ more: HTTPHeaders) async throws -> GatewayClient.Answer {
+            try await gateway.send("PUT", path, "hello", HTTPHeaders(name.fields + more.fields))
+        }
+        for other: HTTPHeaders in [
+            [:], ["x-amz-checksum-crc32": "NhCmhg=="], ["Content-MD5": "XUFAKrxLKna5cZ2REBfFkg=="],
+        ] {
+            let refused = try await put(other)
+            #expect(code(refused) == "400 InvalidArgument" && refused.text.contains("x-amz-checksum-crc32c"))
+        }
+        #expect(try await put(["x-amz-checksum-crc32c": "mnG7TA=="]).status == 200)
+        #expect(try await gateway.get(path, name).text == "hello")
+    }
+
+    @Test func `A region has small letters for clients of Amazon S3`() async throws {
+        let gateway = try GatewayClient.shared("amazon-regions")
+        let constraint = "<LocationConstraint>eu-west-1</LocationConstraint>"
+        let body = "<CreateBucketConfiguration>\(constraint)</CreateBucketConfiguration>"
+        #expect(try await gateway.send("PUT", "/amazon-regions", body, Self.signed).status == 200)
+        #expect(try await gateway.get("/amazon-regions?location", Self.signed).text.contains(">eu-west-1<"))
+        #expect(try await gateway.get("/amazon-regions?location").text.contains(">EU-WEST-1<"))
+    }
+
+    @Test func `A name of a bucket that no bucket has, or that XML cannot hold, is refused by name`() async throws {
+        let gateway = try GatewayClient.shared("amazon-bucket-names")
+        for path in ["/%01", "/a%20b", "/%01?list-type=2", "/%01?location"] {
+            #expect(code(try await gateway.get(path)) == "400 InvalidBucketName", "\(path)")
+        }
+        let live = try LiveGateway()
+        try await live.client.put("x")
+        #expect(try await live.client.get("/").text.contains("<Name>box</Name>"))
+        let odd = "odd%EF%BF%BF"
+        #expect(try await live.client.send("PUT", "/\(odd)/x", "hello").status == 200)
+        #expect(try await live.client.send("HEAD", "/\(odd)", [:]).status == 200)
+        for path in ["/\(odd)", "/\(odd)?list-type=2", "/\(odd)?versions", "/\(odd)?uploads", "/"] {
+            let refused = try await live.client.get(path)
+            #expect(refused.status == 400 && refused.text.contains("XML cannot hold"), "\(path) \(refused.text)")
+        }
+        let listed = try await live.client.get("/\(odd)?encoding-type=url").text
+        #expect(listed.contains("<Name>\(odd)</Name>") && listed.contains("<Key>x</Key>"), "\(listed)")
+        try live.end()
+    }
+
     @Test func `A copy takes the metadata of its source that the client repeats`() async throws {
         let gateway = try GatewayClient.shared("amazon-repeated")
         let metadata: HTTPHeaders = ["x-amz-meta-mtime": "1.5", "Cache-Control": "no-cache"]

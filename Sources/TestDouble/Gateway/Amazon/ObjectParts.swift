@@ -270,7 +270,7 @@ import Transfers
         let found = try await multiparts.parts(of: upload, after: Int(marker), most: most + 1)
         let page = found.prefix(most)
         let elements = XMLElement.list([
-            "Bucket": bucket, "Key": try text(upload.reference.object), "UploadId": upload.id,
+            "Bucket": try text(bucket), "Key": try text(upload.reference.object), "UploadId": upload.id,
             "StorageClass": "STANDARD", "PartNumberMarker": "\(marker)",
             "NextPartNumberMarker": "\(page.last.map { Int64($0.number) } ?? marker)", "MaxParts": "\(most)",
             "IsTruncated": "\(most > 0 && found.count > most)", "EncodingType": text.encoding,
