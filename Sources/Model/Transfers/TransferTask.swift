@@ -211,7 +211,7 @@ extension TaskSnapshot {
             kind: record.kind, task: record.id, status: .resume, state: .queued, progress: record.progress,
             reference: record.reference,
             metadata: isUpload ? .uploading(record.metadata, md5Hash: record.md5Hash) : nil, endpoint: record.endpoint,
-            origin: record.request?.origin, copy: record.copy)
+            origin: record.origin, copy: record.copy)
         key = record.key
     }
 }
