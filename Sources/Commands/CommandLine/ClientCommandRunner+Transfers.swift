@@ -192,7 +192,10 @@ extension ClientCommandRunner {
         let command = commandKey(moves ? "mv" : "cp", texts + [target])
         let earlier = try earlierTasks(command)
         if !earlier.isEmpty { return try continueCopies(earlier, of: texts, to: target, command, moves: moves) }
-        let found = try allSources(texts, walks: false)
+        let untold = moves ? try untoldTasks(command) : []
+        let found = try allSources(texts, walks: false, after: untold)
+        try untold.forEach(tellMoved)
+        if found.isEmpty, !untold.isEmpty { return tellTotal() }
         let origin = found.origin(of: texts)
         transfers.areMany = origin == .several || options.isRecursive
         let destination = try destination(target, of: origin)

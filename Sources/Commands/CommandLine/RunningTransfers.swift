@@ -94,6 +94,12 @@ struct RunningTransfers {
         bytes = bytes.addingSaturated(transfer.state.completed)
     }
 
+    /// Adds the files of a folder to the totals.
+    mutating func count(_ snapshot: JSON) {
+        let state = State(snapshot)
+        (count, bytes) = (count.addingSaturated(state.files), bytes.addingSaturated(state.completed))
+    }
+
     /// Takes the files of a folder out of the totals.
     mutating func discount(_ snapshot: JSON) {
         let state = State(snapshot)
