@@ -7,7 +7,7 @@ let wings: KeyValuePairs = [
     "Commands": ["CommandLine", "Tracing"],
     "Service": ["Methods"],
     "TestDouble": ["Harness", "Gateway"],
-    "Engines": ["EmbeddedEngine", "GoogleEngines", "Credentials", "TaskStore", "Roots", "LocalFiles"],
+    "Engines": ["EmbeddedEngine", "RemoteEngines", "Credentials", "TaskStore", "Roots", "LocalFiles"],
     "Model": ["Transfers", "Storage"],
     "Wire": ["JSONRPC", "JSONText", "HTTPServer", "HTTPClient", "HTTPText", "Secrets"],
     "System": [
@@ -30,7 +30,7 @@ let package = Package(
         .executableTarget(
             name: "storage-rpc",
             dependencies: [
-                "CommandLine", "Methods", "Harness", "Gateway", "Tracing", "EmbeddedEngine", "GoogleEngines",
+                "CommandLine", "Methods", "Harness", "Gateway", "Tracing", "EmbeddedEngine", "RemoteEngines",
                 "TaskStore", "LocalFiles", "HTTPServer", "ClientMemory",
                 "Roots", "Credentials", "Transfers", "Storage", "HTTPClient", "JSONRPC", "JSONText", "Secrets",
                 "Platform",
@@ -81,7 +81,7 @@ let package = Package(
                 "ClientMemory", "Platform",
             ]),
         .target(
-            name: "GoogleEngines",
+            name: "RemoteEngines",
             dependencies: [
                 "LocalFiles", "Storage", "HTTPClient", "HTTPText", "JSONText", "Metrics", "Secrets", "Checksums",
                 "Platform",
@@ -142,7 +142,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "CTestProcess",
-                "Methods", "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "Transfers", "Storage", "Database",
+                "Methods", "EmbeddedEngine", "RemoteEngines", "TaskStore", "Roots", "Transfers", "Storage", "Database",
                 "JSONRPC", "JSONText", "HTTPClient", "HTTPText", "Platform", "Checksums", "CChecksums", "Resources",
                 "CSystem",
             ],
@@ -182,9 +182,9 @@ let package = Package(
                 "ClientMemory", "Platform", "TestSupport",
             ]),
         .testTarget(
-            name: "GoogleEnginesTests",
+            name: "RemoteEnginesTests",
             dependencies: [
-                "EmbeddedEngine", "GoogleEngines", "LocalFiles", "Transfers", "Storage", "HTTPClient", "HTTPText",
+                "EmbeddedEngine", "RemoteEngines", "LocalFiles", "Transfers", "Storage", "HTTPClient", "HTTPText",
                 "JSONText", "Checksums", "Platform", "TestSupport",
             ]),
         .testTarget(
@@ -201,13 +201,13 @@ let package = Package(
         .testTarget(
             name: "LocalFilesTests",
             dependencies: [
-                "EmbeddedEngine", "GoogleEngines", "Roots", "LocalFiles", "Storage", "HTTPClient", "Checksums",
+                "EmbeddedEngine", "RemoteEngines", "Roots", "LocalFiles", "Storage", "HTTPClient", "Checksums",
                 "Platform", "TestSupport",
             ]),
         .testTarget(
             name: "EngineTests",
             dependencies: [
-                "EmbeddedEngine", "GoogleEngines", "Roots", "LocalFiles", "Transfers", "Storage", "Database",
+                "EmbeddedEngine", "RemoteEngines", "Roots", "LocalFiles", "Transfers", "Storage", "Database",
                 "HTTPClient", "HTTPText", "Checksums", "ClientMemory", "Platform", "TestSupport",
             ],
             path: "Tests/Engines/EngineTests"),
@@ -249,7 +249,7 @@ if let fuzzer = Context.environment["STORAGE_RPC_FUZZ"] {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Methods", "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers",
+                "Methods", "EmbeddedEngine", "RemoteEngines", "TaskStore", "Roots", "LocalFiles", "Transfers",
                 "Credentials", "Storage", "HTTPClient", "HTTPServer", "Gateway", "Harness", "JSONRPC", "JSONText",
                 "Secrets", "Database", "Checksums", "ClientMemory", "HTTPText", "Platform", "CCrypto",
             ],
@@ -280,7 +280,7 @@ let clients: Set = ["StorageRPC", "FirebaseStorage"]
 // their metadata.
 let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC", "Transfers"]
 // The rooms that wait for people or for the network, whose code is made small.
-let small: Set = ["CommandLine", "Tracing", "Harness", "GoogleEngines", "Credentials", "storage-rpc"]
+let small: Set = ["CommandLine", "Tracing", "Harness", "RemoteEngines", "Credentials", "storage-rpc"]
 for target in package.targets where !cTargets.contains(target.name) {
     // Exclusive access is checked at run time by debug builds alone, and so by all tests. The program is linked without
     // debug information.

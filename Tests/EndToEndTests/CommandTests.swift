@@ -113,7 +113,7 @@ import Testing
 
     @Test(arguments: [
         ["get"], ["get", "a", "b", "c"], ["cp", "a"], ["set", "a"], ["set", "--custom", "a"], ["tasks", "end", "1"],
-        ["call"], ["call", "service/ping", "{"], ["call", "service/ping", "3"], ["put", "a", "s3://b/c"], ["rm", "."],
+        ["call"], ["call", "service/ping", "{"], ["call", "service/ping", "3"], ["put", "a", "az://b/c"], ["rm", "."],
         ["ls", "a/../b"], ["help", "nothing"], ["put", "-", "b", "c/"], ["rm"], ["url"],
         ["url", "a", "b"], ["put", "a"],
         ["ls", "--what"], ["lst"], ["--help=1"], ["ls", "--help=1"], ["--version=1"], ["--max-tasks", "0"],

@@ -5,7 +5,7 @@ import Secrets
 import Storage
 
 @testable import EmbeddedEngine
-@testable import GoogleEngines
+@testable import RemoteEngines
 @testable import Credentials
 
 /// Small texts from outside: page tokens, tokens as files and commands print them, credentials, answers of servers.

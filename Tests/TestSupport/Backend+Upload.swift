@@ -1,3 +1,4 @@
+import Checksums
 import Storage
 
 extension Backend {
@@ -90,5 +91,14 @@ extension TaskMachine where Strategy == UploadStrategy {
 extension TaskMachine where Strategy == DownloadStrategy {
     package init(retryTime: Duration = .seconds(600), seed: UInt64 = 0) {
         self.init(DownloadStrategy(), retryTime: retryTime, seed: seed)
+    }
+}
+
+extension Checksums {
+    /// Whether the checksums are those of the bytes, and at least one is known.
+    package func prove(_ bytes: [UInt8]) -> Bool {
+        var found = Checksum()
+        bytes.withUnsafeBytes { found.update($0, like: self) }
+        return !isEmpty && flaw(in: Checksums(found, like: self)) == nil
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import GoogleEngines
+import RemoteEngines
 import HTTPClient
 import HTTPText
 import JSONText
@@ -52,6 +52,29 @@ package struct GCSGatewayFixture: GatewayFixture {
     package init(_ space: GatewaySpace) throws {
         self.space = space
         backend = .gcs(at: try Self.endpoint(space), version: "test", http: HTTPClient(), time: .system)
+    }
+}
+
+package struct S3GatewayFixture: GatewayFixture {
+    package let space: GatewaySpace
+    package let backend: RemoteBackend
+
+    package init(_ space: GatewaySpace) throws {
+        self.space = space
+        backend = try .s3(
+            at: try Self.endpoint(space), region: "us-east-1", tokens: FixedAccessKey(), version: "test",
+            http: HTTPClient(), time: .system)
+    }
+}
+
+/// A key that every call is signed with.
+package struct FixedAccessKey: TokenSource {
+    private let secret: String
+
+    package init(_ secret: String = "AKIDEXAMPLE:secret") { self.secret = secret }
+
+    package func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        kind == .accessKey && refused == nil ? Token(kind, secret) : nil
     }
 }
 

@@ -1,4 +1,4 @@
-import GoogleEngines
+import RemoteEngines
 import HTTPClient
 import Platform
 import Storage
@@ -60,6 +60,20 @@ package struct GCSFixture: RemoteFixture {
         let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
         backend = .gcs(
             at: try Self.endpoint(fixture), version: "test", http: http, limits: limits, time: TimeSource(clock: clock))
+    }
+}
+
+package struct S3Fixture: RemoteFixture {
+    package static let dialect = StorageFixture.Dialect.s3
+    package let fixture: StorageFixture
+    package let backend: RemoteBackend
+
+    package init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws {
+        self.fixture = fixture
+        let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
+        backend = try .s3(
+            at: try Self.endpoint(fixture), region: "us-east-1", tokens: FixedAccessKey(fixture.s3.accessKey.text),
+            version: "test", http: http, limits: limits, time: TimeSource(clock: clock))
     }
 }
 

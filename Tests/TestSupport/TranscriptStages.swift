@@ -1,6 +1,6 @@
 import Testing
 import EmbeddedEngine
-import GoogleEngines
+import RemoteEngines
 import Roots
 import Platform
 import Foundation

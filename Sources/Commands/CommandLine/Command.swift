@@ -51,7 +51,8 @@ package enum Command {
                 }
             case .word(""):
                 throw UsageError(message: "an argument of \(page.name) is empty; try: storage-rpc help \(page.name)")
-            case .word(let word): rest.append(word)
+            // Users of other tools write s3:// for the same.
+            case .word(let word): rest.append(word.hasPrefix("s3://") ? "gs://" + word.dropFirst(5) : word)
             }
         }
         guard let command = try page.make(options, rest) else {

@@ -38,7 +38,7 @@ extension FlagGroup {
     static let storage = FlagGroup(
         name: "storage", title: "Where objects are: for every command",
         flags: [
-            Flag("--engine", nil, "ENGINE", "embedded: this disk (default); firebase; gcs") { options, line in
+            Flag("--engine", nil, "ENGINE", "embedded: this disk (default); firebase; gcs; s3") { options, line in
                 options.service.engine = try line.choice()
             }.suitsRunning(),
             Flag("--root", "DIR", "objects and state (~/.local/share/storage-rpc)", \.service.root).suitsRunning(),
@@ -46,6 +46,9 @@ extension FlagGroup {
                 options.service.bucket = try ServiceOptions.bucket(line.value("a name"))
             }.suitsRunning(),
             Flag("--endpoint", "URL", "another server of the engine", \.service.endpoint).suitsRunning(),
+            Flag("--region", "REGION", "of the engine s3, unless the server names another", \.service.region).suitsRunning(),
+            Flag("--path-style", "buckets of s3 are paths: the default, except at AWS", \.service.hasPathStyle),
+            Flag("--virtual-host", "buckets of s3 are hosts below the endpoint's", \.service.hasVirtualHosts),
             Flag("--allow-insecure", "plain http to other machines", \.service.allowInsecure).suitsRunning(),
             Flag("--http", "ADDRESS:PORT", "serves download URLs and /metrics (a free port)", \.service.http),
             Flag("--allow-read", "DIR", "clients read only files below it; repeatable", \.service.readable),
@@ -97,7 +100,7 @@ extension FlagGroup {
     }
 
     static let credentials = FlagGroup(
-        name: "credentials", title: "Credentials for firebase and gcs, besides auth/setToken",
+        name: "credentials", title: "Credentials for firebase, gcs and s3, besides auth/setToken",
         flags: Token.Kind.allCases.flatMap { kind in
             [
                 Flag(kind.fileFlag, nil, "FILE", "holds \(kind.title)") { options, line in

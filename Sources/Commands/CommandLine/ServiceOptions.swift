@@ -50,6 +50,10 @@ package struct ServiceOptions {
     package var trace: String?
     package var engine = EngineKind.embedded
     package var endpoint: String?
+    /// The region of the engine `s3`, if a flag names one.
+    package var region: String?
+    package var hasPathStyle = false
+    package var hasVirtualHosts = false
     /// Plain http to other machines is allowed.
     package var allowInsecure = false
     /// The directories that files of clients must be in; empty for any directory.
@@ -84,9 +88,9 @@ package struct ServiceOptions {
     /// wait for it.
     package var listensBesides: Bool { !listens && !harness && engine == .embedded }
 
-    /// Accepts `gs://NAME`, too.
+    /// Accepts `gs://NAME` and `s3://NAME`, too.
     static func bucket(_ text: String) throws(UsageError) -> String {
-        let isURL = text.utf8.starts(with: "gs://".utf8)
+        let isURL = ["gs://", "s3://"].contains { text.utf8.starts(with: $0.utf8) }
         do throws(StorageError) {
             let reference = try isURL ? Reference(url: text) : Reference(bucket: text, path: "")
             guard reference.isRoot else { throw .invalidArgument("bucket", "\(text) names an object.") }
@@ -107,9 +111,19 @@ package struct ServiceOptions {
 
     /// Throws for flags that do not apply together.
     func check() throws(UsageError) {
-        for (flag, isGiven) in [("--endpoint", endpoint != nil), ("--user-project", settings.userProject != nil)]
-        where isGiven && engine == .embedded {
-            throw UsageError(message: "\(flag) is for --engine firebase and --engine gcs; try --help")
+        if engine == .embedded, endpoint != nil {
+            throw UsageError(message: "--endpoint is for --engine firebase, --engine gcs and --engine s3; try --help")
+        }
+        if engine == .embedded || engine == .s3, settings.userProject != nil {
+            throw UsageError(message: "--user-project is for --engine firebase and --engine gcs; try --help")
+        }
+        for (flag, isGiven) in [
+            ("--region", region != nil), ("--path-style", hasPathStyle), ("--virtual-host", hasVirtualHosts),
+        ] where isGiven && engine != .s3 {
+            throw UsageError(message: "\(flag) is for --engine s3; try --help")
+        }
+        if hasPathStyle, hasVirtualHosts {
+            throw UsageError(message: "--path-style and --virtual-host exclude each other; try --help")
         }
         if engine != .embedded, http != nil {
             throw UsageError(message: "--http is for --engine embedded; try --help")

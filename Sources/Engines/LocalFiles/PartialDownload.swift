@@ -110,8 +110,8 @@ package final class PartialDownload {
     }
 
     /// Renames the file to its destination; returns false if `mayCommit` refuses at the last moment. An unknown
-    /// checksum is not compared. The MD5 is compared only if the CRC32C is unknown, because it requires reading the
-    /// whole file. Deletes wrong bytes and throws `nonMatchingChecksum`.
+    /// checksum is not compared. An MD5 is compared only if the CRC32C is unknown, because it requires reading the whole
+    /// file. Deletes wrong bytes and throws `nonMatchingChecksum`.
     package func finish(
         size: Int64, _ checksums: Checksums, if mayCommit: () -> Bool
     ) throws(StorageError) -> Bool {
@@ -183,9 +183,9 @@ package final class PartialDownload {
     private func flaw(in file: OpenFile, _ size: Int64, _ expected: Checksums) throws(StorageError) -> String? {
         guard offset == size else { return "there are \(offset) of them" }
         var checksum = checksum
-        if expected.md5 != nil {
+        if expected.crc32c == nil, !expected.isEmpty {
             checksum = Checksum()
-            _ = try read(file, while: { true }) { checksum.updateMD5($0) }
+            _ = try read(file, while: { true }) { checksum.update($0, like: expected) }
         }
         return expected.flaw(in: Checksums(checksum, like: expected))
     }

@@ -1,7 +1,7 @@
 import Platform
 
 /// The engines, with the names that flags and clients use.
-public enum EngineKind: String, CaseIterable, Sendable { case embedded, firebase, gcs }
+public enum EngineKind: String, CaseIterable, Sendable { case embedded, firebase, gcs, s3 }
 
 /// What callers of an engine need to know about it.
 public struct EngineProperties: Sendable {
@@ -21,6 +21,8 @@ public struct EngineProperties: Sendable {
     public var copiesAtOnce = false
     /// Every piece of an upload may have any size. Otherwise all but the last end at multiples of `ChunkSizes.granularity`.
     public var takesAnyPiece = false
+    /// The parts of uploads; nil for an engine whose pieces may have different sizes.
+    public var parts: PartSizes?
     /// Files up to this size, in bytes, may be read when they are inspected, so that the upload need not open them
     /// again. Nil if the upload itself reads every file.
     public var earlyReadLimit: Int64?
@@ -312,5 +314,28 @@ public struct ChunkSizes: Equatable, Sendable {
             size > .max - granularity
             ? .max / granularity * granularity : (max(size, 1) + granularity - 1) / granularity * granularity
         return ChunkSizes(first: rounded, largest: rounded)
+    }
+}
+
+/// The sizes of the parts of an upload, for an engine that wants all but the last to have the same size.
+public struct PartSizes: Equatable, Sendable {
+    /// In bytes, like `usual` and `largest`.
+    public var smallest: Int64 = 5 << 20
+    public var usual: Int64 = 8 << 20
+    public var largest: Int64 = 5 << 30
+    public var mostParts: Int64 = 10_000
+
+    public init() {}
+
+    /// The size of the parts of an object.
+    ///
+    /// - Parameters:
+    ///   - size: the size of the object in bytes; nil if it is unknown.
+    ///   - wanted: the size that the client has set; nil for the usual one.
+    public func size(of size: Int64?, wanted: Int64?) -> Int64 {
+        let chosen = max(ChunkSizes.fixed(wanted ?? usual).first, smallest)
+        // Rounded up, so that parts of whole granules suffice.
+        let needed = ChunkSizes.fixed((size ?? 0) / mostParts + 1).first
+        return min(max(chosen, needed), largest)
     }
 }

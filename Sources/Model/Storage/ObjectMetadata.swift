@@ -169,6 +169,8 @@ public struct ObjectMetadata: Equatable, Sendable {
     /// The tokens that give access to the object without other credentials. Nil if they were not read with the rest:
     /// from a remote service, or from the record of a task.
     public var downloadTokens: [String]?
+    /// What identifies the write that has stored the object; nil unless the engine marks its writes.
+    package var writeID: String?
 
     public init(
         reference: Reference, generation: Int64, metageneration: Int64, size: Int64, timeCreated: Timestamp,

@@ -7,6 +7,8 @@ import HTTPText
 ///   the JSON API of Google Cloud Storage
 /// - `storage.googleapis.com/BUCKET/PATH` and `BUCKET.storage.googleapis.com/PATH`: the XML API of Google Cloud Storage
 /// - `HOST/BUCKET/PATH` with https and a signature: a signed URL of another endpoint
+/// - `s3.REGION.amazonaws.com/BUCKET/PATH` and `BUCKET.s3.REGION.amazonaws.com/PATH`: Amazon S3
+/// - `HOST/BUCKET/PATH` with a signature of Amazon's: a presigned URL of another server of S3
 struct ObjectURL {
     /// The still encoded bytes of a part of the URL.
     typealias Text = Substring.UTF8View
@@ -34,6 +36,7 @@ struct ObjectURL {
         guard !host.isEmpty else { throw unlike }
         var path = segments.dropFirst()
         if let bucket = bucketInHost { return (bucket, joined(path)) }
+        if isOfAmazon { return try pathStylePlace(path) }
         if take("v0", "b", from: &path) { return try apiPlace(path) }
         // A bucket may have the name with which paths of the JSON API begin, and that API has no signed URLs.
         if isSigned, isPathStyle { return try pathStylePlace(path) }
@@ -63,9 +66,30 @@ struct ObjectURL {
     private var unlike: StorageError { .notAStorageURL(url, "it must look like http[s]://HOST/v0/b/BUCKET/o/PATH") }
 
     private var bucketInHost: [UInt8]? {
+        if let bucket = bucketInHostOfAmazon { return bucket }
         let suffix = ".storage.googleapis.com"
         guard host.hasSuffix(suffix), host.utf8.count > suffix.utf8.count, !host.contains("@") else { return nil }
         return Array(host.utf8.dropLast(suffix.utf8.count))
+    }
+
+    /// The labels before the one of the service: `s3`, or `s3-REGION`. Nil if the host is not Amazon's.
+    private var labelsBeforeAmazon: ArraySlice<Substring>? {
+        guard host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn"), !host.contains("@") else {
+            return nil
+        }
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.lastIndex { $0 == "s3" || $0.hasPrefix("s3-") }.map { labels[..<$0] }
+    }
+
+    private var bucketInHostOfAmazon: [UInt8]? {
+        guard let labels = labelsBeforeAmazon, !labels.isEmpty else { return nil }
+        return Array(labels.joined(separator: ".").utf8)
+    }
+
+    private var isOfAmazon: Bool {
+        if host.contains("@") { return false }
+        return labelsBeforeAmazon != nil
+            || parameters.contains { ["x-amz-signature", "awsaccesskeyid"].contains($0.name.lowercased()) }
     }
 
     private var isPathStyle: Bool { Self.pathStyleHosts.contains(host) || isSecure && isSigned && !host.contains("@") }

@@ -1,18 +1,18 @@
 extension Reference {
-    /// Reads `gs://BUCKET/PATH`, taken literally, or an http or https URL of an object, percent-decoded: see
+    /// Reads `gs://BUCKET/PATH`, taken literally, the same as `s3://BUCKET/PATH`, or an http or https URL of an object, percent-decoded: see
     /// `ObjectURL`.
     ///
     /// In a `gs://` URL `?` and `#` belong to the name, which is normalised as a path; in other URLs they end the name,
     /// which is exact. Throws `pathError` for anything else, and `invalidArgument` for a name that no object may have.
     public init(url: String) throws(StorageError) {
-        if let rest = url.after("gs://") {
+        if let rest = url.after("gs://") ?? url.after("s3://") {
             try self.init(gsURL: url, rest)
         } else if let rest = url.after("http://") {
             try self.init(ObjectURL(url, rest, isSecure: false))
         } else if let rest = url.after("https://") {
             try self.init(ObjectURL(url, rest, isSecure: true))
         } else {
-            throw .notAStorageURL(url, "it must start with gs://, http:// or https://")
+            throw .notAStorageURL(url, "it must start with gs://, s3://, http:// or https://")
         }
     }
 

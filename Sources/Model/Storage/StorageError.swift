@@ -36,6 +36,8 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
     public var serverResponse: String?
     public var retryable = false
     public var retryAfter: Duration?
+    /// The cause may last for ten minutes, so retries take a fifth more time than usual.
+    public var needsPatience: Bool?
     /// The request may have been executed, but its answer is lost. The gateway closes the connection.
     public var answerIsLost: Bool?
     /// The upload was cancelled, but its object may be stored, or may be stored later.

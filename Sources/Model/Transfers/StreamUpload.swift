@@ -94,6 +94,7 @@ import Storage
         (self.announced, self.task, self.granularity, self.memory) = (announced, task, granularity, memory)
         chunk = NextChunk(
             chunkSize.map { .fixed(min($0, Self.longestChunk)) } ?? ChunkSizes(largest: Self.longestChunk))
+        chunk.align(to: granularity)
         next = offset == nil ? 0 : nil
         let offset = offset ?? 0
         (start, end, acknowledged, durable) = (offset, offset, offset, offset)

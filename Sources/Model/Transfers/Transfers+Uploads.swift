@@ -161,9 +161,17 @@ extension Transfers {
     private func addStream(to task: UploadTask, of upload: Upload) {
         guard task.origin == .stream, case .incoming(let bytes) = upload.source else { return }
         task.stream = StreamUpload(
-            of: task, announcing: bytes.size, granularity: engine.takesAnyPiece ? 1 : ChunkSizes.granularity,
+            of: task, announcing: bytes.size, granularity: granularity(of: upload),
             chunkSize: upload.record.request?.chunkSize,
             from: upload.isRestored ? upload.record.progress.completedUnitCount : nil, memory.streams)
+    }
+
+    /// All pieces of a stream but the last end at multiples of this number.
+    private func granularity(of upload: Upload) -> Int64 {
+        if let parts = engine.parts {
+            return parts.size(of: upload.source.size, wanted: upload.record.request?.chunkSize)
+        }
+        return engine.takesAnyPiece ? 1 : ChunkSizes.granularity
     }
 
     /// Records the task, after it has spooled bytes in memory.

@@ -5,6 +5,9 @@ package struct Checksum: Sendable {
     private var md5Context = checksums_md5()
     package private(set) var crc32c: UInt32 = 0
 
+    /// The MD5 of the MD5s of parts; nil unless `updateParts` was called.
+    private var composed: ComposedMD5?
+
     package init() { checksums_md5_init(&md5Context) }
 
     /// Restores a state; nil for a state that contradicts the number of bytes.
@@ -49,6 +52,19 @@ package struct Checksum: Sendable {
         for index in streams.indices { streams[index].md5Context = contexts[index] }
     }
 
+    /// Adds bytes to the MD5 of the MD5s of parts of this size. Every call must name the same size.
+    package mutating func updateParts(_ bytes: UnsafeRawBufferPointer, of size: Int64) {
+        if composed == nil {
+            composed = ComposedMD5(size)
+        } else if !isKnownUniquelyReferenced(&composed), let other = composed {
+            composed = ComposedMD5(copying: other)
+        }
+        composed?.update(bytes)
+    }
+
+    /// The MD5 of the MD5s of the parts, and the number of parts; nil before `updateParts`.
+    package var parts: (md5: [UInt8], count: Int)? { composed?.digest }
+
     package mutating func updateCRC(_ bytes: UnsafeRawBufferPointer) {
         crc32c = checksums_crc32c(crc32c, bytes.baseAddress, bytes.count)
     }
@@ -82,5 +98,47 @@ package struct Checksum: Sendable {
                 count = 16
             }
         }
+    }
+}
+
+/// The MD5 of the MD5s of the parts of a stream, as Amazon S3 tags objects that were uploaded in parts.
+///
+/// Sound: `Checksum` changes only an instance that no copy of it shares.
+private final class ComposedMD5: @unchecked Sendable {
+    private let partSize: Int64
+    private var left: Int64
+    private var part = Checksum()
+    private var whole = Checksum()
+    private var count = 0
+
+    init(_ partSize: Int64) { (self.partSize, left) = (partSize, partSize) }
+
+    init(copying other: ComposedMD5) {
+        (partSize, left, count) = (other.partSize, other.left, other.count)
+        (part, whole) = (other.part, other.whole)
+    }
+
+    func update(_ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(min(left, Int64(rest.count)))))
+            part.updateMD5(piece)
+            left -= Int64(piece.count)
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(piece.count))
+            if left == 0 { endPart() }
+        }
+    }
+
+    private func endPart() {
+        part.md5.withUnsafeBytes { whole.updateMD5($0) }
+        (part, left, count) = (Checksum(), partSize, count + 1)
+    }
+
+    /// Does not end the last part: more bytes may follow.
+    var digest: (md5: [UInt8], count: Int) {
+        guard left < partSize else { return (whole.md5, count) }
+        let ended = ComposedMD5(copying: self)
+        ended.endPart()
+        return (ended.whole.md5, ended.count)
     }
 }

@@ -44,6 +44,7 @@ func makeEngine(
         try LocalEngine(options, log, time: time, random: random, keepsTasks: keepsTasks)
     case .firebase: try RemoteEngine.firebase(options, log, time: time, keepsTasks: keepsTasks)
     case .gcs: try RemoteEngine.gcs(options, log, time: time, keepsTasks: keepsTasks)
+    case .s3: try RemoteEngine.s3(options, log, time: time, keepsTasks: keepsTasks)
     }
 }
 

@@ -1,6 +1,6 @@
 import CommandLine
 import Credentials
-import GoogleEngines
+import RemoteEngines
 import HTTPClient
 import LocalFiles
 import Methods
@@ -49,6 +49,29 @@ struct RemoteEngine: Engine {
                 at: endpoint, version: ServiceContext.version, http: http, time: time,
                 signer: makeSignerSource(credentials, context), allowed: options.allowed(), debug: log.debug()),
             tokens: makeTokenSource(credentials, context), TaskDirectories(options, endpoint, log), time: time,
+            keepsTasks: keepsTasks)
+    }
+
+    /// Amazon S3 and compatible servers use the keys of the environment, the profile or the machine, unless the flags name
+    /// others.
+    static func s3(
+        _ options: ServiceOptions, _ log: Log, time: TimeSource, keepsTasks: Bool
+    ) throws -> RemoteEngine {
+        let (endpoint, http) = (try options.s3Endpoint(), HTTPClient())
+        let context = CredentialContext(http: http, time: time)
+        var credentials = options.credentials
+        credentials.useAmazon = true
+        let allowed = try options.allowed()
+        let backend: RemoteBackend
+        do throws(RemoteBackend.SigningUnavailable) {
+            backend = try .s3(
+                at: endpoint, region: options.s3Region, version: ServiceContext.version, http: http, time: time,
+                allowed: allowed, debug: log.debug())
+        } catch {
+            throw UsageError(message: "--engine s3: \(error.reason)")
+        }
+        return try RemoteEngine(
+            backend, tokens: makeTokenSource(credentials, context), TaskDirectories(options, endpoint, log), time: time,
             keepsTasks: keepsTasks)
     }
 

@@ -1,5 +1,6 @@
 import CommandLine
-import GoogleEngines
+import Credentials
+import RemoteEngines
 import Platform
 import Roots
 import Storage
@@ -28,11 +29,40 @@ extension ServiceOptions {
 
     /// The endpoint of the flag, or else of the variable. Nil for the service's default.
     func serviceEndpoint() throws(UsageError) -> Endpoint? {
-        let variable = engine == .gcs ? "STORAGE_EMULATOR_HOST" : "FIREBASE_STORAGE_EMULATOR_HOST"
-        let named = endpoint.map { ($0, "--endpoint") } ?? CurrentProcess.environment(variable).map { ($0, variable) }
-        guard let (text, origin) = named else { return nil }
+        let named: (String, String)?
+        if engine == .s3 {
+            named = Loop.wait { [environment = credentials.environment, profile = credentials.profile] in
+                await awsEndpoint(environment: environment, profile: profile)
+            }.map { ($0, "AWS_ENDPOINT_URL") }
+        } else {
+            let variable = engine == .gcs ? "STORAGE_EMULATOR_HOST" : "FIREBASE_STORAGE_EMULATOR_HOST"
+            named = CurrentProcess.environment(variable).map { ($0, variable) }
+        }
+        guard let (text, origin) = endpoint.map({ ($0, "--endpoint") }) ?? named else { return nil }
         do throws(Endpoint.InvalidEndpoint) {
-            return try Endpoint(text, from: origin, allowInsecure: allowInsecure)
+            var endpoint = try Endpoint(text, from: origin, allowInsecure: allowInsecure)
+            endpoint.hasVirtualHosts = hasVirtualHosts
+            return endpoint
+        } catch {
+            throw UsageError(message: error.message)
+        }
+    }
+
+    /// The region that requests are signed for, until the server names another one. Blocks.
+    var s3Region: String {
+        region ?? Loop.wait { [environment = credentials.environment, profile = credentials.profile] in
+            await awsRegion(environment: environment, profile: profile)
+        } ?? "us-east-1"
+    }
+
+    /// The endpoint of the engine `s3`: AWS's own, unless another one is named. Blocks.
+    func s3Endpoint() throws(UsageError) -> Endpoint {
+        if let endpoint = try serviceEndpoint() { return endpoint }
+        do throws(Endpoint.InvalidEndpoint) {
+            var endpoint = try Endpoint(
+                "https://s3.\(s3Region).amazonaws.com", from: "--region", allowInsecure: false)
+            endpoint.hasVirtualHosts = !hasPathStyle
+            return endpoint
         } catch {
             throw UsageError(message: error.message)
         }

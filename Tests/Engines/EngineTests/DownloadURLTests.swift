@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import EmbeddedEngine
-@testable import GoogleEngines
+@testable import RemoteEngines
 
 /// Download URLs of the engines can be parsed as references.
 @Suite(.watchdog(minutes: 10)) struct DownloadURLTests {

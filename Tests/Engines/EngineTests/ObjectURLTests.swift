@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @testable import EmbeddedEngine
-@testable import GoogleEngines
+@testable import RemoteEngines
 
 /// URLs that the engines make lead back to the object that they were made for, whatever its name.
 @Suite(.watchdog(minutes: 10)) struct ObjectURLTests {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import EmbeddedEngine
-@testable import GoogleEngines
+@testable import RemoteEngines
 
 /// Writes that are executed only if the object has the version that the client requires.
 @Suite(.watchdog(minutes: 10)) struct PreconditionTests {
@@ -76,7 +76,8 @@ import Testing
     }
 
     @Test func `An upload with preconditions does not replace an object stored during the upload`() async throws {
-        for type in ConformanceTests.places {
+        // The parts of an upload to S3 are larger.
+        for type in ConformanceTests.places where type != S3GatewayFixture.self {
             let place = try await type.init()
             let bytes = noise(2 * Self.granule)
             let session = place.backend.beginUpload(try Self.upload(bytes, .init(generation: 0)))

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @testable import EmbeddedEngine
-@testable import GoogleEngines
+@testable import RemoteEngines
 @testable import LocalFiles
 
 /// Downloads that one process began and the next one continues.

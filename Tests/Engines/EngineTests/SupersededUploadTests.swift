@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import EmbeddedEngine
-@testable import GoogleEngines
+@testable import RemoteEngines
 
 /// Uploads that an earlier process began, and objects that were stored since then under the same name.
 @Suite(.watchdog(minutes: 10)) struct SupersededUploadTests {

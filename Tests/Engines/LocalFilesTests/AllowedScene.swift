@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @testable import EmbeddedEngine
-@testable import GoogleEngines
+@testable import RemoteEngines
 @testable import LocalFiles
 @testable import Roots
 

@@ -5,6 +5,7 @@ public struct RetryBudget: Equatable, Sendable {
     private let limit: Duration
     private var backoff: Backoff
     private var spent = Duration.zero
+    private var needsPatience = false
     /// The number of retries since the last progress.
     public private(set) var retries = 0
     /// The newest failures since the last progress.
@@ -16,7 +17,7 @@ public struct RetryBudget: Equatable, Sendable {
     }
 
     mutating func renew() {
-        spent = .zero
+        (spent, needsPatience) = (.zero, false)
         retries = 0
         attempts = []
     }
@@ -24,6 +25,7 @@ public struct RetryBudget: Equatable, Sendable {
     /// Records a failed attempt, and how long it took.
     public mutating func note(_ error: StorageError, took: Duration, at time: Timestamp, completed: Int64 = 0) {
         spent += max(took, .zero)
+        needsPatience = needsPatience || error.needsPatience == true
         if attempts.count >= Self.attemptsKept { attempts.removeFirst() }
         attempts.append(
             StorageError.Attempt(
@@ -33,7 +35,7 @@ public struct RetryBudget: Equatable, Sendable {
     /// The delay before the next retry; the last one is what remains. Nil if the budget is used up, or less than the
     /// server's delay remains.
     public mutating func nextRest(atLeast wanted: Duration?) -> Duration? {
-        let left = limit - spent
+        let left = (needsPatience ? limit * 6 / 5 : limit) - spent
         guard left > .zero, wanted ?? .zero <= left else { return nil }
         let rest = max(backoff.delay(beforeRetry: retries), wanted ?? .zero)
         retries += 1

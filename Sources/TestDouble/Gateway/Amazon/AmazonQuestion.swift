@@ -1,5 +1,6 @@
 import EmbeddedEngine
 import HTTPServer
+import HTTPText
 import JSONText
 import Platform
 import Storage

@@ -32,6 +32,10 @@ extension GatewayService {
         if request.isOfAmazon {
             // Amazon S3 sends the bytes as they are stored, and answers a HEAD with a range as a GET.
             http.method = .get
+            // It adds no headers that the object does not have.
+            let content = metadata.settable.content
+            if content[.contentDisposition] == nil { resource.headers["Content-Disposition"] = nil }
+            if content[.cacheControl] == nil { resource.headers["Cache-Control"] = nil }
         } else if isPacked, !http.isHTTP10, !http.accepts("gzip"), let unpacked = await unpacked(resource, for: http) {
             return unpacked
         }

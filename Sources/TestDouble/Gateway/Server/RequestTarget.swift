@@ -10,7 +10,8 @@ struct RequestTarget {
     /// The refusal of a path that is not UTF-8 (400), or names no bucket (404).
     let flaw: GatewayError?
 
-    /// The first segments of the paths of APIs. `/BUCKET/NAME` is not served for buckets of these names.
+    /// The first segments of the paths of APIs. `/BUCKET/NAME` is served for buckets of these names only with a signature
+    /// of Amazon's.
     private static let reserved: Set = ["b", "batch", "download", "internal", "resumable", "storage", "upload", "v0"]
 
     init(_ http: HTTPServerRequest) {
@@ -25,6 +26,8 @@ struct RequestTarget {
         let head = segments.prefix { $0 != "b" }
         let all = head.filter { !$0.isEmpty } + segments.dropFirst(head.count)
         switch all.first {
+        // A signature of Amazon says which API is meant, whatever the name of the bucket is.
+        case _ where http.isSignedForAmazon: (api, path, flaw) = (.xml, Self.xml(segments), unreadable)
         case "v0": (api, path, flaw) = (.firebase, Self.firebase(all.dropFirst()), unreadable)
         case "internal": (api, path, flaw) = (.internal, Array(all.dropFirst()), unreadable)
         case let first:
@@ -72,4 +75,12 @@ struct RequestTarget {
 
 extension HTTPServerRequest {
     var isRead: Bool { method == .get || method == .head }
+
+    /// The request has a signature of Amazon's, of version 2 or 4, as a header or in its query.
+    var isSignedForAmazon: Bool {
+        if let field = headers["Authorization"] { return field.hasPrefix("AWS") }
+        return (query ?? "").utf8.split(separator: UInt8(ascii: "&")).contains { param in
+            Substring(param).hasPrefix("X-Amz-Algorithm=") || Substring(param).hasPrefix("AWSAccessKeyId=")
+        }
+    }
 }

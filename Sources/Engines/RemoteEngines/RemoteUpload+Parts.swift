@@ -1,0 +1,292 @@
+import Checksums
+import HTTPClient
+import HTTPText
+import LocalFiles
+import Platform
+import Storage
+
+// Uploads in parts: parts → completing → stored.
+//
+// The request that makes the object of the parts ("Complete") may have no answer, and repeating or cancelling it is
+// dangerous: a server that has made the object and still lists the upload destroys the object when the upload is
+// completed again or cancelled. So once Complete was sent:
+//
+// - The upload is never cancelled, unless Complete itself was finally refused.
+// - Before each repetition the object is looked up. If this upload has written it, that is the answer.
+// - A server that was restarted in the middle refuses Complete for ten minutes, so its failures are retried longer.
+
+/// The parts that a session has received in order, and whether Complete was sent.
+struct UploadedParts: Equatable {
+    /// The tags of the parts, from the first one.
+    var tags: [String] = []
+    /// Complete was sent, or may have been sent by an earlier process, and was not finally refused.
+    var isCompleting = false
+    /// The parts of an earlier process, until the server has listed them.
+    var restored: PartsBookmark?
+
+    init(_ restored: PartsBookmark? = nil) {
+        self.restored = restored
+        isCompleting = restored?.isCompleting ?? false
+    }
+
+    func bookmark(_ write: RemoteWrite?) -> PartsBookmark? {
+        if let restored { return restored }
+        return write.map { PartsBookmark(write: $0, count: tags.count, digest: digest(), isCompleting: isCompleting) }
+    }
+
+    /// The MD5 of the first tags.
+    func digest(of count: Int = .max) -> String {
+        Checksum(of: Array(tags.prefix(count).joined(separator: "\n").utf8)).md5.hexadecimal
+    }
+
+    /// Whether a list of the server begins with the parts that were sent.
+    func isContinued(by listed: [String]) -> Bool {
+        if let restored {
+            var parts = UploadedParts()
+            parts.tags = listed
+            return listed.count >= restored.count && parts.digest(of: restored.count) == restored.digest
+        }
+        return listed.starts(with: tags)
+    }
+
+    /// The MD5 of the MD5s of the parts, if all tags are such.
+    var md5: [UInt8]? {
+        var all: [UInt8] = []
+        for tag in tags {
+            guard let md5 = [UInt8](hexadecimal: tag), md5.count == 16 else { return nil }
+            all += md5
+        }
+        return tags.isEmpty ? nil : Checksum(of: all).md5
+    }
+}
+
+/// What the next process needs to continue an upload in parts.
+struct PartsBookmark: Codable, Equatable {
+    var write: RemoteWrite
+    /// The number of parts that the server has acknowledged.
+    var count: Int
+    /// The MD5 of their tags.
+    var digest: String
+    var isCompleting: Bool
+}
+
+@Loop extension RemoteUpload {
+    /// The part of the object that begins where the range begins. The session's parts have one size.
+    private func part(_ range: Range<Int64>, of session: RemoteSession) -> Range<Int64> {
+        guard !range.isEmpty else { return range }
+        let end = range.lowerBound.addingSaturated(session.granularity)
+        return range.lowerBound..<min(upload.source.size ?? end, end)
+    }
+
+    func sendPart(_ wanted: Range<Int64>, _ dialect: any PartDialect) async throws(StorageError) -> Answer {
+        let session = try opened()
+        let range = part(wanted, of: session)
+        let number = Int(range.lowerBound / session.granularity) + 1
+        let isAligned = range.isEmpty || range.lowerBound % session.granularity == 0 && parts.tags.count == number - 1
+        guard isAligned else { return try await resumedParts(dialect) }
+        if !range.isEmpty {
+            try checkNumber(number, session)
+            if let answer = try await send(range, as: number, to: session, dialect) { return answer }
+        }
+        guard range.upperBound == upload.source.size, !Task.isCancelled else {
+            return .received(upTo: range.upperBound)
+        }
+        return try await complete(session, dialect)
+    }
+
+    private func checkNumber(_ number: Int, _ session: RemoteSession) throws(StorageError) {
+        let most = backend.properties.parts?.mostParts ?? .max
+        guard number > most else { return }
+        throw StorageError(
+            .invalidArgument,
+            "An upload has at most \(most) parts, and those of this one have \(session.granularity) bytes: "
+                + "set uploadChunkSizeBytes to a larger number before it begins.")
+    }
+
+    /// Sends a part. Returns nil once the server has it.
+    private func send(
+        _ range: Range<Int64>, as number: Int, to session: RemoteSession, _ dialect: any PartDialect
+    ) async throws(StorageError) -> Answer? {
+        let (body, md5) = try await source.part(range)
+        let request = dialect.send(part: number, to: session, body, md5: md5)
+        let response = try await backend.ask(
+            request, for: upload.caller, about: upload.reference, onSent: counter(of: request.body.count, isLast: false))
+        guard response.isSuccess else {
+            let refusal = try await destination.refusal(response, of: request)
+            guard response.status == 404 || response.status == 410 else { throw refusal }
+            return try await lost(refusal)
+        }
+        let tag = try response.understood(about: upload.reference, retryable: true) { response throws(GarbledAnswer) in
+            try dialect.tag(in: response)
+        }
+        parts.tags.append(tag)
+        source.note(receivedUpTo: range.upperBound)
+        return nil
+    }
+
+    /// Asks the server for the parts that it has. After Complete was sent, looks for the object first.
+    func resumedParts(_ dialect: any PartDialect) async throws(StorageError) -> Answer {
+        if destination.fate.mayBeStored || parts.isCompleting, let stored = try await destination.ownStoredObject() {
+            return .completed(try await checked(stored))
+        }
+        guard let session else { return try await lost(StorageError(.unknown, "The upload session is not known.")) }
+        var listed: [PartPage.Part] = []
+        var next: Int? = 0
+        while let after = next {
+            let request = dialect.parts(of: session, after: after)
+            let response = try await ask(request)
+            guard response.isSuccess else {
+                let refusal = try await destination.refusal(response, of: request)
+                guard response.status == 404 || response.status == 410 else { throw refusal }
+                return try await lost(refusal)
+            }
+            let page = try response.understood(about: upload.reference, retryable: true) {
+                response throws(GarbledAnswer) in try dialect.parts(in: response)
+            }
+            listed += page.parts
+            next = page.next.flatMap { $0 > after ? $0 : nil }
+        }
+        return try await resumed(with: listed, of: session, dialect)
+    }
+
+    private func resumed(
+        with listed: [PartPage.Part], of session: RemoteSession, _ dialect: any PartDialect
+    ) async throws(StorageError) -> Answer {
+        let size = upload.source.size
+        var (tags, offset): ([String], Int64) = ([], 0)
+        for part in listed {
+            let wanted = size.map { min(session.granularity, $0 - offset) } ?? session.granularity
+            guard part.number == tags.count + 1, part.size == wanted, part.size > 0 else { break }
+            tags.append(part.tag)
+            offset += part.size
+        }
+        let isWhole = size == offset && tags.count == listed.count
+        // Complete must name all parts, so a list with others cannot be continued.
+        guard parts.isContinued(by: tags), tags.count == listed.count else {
+            return .forgotten(StorageError(.unknown, "The server has other parts of the upload than were sent."))
+        }
+        // An earlier process sends Complete after the last part, and may not have recorded it.
+        let mayBeCompleting = isWhole && parts.restored != nil
+        parts.tags = tags
+        parts.restored = nil
+        if mayBeCompleting { parts.isCompleting = true }
+        guard parts.isCompleting else {
+            if let superseded = try await destination.answerIfSuperseded() { return superseded }
+            destination.fate.handle(.begunAnew)
+            return .received(upTo: offset)
+        }
+        guard isWhole else {
+            return .forgotten(StorageError(.unknown, "The server has lost parts of the upload."))
+        }
+        return try await complete(session, dialect)
+    }
+
+    /// Makes the object of the parts.
+    private func complete(_ session: RemoteSession, _ dialect: any PartDialect) async throws(StorageError) -> Answer {
+        if parts.isCompleting, let stored = try await destination.ownStoredObject() {
+            return .completed(try await checked(stored))
+        }
+        if let answer = try await destination.answerIfSuperseded() { return answer }
+        try await destination.lookAgain()
+        try checkIncoming()
+        guard let size = upload.source.size, Int64(parts.tags.count) == (size + session.granularity - 1) / session.granularity
+        else { return try await resumedParts(dialect) }
+        if size == 0 {
+            // An upload in parts has at least one.
+            self.session = nil
+            backend.cancel(session, upload)
+            return try await sendWhole([])
+        }
+        let request = dialect.complete(session, parts.tags)
+        parts.isCompleting = true
+        var response = try await destination.last(reach: reach(after:)) { onLost async throws(StorageError) in
+            try await backend.ask(
+                request, for: upload.caller, about: upload.reference,
+                onSent: counter(of: request.body.count, isLast: true), onLost: onLost)
+        }
+        if response.isSuccess {
+            let error = try response.understood(about: upload.reference, retryable: true) {
+                response throws(GarbledAnswer) in try dialect.errorOfCompletion(in: response)
+            }
+            guard let error else { return .completed(try await completed()) }
+            response = error
+        }
+        return try await refused(response, request, dialect)
+    }
+
+    private func refused(
+        _ response: HTTPResponse, _ request: RemoteRequest, _ dialect: any PartDialect
+    ) async throws(StorageError) -> Answer {
+        var refusal = try await destination.refusal(response, of: request)
+        guard dialect.isFinal(response) else {
+            refusal.needsPatience = refusal.retryable ? true : nil
+            throw refusal
+        }
+        // An earlier request may have stored the object.
+        if let stored = try await destination.ownStoredObject() { return .completed(try await checked(stored)) }
+        parts.isCompleting = false
+        destination.fate.handle(.begunAnew)
+        return .forgotten(refusal)
+    }
+
+    /// The object that Complete has stored.
+    private func completed() async throws(StorageError) -> ObjectMetadata {
+        switch try await backend.look(at: upload.reference, for: upload.caller) {
+        case .object(let object, _) where object.writeID == destination.write?.id: return try await checked(object)
+        case .object(let other, _):
+            // Another client has replaced it since.
+            if let written = written(), backend.dialect.isNewer(other, than: written) { return written }
+            throw .neverStored(upload.reference)
+        case .nothing: throw .neverStored(upload.reference)
+        case .hidden(let refusal): throw refusal
+        }
+    }
+
+    /// The metadata of the object that this upload has written.
+    private func written() -> ObjectMetadata? {
+        guard let write = destination.write, let size = upload.source.size else { return nil }
+        var object = ObjectMetadata(
+            reference: upload.reference, generation: write.generation, metageneration: 1, size: size,
+            timeCreated: write.time, updated: write.time,
+            checksums: Checksums(md5: write.md5, crc32c: write.crc32c), settable: upload.metadata)
+        object.writeID = write.id
+        return object
+    }
+
+    /// The stored object, whose tag must be that of the parts that were sent.
+    private func checked(_ stored: ObjectMetadata) async throws(StorageError) -> ObjectMetadata {
+        if let found = stored.checksums.parts, let mine = parts.md5, found.md5 != mine {
+            throw StorageError(
+                .nonMatchingChecksum,
+                "What was stored at \(upload.reference.url) is not what was uploaded: its parts are others."
+            ).about(upload.reference)
+        }
+        return try await destination.verified(stored, isNamed: false)
+    }
+
+    /// Cancels a session, unless Complete was sent or may have been sent.
+    func discardParts(of session: RemoteSession, _ dialect: any PartDialect) {
+        guard !parts.isCompleting else { return }
+        guard parts.restored != nil else { return backend.cancel(session, upload) }
+        backend.background.run { [self] in
+            // An earlier process sends Complete after the last part.
+            guard let size = upload.source.size, let listed = try? await partsSize(of: session, dialect), listed < size
+            else { return }
+            backend.cancel(session, upload)
+        }
+    }
+
+    /// The size of all parts that the session has received, at least.
+    private func partsSize(
+        of session: RemoteSession, _ dialect: any PartDialect
+    ) async throws(StorageError) -> Int64 {
+        let last = Int(((upload.source.size ?? 0) - 1) / max(session.granularity, 1))
+        let request = dialect.parts(of: session, after: max(0, last))
+        let response = try await backend.success(of: request, upload.reference, upload.caller.with(retryTime: .seconds(4)))
+        let page = try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
+            try dialect.parts(in: response)
+        }
+        // The last part completes the object.
+        return page.parts.isEmpty ? 0 : .max
+    }
+}

@@ -1,0 +1,201 @@
+import Checksums
+import HTTPClient
+import HTTPText
+import Platform
+import Storage
+import Synchronization
+
+/// Signs requests with Signature Version 4 of Amazon Web Services. Learns the server's clock and the region from
+/// responses.
+final class S3Signer: Sendable {
+    private struct State {
+        var region: String
+        /// How far the server's clock is ahead of this machine's.
+        var clockLead = Duration.zero
+        /// The last derived key, which is valid for a day.
+        var derived: (scope: String, key: AccessKey, bytes: [UInt8])?
+    }
+
+    private static let algorithm = "AWS4-HMAC-SHA256"
+    /// The hash of a body that is not read before it is sent.
+    private static let unsignedPayload = "UNSIGNED-PAYLOAD"
+    /// Bodies in memory up to this size, in bytes, are hashed. `Content-MD5`, which is signed, covers larger ones.
+    private static let longestHashed: Int64 = 1 << 20
+    /// A difference of the clocks from which on the server's time is used. `Date` has whole seconds.
+    private static let smallestLead = Duration.seconds(2)
+
+    private let library: CryptoLibrary
+    private let now: @Sendable () -> Timestamp
+    private let state: Mutex<State>
+
+    /// - Parameter region: the region to sign for, until a response names another one.
+    init(region: String, _ library: CryptoLibrary, now: @escaping @Sendable () -> Timestamp) {
+        (self.library, self.now) = (library, now)
+        state = Mutex(State(region: region))
+    }
+
+    /// The time by the server's clock, as far as it is known.
+    var time: Timestamp { now().advanced(by: state.withLock { $0.clockLead }) }
+
+    /// Adds the headers of a signature.
+    func sign(_ request: inout HTTPRequest, with key: AccessKey) {
+        let moment = time.signatureMoment
+        request.headers["x-amz-date"] = moment
+        if let session = key.sessionToken { request.headers["x-amz-security-token"] = session }
+        let payload = hash(of: request.body)
+        request.headers["x-amz-content-sha256"] = payload
+        let target = SignedTarget(request.url)
+        var signed = request.headers.fields.compactMap { field in
+            let name = field.name.lowercased()
+            return name.hasPrefix("x-amz-") || name == "content-md5" ? (name: name, value: field.value) : nil
+        }
+        signed.append((name: "host", value: target.host))
+        signed.sort { $0.name < $1.name }
+        let names = signed.map(\.name).joined(separator: ";")
+        let canonical = [
+            request.method, target.path, target.query(adding: []),
+            signed.map { "\($0.name):\(Self.canonical($0.value))\n" }.joined(), names, payload,
+        ].joined(separator: "\n")
+        let (signature, scope) = signature(of: canonical, at: moment, with: key)
+        request.headers["Authorization"] =
+            "\(Self.algorithm) Credential=\(key.id)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
+    }
+
+    /// The URL with a signature in its query, which lets everybody read it for `lifetime` seconds.
+    func presigned(_ url: String, with key: AccessKey, lifetime: Int64) -> String {
+        let target = SignedTarget(url)
+        let moment = time.signatureMoment
+        var query = [
+            ("X-Amz-Algorithm", Self.algorithm),
+            ("X-Amz-Credential", "\(key.id)/\(scope(at: moment))"), ("X-Amz-Date", moment),
+            ("X-Amz-Expires", "\(lifetime)"), ("X-Amz-SignedHeaders", "host"),
+        ]
+        if let session = key.sessionToken { query.append(("X-Amz-Security-Token", session)) }
+        let all = target.query(adding: query.map { ($0.0, $0.1.escaped) })
+        let canonical = ["GET", target.path, all, "host:\(target.host)\n", "host", Self.unsignedPayload]
+            .joined(separator: "\n")
+        let (signature, _) = signature(of: canonical, at: moment, with: key)
+        return "\(target.origin)\(target.path)?\(all)&X-Amz-Signature=\(signature)"
+    }
+
+    /// Takes the clock and the region from a response. Returns true if a refused request is worth signing again.
+    func adapts(to response: HTTPResponse, _ code: String?) -> Bool {
+        let date = response.headers["Date"].flatMap { HTTPDate($0) }
+        let lead = date.map { Duration.seconds($0.secondsSince1970) - .microseconds(now().microseconds) }
+        let isSkewed =
+            code == "RequestTimeTooSkewed" || response.status == 403 && response.body.isEmpty && code == nil
+        return state.withLock { state in
+            var hasChanged = false
+            if let lead {
+                let used = lead > Self.smallestLead || lead < .zero - Self.smallestLead ? lead : .zero
+                let change = used - state.clockLead
+                hasChanged = isSkewed && (change > .seconds(60) || change < .seconds(-60))
+                state.clockLead = used
+            }
+            guard [301, 307, 400].contains(response.status), let region = Self.region(in: response),
+                region != state.region
+            else { return hasChanged }
+            (state.region, state.derived) = (region, nil)
+            return true
+        }
+    }
+
+    /// The region that a refusal names.
+    private static func region(in response: HTTPResponse) -> String? {
+        let named = response.headers["x-amz-bucket-region"] ?? XMLElement(answer: response)?["Region"]
+        guard let named, !named.isEmpty, named.utf8.count <= 64,
+            named.utf8.allSatisfy({ isTokenCharacter($0) })
+        else { return nil }
+        return named
+    }
+
+    private func hash(of body: HTTPBody) -> String {
+        switch body {
+        case .none: hexadecimalSHA256([])
+        case .bytes(let bytes) where bytes.count <= Self.longestHashed: hexadecimalSHA256(bytes)
+        case .bytes, .source: Self.unsignedPayload
+        }
+    }
+
+    private func scope(at moment: String) -> String {
+        "\(moment.prefix(8))/\(state.withLock { $0.region })/s3/aws4_request"
+    }
+
+    private func signature(
+        of canonical: String, at moment: String, with key: AccessKey
+    ) -> (signature: String, scope: String) {
+        let scope = scope(at: moment)
+        let text = [Self.algorithm, moment, scope, hexadecimalSHA256(Array(canonical.utf8))].joined(separator: "\n")
+        return (hmac(Array(text.utf8), with: signingKey(scope, key)).hexadecimal, scope)
+    }
+
+    private func signingKey(_ scope: String, _ key: AccessKey) -> [UInt8] {
+        if let derived = state.withLock({ $0.derived }), derived.scope == scope, derived.key == key {
+            return derived.bytes
+        }
+        let bytes = scope.split(separator: "/").reduce(Array("AWS4\(key.secret)".utf8)) { derived, part in
+            hmac(Array(part.utf8), with: derived)
+        }
+        state.withLock { $0.derived = (scope, key, bytes) }
+        return bytes
+    }
+
+    /// HMAC with SHA-256 (RFC 2104).
+    private func hmac(_ bytes: [UInt8], with key: [UInt8]) -> [UInt8] {
+        var block = key.count > 64 ? sha256(key) : key
+        block += [UInt8](repeating: 0, count: 64 - block.count)
+        return sha256(block.map { $0 ^ 0x5C } + sha256(block.map { $0 ^ 0x36 } + bytes))
+    }
+
+    private func hexadecimalSHA256(_ bytes: [UInt8]) -> String { sha256(bytes).hexadecimal }
+
+    /// Empty if libcrypto has failed: the server then refuses the signature.
+    private func sha256(_ bytes: [UInt8]) -> [UInt8] { library.sha256(bytes) ?? [] }
+
+    /// The value without blanks around it, and with one space for each sequence of them.
+    private static func canonical(_ value: String) -> String {
+        value.utf8.contains(where: { $0 == 0x20 || $0 == 0x09 })
+            ? value.split(whereSeparator: { $0 == " " || $0 == "\t" }).joined(separator: " ") : value
+    }
+}
+
+/// The parts of an escaped URL that a signature covers.
+private struct SignedTarget {
+    /// The scheme and the host, with a port that is not the scheme's own.
+    let origin: String
+    let host: String
+    let path: String
+    private let params: [(name: String, value: String)]
+
+    init(_ url: String) {
+        origin = Endpoint.origin(of: url)
+        host = String(origin[(origin.firstRange(of: "://")?.upperBound ?? origin.startIndex)...])
+        let halves = url.dropFirst(origin.count).split(
+            separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        path = halves[0].isEmpty ? "/" : String(halves[0])
+        params = (halves.count > 1 ? halves[1].split(separator: "&") : []).map { param in
+            let pair = param.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return (String(pair[0]), pair.count > 1 ? String(pair[1]) : "")
+        }
+    }
+
+    /// The query in the order that is signed. The values are escaped.
+    func query(adding more: [(String, String)]) -> String {
+        (params + more.map { (name: $0.0, value: $0.1) })
+            .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
+            .map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+    }
+}
+
+extension Timestamp {
+    /// The time in the form `20160301T201601Z`, as signatures have it.
+    var signatureMoment: String { rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z" }
+}
+
+extension AccessKey {
+    /// The key in a token; nil for a token of another kind.
+    init?(signing token: Token) {
+        guard token.kind == .accessKey else { return nil }
+        self.init(token.secret)
+    }
+}

@@ -1,0 +1,119 @@
+import HTTPClient
+import LocalFiles
+import Platform
+import Storage
+
+/// The state from which the next process resumes a copy that the service makes.
+private struct ServerCopyBookmark: Codable {
+    var token: String?
+    var copied: Int64
+    /// The generation before the copy.
+    var before: Int64?
+}
+
+/// A copy that the service makes itself, so that no bytes pass through this process.
+@Loop final class ServerCopy {
+    private let upload: Upload
+    private let source: CopySource
+    private let backend: RemoteBackend
+    private let dialect: any CopyDialect
+    private let destination: UploadDestination
+    /// The token of the last call; nil before the first one.
+    private var token: String?
+    private var copied: Int64 = 0
+
+    nonisolated init(of source: CopySource, as upload: Upload, _ backend: RemoteBackend, _ dialect: any CopyDialect) {
+        (self.source, self.upload, self.backend, self.dialect) = (source, upload, backend, dialect)
+        let mark = upload.bookmark.flatMap { try? ServerCopyBookmark(text: $0.text) }
+        destination = UploadDestination(upload, UploadReader(upload, at: backend), backend, before: mark?.before)
+        if let mark { (token, copied) = (mark.token, mark.copied) }
+    }
+
+    var bookmark: Bookmark? {
+        let mark = ServerCopyBookmark(token: token, copied: copied, before: destination.predecessor.generation)
+        return (try? mark.text).map(Bookmark.init)
+    }
+
+    /// The answer to a step. Throws an error that concerns the source.
+    func answer(
+        to step: UploadStrategy.Step, replacesNewer: Bool
+    ) async throws(StorageError) -> UploadStrategy.Answer {
+        destination.replacesNewer = replacesNewer
+        do throws(StorageError) {
+            switch step {
+            case .open: return try await open()
+            case .query: return try await stored().map { .completed($0) } ?? .received(upTo: copied)
+            case .send: return try await send()
+            case .settle:
+                if let stored = try await stored() { return .completed(stored) }
+                guard destination.fate.mayBeStored else { return .aborted }
+                throw StorageError(.unknown, "The server has not answered the copy to \(upload.reference.url).")
+            case .sendWhole, .compare: throw StorageError(.internalError, "The service copies in several calls.")
+            }
+        } catch {
+            if error.object == source.reference.object, !destination.fate.mayBeStored { throw error }
+            let error = error.orAbout(upload.reference).explained(backend.dialect)
+            let isInDoubt = Task.isCancelled || error.retryable || step == .settle
+            if destination.fate.mayBeStored, isInDoubt { return .unsettled(error) }
+            return Task.isCancelled ? .aborted : .failed(error)
+        }
+    }
+
+    private func open() async throws(StorageError) -> UploadStrategy.Answer {
+        if let answer = try await destination.answerIfSuperseded() { return answer }
+        if let expected = source.found?.checksums.md5 { try upload.checkMD5(expected) }
+        try await destination.lookBefore(createsSession: true)
+        (token, copied) = (nil, 0)
+        return .opened()
+    }
+
+    /// The object that a call without an answer has stored; nil if it has not.
+    private func stored() async throws(StorageError) -> ObjectMetadata? {
+        destination.fate.mayBeStored ? try await destination.ownStoredObject() : nil
+    }
+
+    private func send() async throws(StorageError) -> UploadStrategy.Answer {
+        if let stored = try await stored() { return .completed(stored) }
+        if let answer = try await destination.answerIfSuperseded() { return answer }
+        guard let object = source.found else { throw StorageError(.internalError, "A copy has no source.") }
+        let request = dialect.copy(
+            object, as: upload, destination.nextWrite(), after: token, if: destination.binding)
+        let response = try await destination.last(reach: { $0?.mayHaveReachedServer == false ? .nothing : .all }) {
+            onLost async throws(StorageError) in
+            try await backend.ask(request, for: upload.caller, about: upload.reference, onLost: onLost)
+        }
+        guard response.isSuccess else { throw try await refusal(response, of: request, object) }
+        let status = try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
+            try dialect.copied(response, by: request, of: object, to: upload.reference, after: token)
+        }
+        switch status {
+        case .refused(let response): throw try await refusal(response, of: request, object)
+        case .stored: return .completed(try await destination.verified(response))
+        case .done(let stored): return .completed(try await destination.verified(stored))
+        case .copied(let count, let token):
+            destination.fate.handle(.begunAnew)
+            (self.token, copied) = (token, count)
+            return .received(upTo: count)
+        }
+    }
+
+    private func refusal(
+        _ response: HTTPResponse, of request: RemoteRequest, _ object: ObjectMetadata
+    ) async throws(StorageError) -> StorageError {
+        switch response.status {
+        // The token has expired: the copy starts over.
+        case 400 where token != nil, 410 where token != nil:
+            (token, copied) = (nil, 0)
+            return .refusal(response, of: request, to: upload.reference, by: backend.dialect).with(\.retryable, true)
+        case 404 where !backend.dialect.error(in: response).isMissingBucket:
+            let now = try await backend.look(at: source, for: upload.caller)
+            return now.generation == object.generation
+                ? .refusal(response, of: request, to: object.reference, by: backend.dialect) : .replaced(now)
+        case 412:
+            _ = try await backend.look(at: source, for: upload.caller)
+            return try await destination.refusal(
+                response, of: request, isRepetition: destination.predecessor.isBound)
+        default: return .refusal(response, of: request, to: upload.reference, by: backend.dialect)
+        }
+    }
+}
