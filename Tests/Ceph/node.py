@@ -157,6 +157,7 @@ class Node:
         return self.run("radosgw-admin", *self.conf, "-n", "client.admin", *words)
 
     def start_gateway(self):
+        """Its process ends with the thread that calls this."""
         self.gateway = self.begin("radosgw", "-f", "-n", "client.rgw.a")
         until(self.listens, "radosgw does not listen")
 

@@ -29,12 +29,12 @@ class Relay:
             threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client):
-        with client, client.makefile("rb") as requests:
-            while head := read_head(requests):
-                try:
+        try:
+            with client, client.makefile("rb") as requests:
+                while head := read_head(requests):
                     self.pass_on(head, requests, client)
-                except (Cut, OSError, ValueError):
-                    return
+        except (Cut, OSError):
+            pass  # one of the two has gone
 
     def pass_on(self, head, requests, client):
         method, target, _ = head.split(b"\r\n")[0].decode().split(" ")
