@@ -551,7 +551,7 @@ export interface Methods {
         /** The program's version. */
         version: string;
       };
-      /** The storage engine: embedded, firebase or gcs. */
+      /** The storage engine: embedded, firebase, gcs or s3. */
       engine: string;
       /** The bucket of references that do not name one. */
       defaultBucket: string;

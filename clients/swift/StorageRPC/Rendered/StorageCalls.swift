@@ -88,7 +88,7 @@ public enum StorageCalls {
             public var protocolVersion: Int64
             /// The server.
             public var server: Server
-            /// The storage engine: embedded, firebase or gcs.
+            /// The storage engine: embedded, firebase, gcs or s3.
             public var engine: String
             /// The bucket of references that do not name one.
             public var defaultBucket: String
