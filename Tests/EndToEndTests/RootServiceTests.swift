@@ -269,7 +269,7 @@ import Testing
             export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret
             $S serve --shared $F --max-operation-retry-time 0 --log-level info 2> log & P=$!
             await 'grep -q "listens on" log'
-            $S ls $F --trace > trace 2>&1; grep -c auth/setToken trace; grep -c secret trace log; kill $P; wait $P
+            $S ls $F --trace > trace 2>&1; grep -c '"method":"auth/setToken"' trace; grep -c secret trace log; kill $P; wait $P
             """
         let shown = await sh(line)
         #expect(shown.text == "\(count)\ntrace:0\nlog:0\n", "\(shown.text)")
