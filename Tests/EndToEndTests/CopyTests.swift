@@ -390,6 +390,21 @@ import Testing
         #expect(ran == "1\nthere is nothing at gs://default-bucket/nothing\n1\nneeds \"key\"\n", "\(ran)")
     }
 
+    /// The command waits for the reader of its output.
+    @Test func `A move whose command was killed before its output is told when the command is given again`() async {
+        let line = """
+            mkdir d; for i in {1..150}; do printf x > d/$(printf %0200d $i); done; $S put -q -r d t; mkfifo pipe
+            $S mv -v -r t e > pipe & P=$!; exec 8< pipe
+            await '$S tasks --all | grep -q "success .* mv "'; kill -9 $P; wait $P 2> killed; exec 8<&-
+            for round in 1 2; do
+                $S mv -r t e 2> told; echo $?; grep -o -e "150 files" -e "there is nothing at gs://default-bucket/t" told
+            done
+            $S tasks --all | grep -c " mv "; $S ls e | wc -l
+            """
+        let told = await sh(line)
+        #expect(told.text == "0\n150 files\n1\nthere is nothing at gs://default-bucket/t\n0\n150\n", "\(told.text)")
+    }
+
     @Test func `A pause of a task that was resumed at once does not end the command that follows it`() async throws {
         let service = #"""
             import json, socket

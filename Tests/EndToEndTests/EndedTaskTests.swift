@@ -32,6 +32,27 @@ import Testing
             ["reference": .string("gs://default-bucket/\(name)"), "data": .string(text), "wait": true])
     }
 
+    @Test func `A stream that has ended has the same snapshot in the next process`() async throws {
+        try await RestartableService.run(.embedded) { program in
+            try program.start()
+            var ended: [JSON] = []
+            for (name, end) in [("a", "finish"), ("b", "cancel")] {
+                let params: JSON = ["reference": .string("gs://default-bucket/\(name)")]
+                let id = try program.call("reference/putStream", params).id
+                try program.call("uploadTask/append", ["task": .string(id), "text": "abc"])
+                try program.call("uploadTask/\(end)", ["task": .string(id)])
+                ended.append(try program.call("uploadTask/snapshot", ["task": .string(id)]))
+            }
+            try program.terminate()
+            try program.start()
+            for snapshot in ended {
+                #expect(snapshot["origin"] == "stream")
+                #expect(try program.call("uploadTask/snapshot", ["task": .string(snapshot.id)]) == snapshot)
+            }
+            try program.terminate()
+        }
+    }
+
     @Test(arguments: RestartableService.Engine.allCases)
     func `A task that ended while the disk was full is ended in the next process`(engine: RestartableService.Engine)
         async throws

@@ -201,6 +201,75 @@ import Testing
         #expect(try await gateway.send("PUT", "/amazon-answers/d?uploadId=\(id)&partNumber=1", range).status == 200)
     }
 
+    @Test func `An object that is deleted after its tag was compared is a missing one`() async throws {
+        let gateway = try GatewayClient.shared("amazon-race")
+        let path = "/amazon-race/x"
+        for (fields, expected) in [(Self.signed.fields, 404), ([], 412)] as [([HTTPHeaders.Field], Int)] {
+            let tag = try #require(try await gateway.send("PUT", path, "hello", Self.signed).headers["ETag"])
+            let bytes = [UInt8](repeating: 7, count: 4 << 20)
+            let lines = (fields + [.init("If-Match", tag), .init("Content-Length", "\(bytes.count)")])
+                .map { "\($0.name): \($0.value)\r\n" }
+            let writer = try gateway.visitor()
+            let head = "PUT \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(lines.joined())\r\n"
+            try writer.send(Array(head.utf8) + bytes.dropLast())
+            // The upload begins after the comparison.
+            try await eventually {
+                let tasks = try await gateway.call("uploadTask/list", "{}")["tasks"]?.array ?? []
+                return tasks.contains { $0["reference"]?["bucket"] == "amazon-race" && $0["state"] == "running" }
+            }
+            #expect(try await gateway.send("DELETE", path).status == 204)
+            nonisolated(unsafe) let visitor = writer
+            let answer = try await onThread { try visitor.exchange([7]) }
+            #expect(answer.hasPrefix("HTTP/1.1 \(expected) "), "\(answer)")
+        }
+    }
+
+    @Test func `The name of a checksum needs the checksum`() async throws {
+        let gateway = try GatewayClient.shared("amazon-named-sums")
+        let path = "/amazon-named-sums/x"
+        let name: HTTPHeaders = ["x-amz-sdk-checksum-algorithm": "CRC32C"]
+        func put(_ more: HTTPHeaders) async throws -> GatewayClient.Answer {
+            try await gateway.send("PUT", path, "hello", HTTPHeaders(name.fields + more.fields))
+        }
+        for other: HTTPHeaders in [
+            [:], ["x-amz-checksum-crc32": "NhCmhg=="], ["Content-MD5": "XUFAKrxLKna5cZ2REBfFkg=="],
+        ] {
+            let refused = try await put(other)
+            #expect(code(refused) == "400 InvalidArgument" && refused.text.contains("x-amz-checksum-crc32c"))
+        }
+        #expect(try await put(["x-amz-checksum-crc32c": "mnG7TA=="]).status == 200)
+        #expect(try await gateway.get(path, name).text == "hello")
+    }
+
+    @Test func `A region has small letters for clients of Amazon S3`() async throws {
+        let gateway = try GatewayClient.shared("amazon-regions")
+        let constraint = "<LocationConstraint>eu-west-1</LocationConstraint>"
+        let body = "<CreateBucketConfiguration>\(constraint)</CreateBucketConfiguration>"
+        #expect(try await gateway.send("PUT", "/amazon-regions", body, Self.signed).status == 200)
+        #expect(try await gateway.get("/amazon-regions?location", Self.signed).text.contains(">eu-west-1<"))
+        #expect(try await gateway.get("/amazon-regions?location").text.contains(">EU-WEST-1<"))
+    }
+
+    @Test func `A name of a bucket that no bucket has, or that XML cannot hold, is refused by name`() async throws {
+        let gateway = try GatewayClient.shared("amazon-bucket-names")
+        for path in ["/%01", "/a%20b", "/%01?list-type=2", "/%01?location"] {
+            #expect(code(try await gateway.get(path)) == "400 InvalidBucketName", "\(path)")
+        }
+        let live = try LiveGateway()
+        try await live.client.put("x")
+        #expect(try await live.client.get("/").text.contains("<Name>box</Name>"))
+        let odd = "odd%EF%BF%BF"
+        #expect(try await live.client.send("PUT", "/\(odd)/x", "hello").status == 200)
+        #expect(try await live.client.send("HEAD", "/\(odd)", [:]).status == 200)
+        for path in ["/\(odd)", "/\(odd)?list-type=2", "/\(odd)?versions", "/\(odd)?uploads", "/"] {
+            let refused = try await live.client.get(path)
+            #expect(refused.status == 400 && refused.text.contains("XML cannot hold"), "\(path) \(refused.text)")
+        }
+        let listed = try await live.client.get("/\(odd)?encoding-type=url").text
+        #expect(listed.contains("<Name>\(odd)</Name>") && listed.contains("<Key>x</Key>"), "\(listed)")
+        try live.end()
+    }
+
     @Test func `A copy takes the metadata of its source that the client repeats`() async throws {
         let gateway = try GatewayClient.shared("amazon-repeated")
         let metadata: HTTPHeaders = ["x-amz-meta-mtime": "1.5", "Cache-Control": "no-cache"]

@@ -57,7 +57,7 @@ import Testing
 
     @Test func `A form of Amazon S3 has the name of its file in the key that the policy is about`() async throws {
         let gateway = try GatewayClient.shared("file-keys")
-        let policy = policy(#"["starts-with","$key","d/hello"]"#)
+        let policy = policy(#"["starts-with","$key","d/hello"],{"bucket":"file-keys"}"#)
         let fields: KeyValuePairs = ["key": "d/${filename}", "AWSAccessKeyId": "k", "policy": policy]
         #expect(try await post(gateway, fields, named: "other.txt").status == 403)
         #expect(try await post(gateway, fields, named: "hello.txt").status == 204)
@@ -118,7 +118,7 @@ import Testing
                 "x-amz-signature": "s", "x-amz-meta-k": "v",
                 "policy": policy(
                     #"{"x-amz-meta-k":"v"},["eq","$x-amz-algorithm","AWS4-HMAC-SHA256"],{"key":"x"},"#
-                        + #"{"x-amz-credential":"c"},{"x-amz-date":"d"}"#),
+                        + #"{"x-amz-credential":"c"},{"x-amz-date":"d"},{"bucket":"amazon-posts"}"#),
             ])
         #expect(answer.status == 204, "\(answer.text)")
         #expect(try await gateway.get("\(gateway.gcs)/x")["metadata"] == ["k": "v"])
@@ -140,7 +140,11 @@ import Testing
         let late = policy(#"{"key":"x"}"#, until: "2000-01-01T00:00:00Z")
         #expect(try await post(gateway, ["key": "x", "AWSAccessKeyId": "A", "policy": late]).status == 403)
         #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)
-        for (id, signature) in [("AWSAccessKeyId", "signature"), ("GoogleAccessId", "Signature")] {
+        // For Amazon S3 the policy names the bucket, too.
+        let unnamed = try await post(gateway, ["key": "x", "AWSAccessKeyId": "A", "policy": key])
+        #expect(unnamed.status == 403 && unnamed.text.contains("no condition for bucket"), "\(unnamed.text)")
+        let both = policy(#"{"key":"x"},{"bucket":"unnamed-posts"}"#)
+        for (id, signature, key) in [("AWSAccessKeyId", "signature", both), ("GoogleAccessId", "Signature", key)] {
             let answer = try await post(
                 gateway, ["key": "x", id: "A", "policy": key, signature: "s", "x-ignore-a": "b"])
             #expect(answer.status == 204, "\(answer.text)")

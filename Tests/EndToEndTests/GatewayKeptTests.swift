@@ -71,6 +71,9 @@ import Testing
             #expect((try await client.get("\(client.v0)/\(name)")["md5Hash"] == nil) == (count != nil), "\(name)")
             let hash = try await client.send("HEAD", "/composed/\(name)").headers["x-goog-hash"] ?? ""
             #expect(hash.hasPrefix("crc32c=") && hash.contains("md5=") == (count == nil), "\(hash)")
+            let tag = try await client.send("HEAD", "/composed/\(name)").headers["ETag"] ?? ""
+            #expect((tag.wholeMatch(of: /"[0-9a-f]{32}"/) != nil) == (count == nil), "\(tag)")
+            #expect(try await client.get("/composed/\(name)", ["If-None-Match": tag]).status == 304, "\(tag)")
         }
         let two = try await compose("two", ["a", "b"])
         #expect(two["componentCount"] == 2 && two["md5Hash"] == nil && two["size"] == "10")

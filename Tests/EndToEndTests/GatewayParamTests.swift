@@ -71,6 +71,60 @@ import Testing
         #expect(try await gateway.get(url).text == "hello")
     }
 
+    @Test func `An upload of Firebase that names two objects is refused`() async throws {
+        let gateway = try GatewayClient.shared("two-names")
+        let start: HTTPHeaders = ["X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"]
+        for (name, status) in [("y", 400), ("x", 200), ("", 200)] {
+            let json = #"{"name":"\#(name)"}"#
+            #expect(try await gateway.send("POST", "\(gateway.v0)?name=x", json, start).status == status)
+            #expect(try await gateway.multipart("\(gateway.v0)?name=x", json, "hello").status == status)
+        }
+        // In the other API the query decides, as at Google.
+        let path = "/upload/storage/v1/b/two-names/o?uploadType=multipart&name=z"
+        #expect(try await gateway.multipart(path, #"{"name":"y"}"#, "hello")["name"] == "z")
+        #expect(try await gateway.names("").items == ["x", "z"])
+    }
+
+    @Test func `Download tokens change for owners alone, one way at a time`() async throws {
+        let gateway = try GatewayClient.shared("own-tokens")
+        let tokens = try await gateway.put("x")["downloadTokens"]
+        let object = "\(gateway.v0)/x", json = #"{"metadata":{"firebaseStorageDownloadTokens":"mine"}}"#
+        let refused = try await gateway.send("PATCH", object, json)
+        #expect(refused.status == 403 && refused.text.contains("Missing admin credentials."), "\(refused.text)")
+        let both = try await gateway.send("POST", "\(object)?create_token=true&delete_token=a", GatewayClient.owner)
+        #expect(both.status == 400 && both.text.contains("either create_token or delete_token"), "\(both.text)")
+        #expect(try await gateway.get(object)["downloadTokens"] == tokens)
+        #expect(try await gateway.send("PATCH", object, json, GatewayClient.owner)["downloadTokens"] == "mine")
+    }
+
+    @Test func `A value of custom metadata that is no text is refused`() async throws {
+        let gateway = try GatewayClient.shared("nested")
+        try await gateway.put("x")
+        for (value, status) in [(#"{"a":"b"}"#, 400), ("[1]", 400), ("[]", 400), ("5", 200), ("true", 200)] {
+            for path in ["\(gateway.gcs)/x", "\(gateway.v0)/x"] {
+                let answer = try await gateway.send("PATCH", path, #"{"metadata":{"k":\#(value)}}"#)
+                #expect(answer.status == status, "\(answer.text)")
+                #expect(status == 200 || answer.text.contains("metadata.k must be a string"), "\(answer.text)")
+            }
+        }
+        #expect(try await gateway.get("\(gateway.v0)/x")["metadata"] == ["k": "true"])
+    }
+
+    @Test func `A selection of a field that no answer has is refused before anything is done`() async throws {
+        let gateway = try GatewayClient.shared("selections")
+        try await gateway.put("x")
+        for fields in ["foo", "items/foo", "items(name,foo)", "name,foo", "items/foo/name"] {
+            refused(try await gateway.get("\(gateway.gcs)?fields=\(fields)"), naming: "Invalid field selection foo")
+        }
+        refused(try await gateway.send("DELETE", "\(gateway.gcs)/x?fields=foo", [:]), naming: "foo")
+        for fields in ["items/metadata/foo", "items/*", "*", "nextPageToken,prefixes,items(acl,name)", "kind"] {
+            #expect(try await gateway.get("\(gateway.gcs)?fields=\(fields)").status == 200, "\(fields)")
+        }
+        let copied = try await gateway.send(
+            "POST", "\(gateway.gcs)/x/rewriteTo/b/selections/o/y?fields=done,resource/name", "{}")
+        #expect(copied.json == ["done": true, "resource": ["name": "y"]], "\(copied.text)")
+    }
+
     @Test func `An object's own URL honours preconditions, generations and checksums`() async throws {
         let gateway = try GatewayClient.shared("own-url")
         let generation = try await gateway.put("x")["generation"]?.string ?? ""

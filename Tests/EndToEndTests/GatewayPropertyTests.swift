@@ -23,6 +23,8 @@ import Testing
         let (gcs, v0) = (client.gcs, client.v0)
         let start: HTTPHeaders = ["X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"]
         let upload = "/upload/storage/v1/b/\(client.bucket)/o?uploadType="
+        // An upload of Firebase names one object.
+        func renamed(_ body: String) -> String { body.replacing(#""name":"x""#, with: #""name":"new""#) }
         return [
             ("multipart", { try await client.multipart("\(upload)multipart&name=new", $0, "new") }),
             ("resumable", { try await client.send("POST", "\(upload)resumable&name=new", $0) }),
@@ -37,8 +39,8 @@ import Testing
                     return try await client.send("POST", "\(gcs)/new/compose", body)
                 }
             ),
-            ("Firebase, multipart", { try await client.multipart("\(v0)?name=new", $0, "new") }),
-            ("Firebase, resumable", { try await client.send("POST", "\(v0)?name=new", $0, start) }),
+            ("Firebase, multipart", { try await client.multipart("\(v0)?name=new", renamed($0), "new") }),
+            ("Firebase, resumable", { try await client.send("POST", "\(v0)?name=new", renamed($0), start) }),
             ("Firebase, patch", { try await client.send("PATCH", "\(v0)/x", $0) }),
         ]
     }

@@ -217,8 +217,36 @@ import Testing
         #expect(done.status == 200, "\(done.text)")
         #expect(try await live.client.get("/box/o").body.count == Self.large.count + 1)
         live = try live.afterKill()
+        let again = try await live.client.send("POST", upload, list([(1, first), (2, last)]))
+        #expect(again.status == 200 && all("ETag", again.text) == all("ETag", done.text), "\(again.text)")
+        #expect(all("Key", try await live.client.get("/box?uploads").text) == [])
         #expect(try await live.client.get("/box/o").body.last == 1)
         #expect(try fileSizes(live) == [Self.large.count + 1])
+        try live.end()
+    }
+
+    @Test func `An end that is repeated while the first one is being carried out gets its answer`() async throws {
+        let live = try LiveGateway(["--harness"])
+        let client = live.client
+        let upload = try await start(client, "o")
+        let tag = try await part(client, upload, 1, [1])
+        _ = try await client.call("harness/arm", #"{"on":"send","do":{"hold":true}}"#)
+        async let first = client.send("POST", upload, list([(1, tag)]))
+        try await eventually { try await client.call("harness/settled", "{}")["held"]?.array?.isEmpty == false }
+        let body = list([(1, tag)])
+        let head =
+            "POST \(upload) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: \(body.utf8.count)"
+        let repeating = try client.visitor()
+        try repeating.send(Array("\(head)\r\n\r\n\(body)".utf8))
+        // The part cannot be replaced meanwhile.
+        let replaced = try await client.send("PUT", "\(upload)&partNumber=1", "x")
+        #expect(code(replaced) == "409 OperationAborted")
+        _ = try await client.call("harness/release", "{}")
+        let done = try await first
+        #expect(done.status == 200, "\(done.text)")
+        nonisolated(unsafe) let visitor = repeating
+        let answer = try await onThread { try visitor.exchange([]) }
+        #expect(answer.hasPrefix("HTTP/1.1 200 ") && all("ETag", answer) == all("ETag", done.text), "\(answer)")
         try live.end()
     }
 

@@ -303,20 +303,102 @@ import Testing
         }
     }
 
-    @Test func `With pausesTasks a running task that a connection resumes pauses with it`() async throws {
+    @Test func `With pausesTasks a running task of others does not pause with a connection that joins it`() async throws
+    {
         try await onThread {
             let service = try place.listeningService(Place.unreachable)
             let other = try place.connect()
-            let task = try other.begin("reference/putData", #"{"reference":"gs://b/a","text":"x"}"#)
+            func snapshot(_ task: String) throws -> JSON {
+                try other.call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)
+            }
+            let file = place.directory + "/file"
+            try Data("x".utf8).write(to: URL(filePath: file))
+            let keyed = #"{"reference":"gs://b/keyed","file":"\#(file)","key":"k"}"#
+            let tasks = try [
+                other.begin("reference/putData", #"{"reference":"gs://b/a","text":"x"}"#),
+                other.begin("reference/putData", #"{"reference":"gs://b/b","text":"x"}"#),
+                other.begin("reference/putFile", keyed),
+            ]
+            try blockUntil { try snapshot(tasks[1])["retry"] != nil }
+            var own = ""
+            do {
+                let first = try place.connect()
+                try first.call("initialize", #"{"pausesTasks":true}"#)
+                #expect(try first.call("uploadTask/resume", #"{"task":"\#(tasks[0])"}"#)["accepted"] == false)
+                try blockUntil { try first.call("uploadTask/retry", #"{"task":"\#(tasks[1])"}"#)["accepted"] == true }
+                #expect(try first.call("reference/putFile", keyed)["continued"] == true)
+                own = try first.begin("reference/putData", #"{"reference":"gs://b/own","text":"x"}"#)
+            }
+            try blockUntil { try snapshot(own)["state"] == "paused" }
+            for task in tasks {
+                // A task that is about to pause would take the resumption.
+                #expect(try other.call("uploadTask/resume", #"{"task":"\#(task)"}"#)["accepted"] == false)
+            }
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `With pausesTasks a task pauses with the last of the connections that have joined it`() async throws {
+        try await onThread {
+            let service = try place.listeningService(Place.unreachable)
+            let other = try place.connect()
+            func state(_ task: String) throws -> JSON? {
+                try other.call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)["state"]
+            }
+            var task = ""
+            do {
+                let last = try place.connect()
+                try last.call("initialize", #"{"pausesTasks":true}"#)
+                var own = ""
+                do {
+                    let first = try place.connect()
+                    try first.call("initialize", #"{"pausesTasks":true}"#)
+                    task = try first.begin("reference/putData", #"{"reference":"gs://b/a","text":"x"}"#)
+                    own = try first.begin("reference/putData", #"{"reference":"gs://b/own","text":"x"}"#)
+                    #expect(try last.call("uploadTask/resume", #"{"task":"\#(task)"}"#)["accepted"] == false)
+                }
+                try blockUntil { try state(own) == "paused" }
+                #expect(try last.call("uploadTask/resume", #"{"task":"\#(task)"}"#)["accepted"] == false)
+            }
+            try blockUntil { try state(task) == "paused" }
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A session of the gateway pauses neither with a connection nor with a command that resumes it`()
+        async throws
+    {
+        let live = try LiveGateway(at: place)
+        let url = try await live.client.start("x")
+        let list = try await live.client.call("uploadTask/list", "{}")
+        let task = try #require(list["tasks"]?.array?.first?["task"]?.string)
+        try await onThread {
+            let other = try place.connect()
+            var own = ""
             do {
                 let first = try place.connect()
                 try first.call("initialize", #"{"pausesTasks":true}"#)
                 #expect(try first.call("uploadTask/resume", #"{"task":"\#(task)"}"#)["accepted"] == false)
+                try other.call("uploadTask/pause", #"{"task":"\#(task)"}"#)
+                #expect(try first.call("uploadTask/resume", #"{"task":"\#(task)"}"#)["accepted"] == true)
+                own = try first.begin("reference/putStream", #"{"reference":"gs://b/own"}"#)
+                try first.call("uploadTask/append", #"{"task":"\#(own)","text":"x"}"#)
             }
-            while try other.call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)["state"] != "paused" {}
-            service.signal(SIGTERM)
-            try #require(try service.waitForExit() == 0)
+            try blockUntil { try other.call("uploadTask/snapshot", #"{"task":"\#(own)"}"#)["state"] == "paused" }
         }
+        let line = """
+            $S tasks resume \(task) --socket socket --trace > told 2> trace & P=$!
+            await 'grep -q "uploadTask/observe.*failure" trace'; kill -INT $P; wait $P; echo $?
+            cat told; grep -c uploadTask/pause trace
+            """
+        let interrupted = await sh(line)
+        #expect(interrupted.text.hasPrefix("130\n") && interrupted.text.hasSuffix("\n0\n"), "\(interrupted.text)")
+        let resumed = try await live.client.call("uploadTask/resume", #"{"task":"\#(task)"}"#)
+        #expect(resumed["accepted"] == false)
+        #expect(try await live.client.command(url, "upload, finalize", "abc")["size"] == "3")
+        try live.end()
     }
 
     @Test func `With pausesTasks a task that is retried pauses, too`() async throws {

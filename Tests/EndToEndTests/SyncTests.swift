@@ -131,6 +131,19 @@ import Testing
         #expect(got.text.contains("would download gs://default-bucket/t/a.txt to a.txt\n") && got.status != 0)
     }
 
+    @Test(arguments: [
+        "put none x", "put f none g/", "get none f2", "get none -", "get x no/f", "get x none g/",
+        "put f x --if-generation-match 7",
+        "cp none y", "set x --content-type a/b --if-generation-match 7",
+        "set x --content-type a/b --if-metageneration-match 2",
+        "rm x --if-generation-match 7", "rm none",
+    ])
+    func `With --dry-run a command refuses what it refuses without`(words: String) async {
+        let line = "printf x > f; mkdir g; $S put -q f x; $S \(words) -q --dry-run; echo $?; $S \(words) -q; echo $?"
+        let statuses = await sh("{ \(line); } 2> errors")
+        #expect(statuses.text.hasSuffix("1\n1\n"), "\(words): \(statuses.text)")
+    }
+
     @Test func `Other bytes are found, whatever the size and the times of a file say`() async {
         await made()
         #expect(await sh("$S sync -q d gs://b && $S sync -q d gs://b").status == 0)

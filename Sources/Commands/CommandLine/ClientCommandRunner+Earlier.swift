@@ -26,11 +26,16 @@ extension ClientCommandRunner {
     private static let mostUnnamed = 30
 
     /// The unfinished tasks of earlier commands, whose keys begin with `command`.
-    func earlierTasks(_ command: String) throws -> [ListedTask] {
+    func earlierTasks(_ command: String) throws -> [ListedTask] { try tasksOfCommand(command).filter { !$0.hasEnded } }
+
+    /// The tasks that have succeeded, and whose command was killed before it told that: it forgets them afterwards.
+    func untoldTasks(_ command: String) throws -> [ListedTask] {
+        try tasksOfCommand(command).filter { $0.snapshot["state"] == "success" && $0.snapshot["failures"] == nil }
+    }
+
+    private func tasksOfCommand(_ command: String) throws -> [ListedTask] {
         guard options.isRecursive, !options.isDryRun else { return [] }
-        return try tasks(of: .folderTask).filter { task in
-            !task.hasEnded && task.snapshot["endpoint"] == nil && task.key.hasPrefix(command)
-        }
+        return try tasks(of: .folderTask).filter { $0.snapshot["endpoint"] == nil && $0.key.hasPrefix(command) }
     }
 }
 

@@ -210,14 +210,15 @@ extension ClientCommandRunner {
     }
 
     /// Whether an object with exactly this name exists.
-    func isThere(_ object: Reference) throws -> Bool {
-        if object.isRoot { return false }
-        do { _ = try client.call("reference/getMetadata", ["reference": object.json]) } catch let failure
+    func isThere(_ object: Reference) throws -> Bool { try !object.isRoot && found(object) != nil }
+
+    /// The metadata of the object with exactly this name; nil if none exists.
+    func found(_ object: Reference) throws -> JSON? {
+        do { return try client.call("reference/getMetadata", ["reference": object.json]) } catch let failure
             as Client.Failure where failure.isNotFound
         {
-            return false
+            return nil
         }
-        return true
     }
 
     /// Throws the error of the service if no object with exactly this name exists.

@@ -25,6 +25,7 @@ extension ClientCommandRunner {
         try forEachObject(texts) { object in
             if self.options.isDryRun {
                 try self.checkThere(object)
+                try self.checkPreconditions(of: object)
                 return try self.tellPlan("change", object.url)
             }
             let params: [JSON.Member] = [
@@ -55,15 +56,7 @@ extension ClientCommandRunner {
     /// Reads a file to its end. Throws if a signal arrives.
     private func hashes(ofFile path: String) throws -> Checksums {
         let isInput = path == "-"
-        let source: Descriptor
-        do throws(SystemError) {
-            source = try isInput ? .standardInput : OpenFile(path, .noWaiting).duplicate()
-        } catch {
-            throw unreadable(path, error.reason)
-        }
-        guard try isInput || FileStatus(ofPath: path).kind == .regular else {
-            throw unreadable(path, "it is no file; - is standard input")
-        }
+        let source = try isInput ? .standardInput : opened(path)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
         var checksum = Checksum()
@@ -79,6 +72,18 @@ extension ClientCommandRunner {
             checksum.updateCRC(bytes)
         }
         return Checksums(md5: checksum.md5, crc32c: checksum.crc32c)
+    }
+
+    /// Opens a local file for reading. Throws if it cannot be read, or is no file.
+    func opened(_ path: String) throws -> Descriptor {
+        let file: Descriptor
+        do throws(SystemError) { file = try OpenFile(path, .noWaiting).duplicate() } catch {
+            throw unreadable(path, error.reason)
+        }
+        guard try FileStatus(ofPath: path).kind == .regular else {
+            throw unreadable(path, "it is no file; - is standard input")
+        }
+        return file
     }
 
     private func unreadable(_ path: String, _ reason: String) -> Client.Failure {
@@ -125,6 +130,7 @@ extension ClientCommandRunner {
             for object in found {
                 try attempt(orFail: isOnly) {
                     if !isTree { try self.checkThere(object) }
+                    try self.checkPreconditions(of: object)
                     try self.tellPlan("remove", object.url)
                 }
             }

@@ -22,7 +22,7 @@ extension ClientCommandRunner {
             throw UsageError(message: "standard input (-) needs a REFERENCE of its own")
         }
         let object = try destination(target, of: .input).reference
-        if options.isDryRun { return try tellPlan("upload", "standard input", object.url) }
+        if options.isDryRun { return try tellUpload("standard input", object) }
         let transfer = RunningTransfers.Transfer(name: target, kind: .uploadTask) { metadata in
             try self.show(metadata, "\(object.url)  \(Self.size(metadata))\(self.place)")
         }
@@ -109,7 +109,10 @@ extension ClientCommandRunner {
         transfers.display = ProgressDisplay(options.progress ?? ProgressMode.none, isQuiet: options.isQuiet)
         for object in try allSources(texts).flatMap(\.items) {
             try attempt(orFail: texts.count == 1) {
-                if self.options.isDryRun { return try self.tellPlan("download", object.url, output.name) }
+                if self.options.isDryRun {
+                    try self.checkThere(object)
+                    return try self.tellPlan("download", object.url, output.name)
+                }
                 try self.write(object, to: output)
             }
         }

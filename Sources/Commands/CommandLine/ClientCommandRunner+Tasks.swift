@@ -91,9 +91,13 @@ extension ClientCommandRunner {
         }
         guard verb.continuesTasks else { return }
         let title = task.snapshot["reference"]?.title ?? task.id
-        let transfer = RunningTransfers.Transfer(name: title, kind: task.kind) { result in
+        var transfer = RunningTransfers.Transfer(name: title, kind: task.kind) { result in
             try self.show(result, title)
         }
+        // A client of the gateway sends the bytes of its upload whenever it wants.
+        transfer.isShared =
+            task.snapshot["origin"] == "gateway" || answer["accepted"] == false
+            || verb == .retry && task.snapshot["state"] != "failed"
         try follow(task, transfer, answer["snapshot"] ?? .null)
     }
 

@@ -59,8 +59,10 @@ extension ClientCommandRunner {
     /// - Parameter size: the size of the file in bytes; nil if it is unknown.
     func put(_ file: String, _ reference: Reference, size: Int64?) throws {
         if options.isDryRun {
-            if options.noClobber, try isThere(reference) { return try tellSkipped(reference.url) }
-            return try tellPlan("upload", file, reference.url)
+            return try attempt(orFail: !transfers.areMany) {
+                _ = try self.opened(file)
+                try self.tellUpload(file, reference)
+            }
         }
         let members = fileParams(reference, file) + writeParams + metadataParams
         var transfer = RunningTransfers.Transfer(name: file, kind: .uploadTask) { metadata in
@@ -166,7 +168,13 @@ extension ClientCommandRunner {
         if options.noClobber, (try? FileStatus(ofPath: path, followingLinks: false)) != nil {
             return try tellSkipped(path)
         }
-        if options.isDryRun { return try tellPlan("download", object.url, path) }
+        if options.isDryRun {
+            return try attempt(orFail: !transfers.areMany) {
+                try self.checkThere(object)
+                if !isBelow { try self.checkParent(of: path) }
+                try self.tellPlan("download", object.url, path)
+            }
+        }
         do { if isBelow { try LocalTree.makeParents(of: path, mask: options.newFilesMask) } } catch {
             guard transfers.areMany else { throw error }
             return fail(error.message)
@@ -184,7 +192,10 @@ extension ClientCommandRunner {
         let command = commandKey(moves ? "mv" : "cp", texts + [target])
         let earlier = try earlierTasks(command)
         if !earlier.isEmpty { return try continueCopies(earlier, of: texts, to: target, command, moves: moves) }
-        let found = try allSources(texts, walks: false)
+        let untold = moves ? try untoldTasks(command) : []
+        let found = try allSources(texts, walks: false, after: untold)
+        try untold.forEach(tellMoved)
+        if found.isEmpty, !untold.isEmpty { return tellTotal() }
         let origin = found.origin(of: texts)
         transfers.areMany = origin == .several || options.isRecursive
         let destination = try destination(target, of: origin)
@@ -242,13 +253,42 @@ extension ClientCommandRunner {
         for copy in copies {
             try attempt(orFail: !transfers.areMany) {
                 try self.checkThere(copy.source)
-                if self.options.noClobber, try self.isThere(copy.target) {
-                    try self.tellSkipped(copy.target.url)
-                } else {
-                    try self.tellPlan(moves ? "move" : "copy", copy.source.url, copy.target.url)
-                }
+                try self.tellPlan(moves ? "move" : "copy", copy.source.url, toObject: copy.target)
             }
         }
+    }
+
+    // MARK: - What a command with --dry-run refuses as one without it
+
+    func tellUpload(_ file: String, _ target: Reference) throws { try tellPlan("upload", file, toObject: target) }
+
+    /// Prints a line for an object that would be written, or skipped. Throws if the preconditions do not hold.
+    private func tellPlan(_ verb: String, _ source: String, toObject target: Reference) throws {
+        if options.noClobber, try isThere(target) { return try tellSkipped(target.url) }
+        try checkPreconditions(of: target)
+        try tellPlan(verb, source, target.url)
+    }
+
+    /// Throws if the object is not what the flags with preconditions ask for.
+    func checkPreconditions(of object: Reference) throws {
+        guard !options.preconditions.isEmpty else { return }
+        let now = try found(object)
+        for (param, wanted) in options.preconditions.sorted(by: { $0.key < $1.key }) {
+            let member = param == "ifGenerationMatch" ? "generation" : "metageneration"
+            let present = now?[member]?.string ?? now?[member]?.text ?? "0"
+            guard present != "\(wanted)" else { continue }
+            let what = now == nil ? "does not exist" : "has the \(member) \(present), not \(wanted)"
+            throw Client.Failure(message: "\(object.url) \(what)", isAnswer: true)
+        }
+    }
+
+    /// Throws if the directory of a local file does not exist. With `--allow-write` no message reveals files outside of the
+    /// directories.
+    private func checkParent(of path: String) throws {
+        guard options.service.writable.isEmpty, let parent = LocalTree.parents(of: path).last,
+            !LocalTree.isDirectory(parent)
+        else { return }
+        throw Client.Failure(message: "\(path) cannot be written: \(parent) is no directory", isAnswer: true)
     }
 
     static let observed: JSON = ["progress", "pause", "success", "failure"]

@@ -235,6 +235,14 @@ extension ClientCommandRunner {
             message: error.sentence.hasSuffix(".") ? String(error.sentence.dropLast()) : error.sentence)
     }
 
+    /// Prints what the task of an earlier command has moved.
+    func tellMoved(_ task: ListedTask) throws {
+        transfers.count(task.snapshot)
+        try tellItems(
+            TreeTransfer(method: "reference/copyAll", members: [], folder: task.folder, keepsItems: true), task.snapshot
+        )
+    }
+
     /// Prints what a task has copied, moved or removed. Forgets the task, unless it can be retried, or has left out objects
     /// that are printed after this.
     private func tellItems(_ tree: TreeTransfer, _ snapshot: JSON) throws {

@@ -11,6 +11,8 @@ struct RunningTransfers {
         let kind: Kind
         /// After an interruption the task stays in the root, paused, and an equal command resumes it.
         var goesOn = false
+        /// The task ran before the command, for another client: an interruption of the command does not pause it.
+        var isShared = false
         /// Called after success with the metadata of the object, or the snapshot of a folder.
         var completion: (_ result: JSON) throws -> Void
         /// Called after a failure instead of printing the message. Returns false if the command shall handle the
@@ -90,6 +92,12 @@ struct RunningTransfers {
     mutating func count(_ transfer: Transfer) {
         count = count.addingSaturated(transfer.kind == .folderTask ? transfer.state.files : 1)
         bytes = bytes.addingSaturated(transfer.state.completed)
+    }
+
+    /// Adds the files of a folder to the totals.
+    mutating func count(_ snapshot: JSON) {
+        let state = State(snapshot)
+        (count, bytes) = (count.addingSaturated(state.files), bytes.addingSaturated(state.completed))
     }
 
     /// Takes the files of a folder out of the totals.
@@ -186,6 +194,8 @@ extension ClientCommandRunner {
                 throw interruption
             }
             let task = started["task"]?.string ?? ""
+            var transfer = transfer
+            transfer.isShared = started["continued"] == true && started["state"] != "paused"
             self.follow(task, transfer, started)
             guard started["continued"] == true else { return }
             self.transfers.continued.insert(task)
@@ -255,11 +265,18 @@ extension ClientCommandRunner {
     }
 
     /// Stops all running transfers before the command ends by an error or a signal, unless another signal arrives. Transfers
-    /// that an equal command can resume are paused, others cancelled.
+    /// that an equal command can resume are paused, others cancelled. Those of other clients are left as they are: the
+    /// service pauses them if these clients have gone.
     func stopTransfers() {
         transfers.display.clear()
         transfers.isEnding = true
         transfers.next = []
+        for (task, transfer) in transfers.running where transfer.isShared {
+            transfers.end(task)
+            if !options.isQuiet {
+                Console.printError("\(transfer.name) ran before this command, which does not pause it")
+            }
+        }
         do {
             for (task, transfer) in transfers.running {
                 let verb = transfer.goesOn ? "pause" : "cancel"

@@ -103,7 +103,10 @@ extension Database {
             try run("DELETE FROM buckets WHERE id = :bucket", values)
         }
         try run("INSERT OR IGNORE INTO deletedBuckets (name) VALUES (:name)", ["name": .text(name)])
-        return try multiparts(in: name, "", after: ("", ""), most: .max).flatMap { try removeMultipart($0.id) }
+        let files = try multiparts(in: name, "", after: ("", ""), most: .max).flatMap { try removeMultipart($0.id) }
+        // Those that are complete have no files.
+        try run("DELETE FROM multiparts WHERE bucket = :name", ["name": .text(name)])
+        return files
     }
 
     private static let bucketColumns: Columns = [

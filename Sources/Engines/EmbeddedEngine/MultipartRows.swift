@@ -4,6 +4,8 @@ import Storage
 import TaskStore
 
 /// An upload whose client sends numbered parts in any order, and finally selects those that make up the object.
+///
+/// The row of a complete upload stays, so that a client may repeat the end. Only `end` reads it.
 package struct Multipart: Sendable {
     package let id: String
     package let reference: Reference
@@ -38,22 +40,53 @@ extension Database {
             ])
     }
 
-    /// Nil for an unknown upload, and for one of another object.
+    /// Nil for an upload that is unknown or complete, and for one of another object.
     func multipart(_ id: String, of reference: Reference) throws -> Multipart? {
         try first(
-            "SELECT \(Self.multipartColumns) FROM multiparts WHERE id = :id AND bucket = :bucket AND name = :name",
+            """
+            SELECT \(Self.multipartColumns) FROM multiparts
+            WHERE id = :id AND bucket = :bucket AND name = :name AND generation IS NULL
+            """,
             reference.key + ["id": .text(id)]
         ) { try $0.multipart }
     }
 
-    /// The uploads of a bucket, ordered by name and id, that follow the given one.
+    /// The end of a complete upload; nil for others, and for one of another object.
+    func end(of id: String, to reference: Reference) throws -> Multiparts.End? {
+        try first(
+            """
+            SELECT generation, selection FROM multiparts
+            WHERE id = :id AND bucket = :bucket AND name = :name AND generation IS NOT NULL
+            """,
+            reference.key + ["id": .text(id)]
+        ) { .init(generation: try $0.integer("generation"), selection: try $0.blob("selection")) }
+    }
+
+    /// Makes an upload a complete one. Returns the files of its parts, which must stay until the transaction is durable.
+    func complete(_ id: String, _ end: Multiparts.End, at now: Timestamp) throws -> [Int64] {
+        let files = try removeParts(of: id)
+        try run(
+            "UPDATE multiparts SET generation = :generation, selection = :selection, used = :used WHERE id = :id",
+            [
+                "generation": .integer(end.generation), "selection": .blob(end.selection),
+                "used": .integer(now.microseconds), "id": .text(id),
+            ])
+        try run(
+            """
+            DELETE FROM multiparts WHERE generation IS NOT NULL AND id NOT IN (
+                SELECT id FROM multiparts WHERE generation IS NOT NULL ORDER BY used DESC LIMIT :most)
+            """, ["most": .integer(Multiparts.mostEnds)])
+        return files
+    }
+
+    /// The unfinished uploads of a bucket, ordered by name and id, that follow the given one.
     func multiparts(in bucket: String, _ prefix: String, after last: (name: String, id: String), most: Int) throws
         -> [Multipart]
     {
         var found: [Multipart] = []
         try rows(
             """
-            SELECT \(Self.multipartColumns) FROM multiparts WHERE bucket = :bucket
+            SELECT \(Self.multipartColumns) FROM multiparts WHERE bucket = :bucket AND generation IS NULL
             AND substr(name, 1, length(:prefix)) = :prefix AND (name, id) > (:name, :id)
             ORDER BY name, id LIMIT :most
             """,
@@ -104,19 +137,25 @@ extension Database {
 
     /// Removes an upload. Returns its files, which must stay until the transaction is durable.
     func removeMultipart(_ id: String) throws -> [Int64] {
+        let files = try removeParts(of: id)
+        try run("DELETE FROM multiparts WHERE id = :id", ["id": .text(id)])
+        return files
+    }
+
+    /// Removes the parts of an upload. Returns their files, which must stay until the transaction is durable.
+    private func removeParts(of id: String) throws -> [Int64] {
         var files: [Int64] = []
         let values: Values = ["id": .text(id)]
         try rows("SELECT file FROM parts WHERE multipart = :id", values) { files.append(try $0.integer("file")) }
         for file in files { try setState(.garbage, of: file) }
         try run("DELETE FROM parts WHERE multipart = :id", values)
-        try run("DELETE FROM multiparts WHERE id = :id", values)
         return files
     }
 
-    /// The uploads ordered by their last use, the longest idle one first.
+    /// The unfinished uploads ordered by their last use, the longest idle one first.
     func multipartsByUse(used: Set<String>) throws -> [SessionBounds.Session<String>] {
         var found: [SessionBounds.Session<String>] = []
-        try rows("SELECT id, began FROM multiparts ORDER BY used, id") {
+        try rows("SELECT id, began FROM multiparts WHERE generation IS NULL ORDER BY used, id") {
             let (id, began) = (try $0.text("id"), Timestamp(microseconds: try $0.integer("began")))
             found.append(.init(id: id, began: began, isUsed: used.contains(id)))
         }

@@ -23,5 +23,13 @@ enum MultipartSchema {
                     """),
             // `declared` contains other checksums of a part that its client has declared, as JSON.
             Migration(version: 6, sql: "ALTER TABLE parts ADD COLUMN declared TEXT NOT NULL DEFAULT '{}';"),
+            // The row of a complete upload has the generation of the object, and `selection`, a digest of the parts that
+            // the client has selected. It has no parts.
+            Migration(
+                version: 7,
+                sql: """
+                    ALTER TABLE multiparts ADD COLUMN generation INTEGER;
+                    ALTER TABLE multiparts ADD COLUMN selection BLOB;
+                    """),
         ])
 }

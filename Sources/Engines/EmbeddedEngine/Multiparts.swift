@@ -81,27 +81,44 @@ package struct Multiparts: Sendable {
         return files != nil
     }
 
-    /// The end of a complete upload, which this process remembers.
+    /// The end of a complete upload.
     package struct End: Sendable {
+        /// The generation of the object.
         package let generation: Int64
-        /// The hash of the parts that the client has named.
-        package let parts: Int
+        /// A digest of the parts that the client has selected.
+        package let selection: [UInt8]
 
-        package init(generation: Int64, parts: Int) { (self.generation, self.parts) = (generation, parts) }
+        package init(generation: Int64, selection: [UInt8]) {
+            (self.generation, self.selection) = (generation, selection)
+        }
     }
 
-    /// Nil for an upload that is not complete, or was forgotten.
-    package func end(of id: String, to reference: Reference) -> End? { uses.end(of: id, to: reference) }
+    /// The maximum number of ends; beyond it the oldest ones are forgotten.
+    static let mostEnds: Int64 = 1024
 
-    package func note(_ end: End, of upload: Multipart) { uses.note(end, of: upload) }
+    /// Nil for an upload that is not complete, or was forgotten.
+    package func end(of id: String, to reference: Reference) async throws(StorageError) -> End? {
+        try await backend.store.read { try $0.end(of: id, to: reference) }
+    }
+
+    /// Removes the parts of an upload whose object is stored, and keeps its end.
+    package func complete(_ upload: Multipart, _ end: End) async throws(StorageError) {
+        let now = backend.time.now()
+        remove(
+            try await backend.store.write(mayUseReserve: true) { database in
+                guard try database.multipart(upload.id, of: upload.reference) != nil else { return [] }
+                return try database.complete(upload.id, end, at: now)
+            })
+    }
 
     /// Protects the upload from expiry while `body` runs; its client can still abort it. Nil if another use is `alone`,
-    /// or if this one has to be and another is running.
+    /// or if this one has to be and another is running. One that has to be alone waits for another such one.
     @Loop package func using<Answer>(
-        _ upload: Multipart, alone: Bool = false, _ body: @Loop () async throws -> Answer
+        _ upload: String, alone: Bool = false, _ body: @Loop () async throws -> Answer
     ) async throws -> Answer? {
-        guard uses.begin(upload.id, alone: alone) else { return nil }
-        defer { uses.end(upload.id) }
+        while alone, uses.isAlone(upload) { try await uses.left.wait() }
+        guard uses.begin(upload, alone: alone) else { return nil }
+        defer { uses.end(upload) }
         return try await body()
     }
 
@@ -174,27 +191,16 @@ package struct Multiparts: Sendable {
     private func remove(_ files: [Int64]) { for file in files { backend.remove(file) } }
 }
 
-/// The uploads that are answering their clients, which do not expire and are not removed in favour of others; and the
-/// ends of complete ones.
+/// The uploads that are answering their clients, which do not expire and are not removed in favour of others.
 final class UsedUploads: Sendable {
     private let counts = Mutex<[String: Int]>([:])
-    private let ends = Mutex<[String: (reference: Reference, end: Multiparts.End)]>([:])
     private static let alone = Int.max
-    /// The maximum number of ends; beyond it all are forgotten.
-    private static let mostEnds = 1024
+    /// Woken when a use ends.
+    let left = Waiters()
 
     var ids: Set<String> { counts.withLock { Set($0.keys) } }
 
-    func end(of id: String, to reference: Reference) -> Multiparts.End? {
-        ends.withLock { $0[id].flatMap { $0.reference == reference ? $0.end : nil } }
-    }
-
-    func note(_ end: Multiparts.End, of upload: Multipart) {
-        ends.withLock { ends in
-            if ends.count >= Self.mostEnds { ends.removeAll() }
-            ends[upload.id] = (upload.reference, end)
-        }
-    }
+    func isAlone(_ id: String) -> Bool { counts.withLock { $0[id] == Self.alone } }
 
     func begin(_ id: String, alone: Bool) -> Bool {
         counts.withLock { counts in
@@ -205,11 +211,12 @@ final class UsedUploads: Sendable {
         }
     }
 
-    func end(_ id: String) {
+    @Loop func end(_ id: String) {
         counts.withLock { counts in
             guard let count = counts[id], count > 1, count != Self.alone else { return counts[id] = nil }
             counts[id] = count - 1
         }
+        left.wakeAll()
     }
 }
 

@@ -163,7 +163,12 @@ extension String {
 
 // The forms of metadata in headers.
 extension ObjectMetadata {
-    package var entityTag: EntityTag? { EntityTag(settable.kept?.partsTag ?? (checksums.md5 ?? []).hexadecimal) }
+    /// As at Google, that of a composed object is no MD5.
+    package var entityTag: EntityTag? {
+        let isComposed = settable.kept?.componentCount != nil
+        return EntityTag(
+            settable.kept?.partsTag ?? (isComposed ? "\(generation)-composed" : (checksums.md5 ?? []).hexadecimal))
+    }
 
     /// The MD5 that answers contain. As at Google, a composed object has none.
     package var answeredMD5: [UInt8]? { settable.kept?.componentCount == nil ? checksums.md5 : nil }

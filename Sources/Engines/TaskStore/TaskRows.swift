@@ -168,7 +168,7 @@ extension TaskRecord {
             "place": .text(place), "kind": .text(kind.rawValue), "number": .integer(number),
             "began": .integer(began.microseconds), "bucket": .text(reference.bucket), "name": .name(reference),
             "md5Hash": .text(md5Hash), "completed": .integer(progress.completedUnitCount),
-            "total": .integer(progress.total), "request": .text(try request?.request.text),
+            "total": .integer(progress.total), "request": .text(try request?.request.text ?? origin?.textOfEnded),
             "bookmark": .text(request?.bookmark?.text), "copy": .text(try copy?.text), "folder": .text(folder),
             "taskKey": .text(key),
             "customMetadata": .text(settable.custom.isEmpty ? nil : JSON(members: settable.custom).text),
@@ -200,6 +200,7 @@ extension TaskRecord {
         folder = try row.textOrNil("folder")
         key = try row.textOrNil("taskKey")
         if case .ended(.failed, _) = stage { retryRequest = try retryRequest(row) }
+        if hasEnded { originOfEnded = try row.textOrNil("request").flatMap(TaskRequest.Origin.init(ofEnded:)) }
     }
 
     private func stage(_ row: borrowing Row) throws -> Stage {
@@ -230,6 +231,18 @@ extension TaskRecord {
             size: progress.totalUnitCount, timeCreated: Timestamp(microseconds: try row.integer("timeCreated")),
             updated: Timestamp(microseconds: try row.integer("updated")), checksums: try row.checksums,
             settable: metadata)
+    }
+}
+
+extension TaskRequest.Origin {
+    private static let member = "origin"
+
+    /// What the row of an ended task has in place of the request.
+    fileprivate var textOfEnded: String { JSON.object([.init(key: Self.member, value: .string(rawValue))]).text }
+
+    fileprivate init?(ofEnded request: String) {
+        guard let name = JSON(wire: Array(request.utf8))?[Self.member]?.string else { return nil }
+        self.init(rawValue: name)
     }
 }
 

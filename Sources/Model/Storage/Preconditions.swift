@@ -69,6 +69,15 @@ extension StorageError {
             .with(\.version, version)
     }
 
+    /// Whether the error says that the object does not exist.
+    public var isAboutNothing: Bool {
+        code == .objectNotFound || code == .preconditionFailed && version?.generation == 0
+    }
+
+    public func isAbout(_ reference: Reference) -> Bool {
+        object?.hasSameBytes(as: reference.object) == true && bucket?.hasSameBytes(as: reference.bucket) == true
+    }
+
     /// The error of a download in pieces whose object was replaced.
     public static func replacedWhileRead(_ reference: Reference, by version: ObjectVersion) -> StorageError {
         .preconditionFailed(reference, version, "was replaced while it was read")

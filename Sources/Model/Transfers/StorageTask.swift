@@ -28,6 +28,9 @@ import Storage
     var state: TaskState { get }
     /// Whether a client sends or fetches the bytes piece by piece. The client may be gone.
     var isStream: Bool { get }
+    /// Whether the task may pause at the end of the connections that have started or resumed it. False if the client
+    /// that sends the bytes has none.
+    var pausesWithConnections: Bool { get }
 
     func snapshot(for status: Status?) -> Snapshot
     /// Passes a control to the machine, and carries out the effects.
@@ -78,6 +81,7 @@ public struct TaskControl {
 extension StorageTask {
     public var state: TaskState { toldState }
     public var isStream: Bool { false }
+    public var pausesWithConnections: Bool { true }
 
     var toldState: TaskState { if case .recording(let shown) = control.end { shown } else { machine.taskState } }
     var isTold: Bool { if case .told = control.end { true } else { false } }
@@ -131,13 +135,16 @@ extension StorageTask {
         return true
     }
 
+    /// Whether `resume` would continue the task: it is paused, or is about to be.
+    public var mayResume: Bool { machine.allows(.resume) && endpoint == nil }
+
     /// Continues after the last acknowledged byte. False if the state does not allow it.
     ///
     /// - Parameters:
     ///   - tokens: the tokens of the client that resumes the task.
     ///   - replacesNewer: false if the service resumes the task without a client.
     public func resume(tokens: (any TokenSource)? = nil, replacesNewer: Bool = true) -> Bool {
-        guard machine.allows(.resume), endpoint == nil else { return false }
+        guard mayResume else { return false }
         control.replacesNewer = replacesNewer
         use(tokens, for: .resume)
         post(.resume)

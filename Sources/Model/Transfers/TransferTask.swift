@@ -73,6 +73,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     public var endpoint: String? { shown.endpoint }
     var origin: TaskRequest.Origin? { shown.origin }
     public var isStream: Bool { origin == .stream }
+    public var pausesWithConnections: Bool { origin != .gateway }
 
     /// Nil without a task store, and after the end.
     var recordWriter: TaskRecordWriter? { if case .recorded(let writer) = recording { writer } else { nil } }
@@ -210,7 +211,7 @@ extension TaskSnapshot {
             kind: record.kind, task: record.id, status: .resume, state: .queued, progress: record.progress,
             reference: record.reference,
             metadata: isUpload ? .uploading(record.metadata, md5Hash: record.md5Hash) : nil, endpoint: record.endpoint,
-            origin: record.request?.origin, copy: record.copy)
+            origin: record.origin, copy: record.copy)
         key = record.key
     }
 }

@@ -144,8 +144,7 @@ extension Transfers {
         guard case .ended(let outcome, _) = record.stage else { return }
         switch record.kind {
         case .upload:
-            let size = record.progress.totalUnitCount
-            let strategy = UploadStrategy(size: size, chunks: engine.chunkSizes)
+            let strategy = UploadStrategy(size: record.progress.total, chunks: engine.chunkSizes)
                 .restored(acknowledged: record.progress.completedUnitCount, isOpen: false)
             make(record, UploadMachine(strategy, ended: outcome), .closed, tasks.limits.large, nil, in: uploads)
         case .download:

@@ -68,26 +68,37 @@ package final class ServiceContext {
         connections.values.reduce(space?.busyRequests ?? 0) { $0 + $1.requests.busy }
     }
 
-    /// By task id: the tasks that pause with a connection, and the connection that last started or resumed the task or
-    /// appended to it.
-    private var pausing: [String: (owner: ObjectIdentifier, task: any StorageTask)] = [:]
+    /// By task id: the tasks that pause when the last of these connections has ended.
+    private var pausing: [String: (owners: Set<ObjectIdentifier>, task: any StorageTask)] = [:]
 
     /// Records that a client has started or resumed a task, or appends to it. The task then pauses with this connection
     /// if the client has asked for that, and otherwise with none. A retried task is another object with the same id.
-    fileprivate func began(_ task: any StorageTask, _ context: ConnectionContext) {
-        let owner = context.pausesTasks ? ObjectIdentifier(context) : nil
-        let known = pausing[task.id]
-        if owner == known?.owner, known == nil || known?.task === task { return }
-        pausing[task.id] = owner.map { ($0, task) }
+    ///
+    /// - Parameter ranAlready: whether the client has joined a running task. The task then pauses with this connection
+    /// only if it would have paused with another one, and with the last of them.
+    fileprivate func began(_ task: any StorageTask, ranAlready: Bool, _ context: ConnectionContext) {
+        let (id, owner, known) = (task.id, ObjectIdentifier(context), pausing[task.id])
+        guard context.pausesTasks, task.pausesWithConnections else {
+            if known != nil { pausing[id] = nil }
+            return
+        }
+        guard !ranAlready else {
+            pausing[id]?.owners.insert(owner)
+            return
+        }
+        if let known, known.task === task, known.owners.count == 1, known.owners.contains(owner) { return }
+        pausing[id] = ([owner], task)
         // Removes tasks that have ended, whenever the number of entries reaches a power of two.
         if pausing.count.nonzeroBitCount == 1 { pausing = pausing.filter { !$0.value.task.hasEnded } }
     }
 
     fileprivate func pauseTasks(of context: ConnectionContext) {
-        let own = pausing.values.filter { $0.owner == ObjectIdentifier(context) }.map(\.task)
-        for task in own {
-            pausing[task.id] = nil
-            Loop.task { _ = try? await task.pause() }
+        let owner = ObjectIdentifier(context)
+        for (id, entry) in pausing where entry.owners.contains(owner) {
+            pausing[id]?.owners.remove(owner)
+            guard entry.owners.count == 1 else { continue }
+            pausing[id] = nil
+            Loop.task { _ = try? await entry.task.pause() }
         }
     }
 
@@ -136,7 +147,7 @@ package final class ConnectionContext: MethodContext {
     var isShutDown = false
     var hasBegunTasks = false
     /// The tasks that the client has started or resumed, and the streams that it appends to, pause when the connection
-    /// ends.
+    /// ends or enters another space.
     var pausesTasks = false
     /// The client gets `request/retry` notifications.
     var tellsRetries = false
@@ -198,6 +209,7 @@ package final class ConnectionContext: MethodContext {
         defer { pause(other.isPaused) }
         let left = service
         endStreams()
+        left.pauseTasks(of: self)
         left.transfers.removeObservers(of: observers)
         (service, settings, hasBegunTasks, uploads) = (other, other.transfers.settings, false, [:])
         observers = Self.observers(of: other, peer)
@@ -221,8 +233,10 @@ package final class ConnectionContext: MethodContext {
     }
     var requests: RequestCounts { peer?.requests ?? RequestCounts() }
 
-    /// Records that the client has started or resumed the task.
-    func began(_ task: any StorageTask) { service.began(task, self) }
+    /// Records that the client has started or resumed the task, or has joined one that `ranAlready`.
+    func began(_ task: any StorageTask, ranAlready: Bool = false) {
+        service.began(task, ranAlready: ranAlready, self)
+    }
 
     /// Ends a task with the connection.
     func own(_ stream: DownloadTask) {

@@ -61,7 +61,7 @@ package struct XMLElement {
 }
 
 /// A strict reader of small documents in UTF-8: elements with children or with text, attributes that are checked and
-/// dropped, comments, and references to characters. It has no document types, entities, CDATA or processing
+/// dropped, comments, CDATA sections, and references to characters. It has no document types, entities or processing
 /// instructions.
 package struct XMLReader {
     package struct Malformed: Error, Equatable { package let why: String }
@@ -186,8 +186,13 @@ package struct XMLReader {
         var text: [UInt8] = []
         while let byte = current {
             if byte == UInt8(ascii: "<") {
-                guard skip("<!--") else { break }
-                try skipComment()
+                if skip("<!--") {
+                    try skipComment()
+                } else if skip("<![CDATA[") {
+                    text += try characters()
+                } else {
+                    break
+                }
             } else if byte == UInt8(ascii: "&") {
                 text += String(try reference()).utf8
             } else {
@@ -198,6 +203,18 @@ package struct XMLReader {
             }
         }
         return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Parses the characters of a CDATA section behind its start, which stand for themselves.
+    private mutating func characters() throws(Malformed) -> [UInt8] {
+        var text: [UInt8] = []
+        while let byte = current {
+            if skip("]]>") { return text }
+            next += 1
+            if byte == 0x0D, current == 0x0A { continue }
+            text.append(byte == 0x0D ? 0x0A : byte)
+        }
+        throw Malformed(why: "a CDATA section does not end")
     }
 
     private static let entities: [String: Unicode.Scalar] = [

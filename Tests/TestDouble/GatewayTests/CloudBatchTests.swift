@@ -61,6 +61,22 @@ import Testing
                 """)
     }
 
+    @Test(arguments: [
+        "GET /b/b HTTP/1.1 x", "GET /b/b HTTP/2", "GET /b/b http/1.1", "GET  /b/b HTTP/1.1", " GET /b/b HTTP/1.1",
+        "GET /b/b ", "GET\t/b/b HTTP/1.1", "GET /b/b\u{1} HTTP/1.1", "GET /b/\u{E9} HTTP/1.1", "GET /b/b#c HTTP/1.1",
+        "GET",
+        "", "get /b/b HTTP/1.1", "GET b/b HTTP/1.1",
+    ])
+    @Loop func `A request line that is malformed is refused, and the others are carried out`(line: String) async throws
+    {
+        var paths: [String] = []
+        let (_, text) = try await answer([line, "GET /c HTTP/1.0", "GET /d"]) { request, _ in
+            paths.append(request.path)
+            return HTTPServerResponse(200)
+        }
+        #expect(statuses(text) == [400, 200, 200] && paths == ["/c", "/d"], "\(text)")
+    }
+
     @Test @Loop func `The delimiter is another one each time, and no header can end its line`() async throws {
         var boundaries: Set<String> = []
         for _ in 0..<3 {

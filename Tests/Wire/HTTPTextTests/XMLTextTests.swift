@@ -29,10 +29,16 @@ import TestSupport
         #expect(root.children[0].children[0].text == "a<ABc")
     }
 
+    @Test func `The characters of CDATA sections stand for themselves`() throws {
+        let root = try read("<a><Key>1<![CDATA[<b>&amp;]]&gt;\r\n]]><![CDATA[]]>&lt;</Key><![CDATA[ ]]></a>")
+        #expect(root.children.map(\.text) == ["1<b>&amp;]]&gt;\n<"])
+    }
+
     @Test(arguments: [
         "", "text", "<a>", "<a></b>", "<a/><b/>", "<a/>x", "<a><b></a></b>", "<a>&nbsp;</a>", "<a>&amp</a>",
         "<a>&#0;</a>", "<a>&#xD800;</a>", "<a>&#-1;</a>", "<a>&#+65;</a>", "<a>&#99999999999;</a>", "<a>\u{1}</a>",
-        "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>", "<a><![CDATA[x]]></a>", "<?php x?><a/>", "<a b/>", "<a b=c/>",
+        "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>", "<a><![CDATA[x]]</a>", "<a><![cdata[x]]></a>", "<?php x?><a/>",
+        "<a b/>", "<a b=c/>",
         "<a b=\"1\" b=\"2\"/>", "<a b=\"<\"/>", "<a>x<b/></a>", "<1a/>", "<a><!-- x -- y --></a>", "<a><!--", "< a/>",
     ])
     func `What is malformed, and what documents need not have, is refused`(text: String) {

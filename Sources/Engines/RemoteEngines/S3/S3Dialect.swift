@@ -84,7 +84,12 @@ struct S3Dialect: Dialect {
 
     func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64, to end: Int64?)
         -> RemoteRequest
-    { .media(target(reference), isGzip: false, from: offset, to: end) }
+    {
+        var request = RemoteRequest.media(target(reference), isGzip: false, from: offset, to: end)
+        // The service sends the bytes as they are stored.
+        request.headers["Accept-Encoding"] = nil
+        return request
+    }
 
     func description(in headers: HTTPHeaders, of reference: Reference) -> MediaDescription {
         let size =

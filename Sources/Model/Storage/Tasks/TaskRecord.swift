@@ -17,6 +17,8 @@ public struct TaskRecord: Equatable, Sendable {
     public var retryRequest: RetryRequest?
     /// The request of a copy; nil for any other task.
     public var copy: CopyRequest?
+    /// The origin of a task that has ended.
+    public var originOfEnded: TaskRequest.Origin?
     /// The id of the task over a folder that this task belongs to. Clients do not see such a task.
     public var folder: String?
     /// The key that the client has given the task: a request with the same key joins the task until that has ended.
@@ -46,6 +48,9 @@ public struct TaskRecord: Equatable, Sendable {
         set { if let newValue { stage = .unfinished(newValue, bookmark) } }
     }
 
+    /// The kind of client that sends, or has sent, the bytes of an upload without a source.
+    public var origin: TaskRequest.Origin? { request?.origin ?? originOfEnded }
+
     /// The engine's state of an unfinished task.
     public var bookmark: Bookmark? {
         get { if case .unfinished(_, let bookmark) = stage { bookmark } else { nil } }
@@ -57,6 +62,7 @@ public struct TaskRecord: Equatable, Sendable {
 
     public func ended(_ outcome: TaskOutcome, at time: Timestamp) -> TaskRecord {
         var record = self
+        record.originOfEnded = origin
         if case .succeeded(let stored) = outcome {
             record.progress = Progress(completedUnitCount: stored.size, totalUnitCount: stored.size)
         }

@@ -318,10 +318,6 @@ extension ObjectMetadata {
 }
 
 extension StorageError {
-    fileprivate func isAbout(_ reference: Reference) -> Bool {
-        object?.hasSameBytes(as: reference.object) == true && bucket?.hasSameBytes(as: reference.bucket) == true
-    }
-
     /// The error of a copy whose target has another object than the plan. No client has named a precondition.
     fileprivate func afterPlan(at target: Reference) -> StorageError {
         guard let version, version.generation != 0 else { return self }

@@ -1073,11 +1073,6 @@ extension FolderCounts {
 }
 
 extension StorageError {
-    /// Whether the error says that the object does not exist.
-    fileprivate var isAboutNothing: Bool {
-        code == .objectNotFound || code == .preconditionFailed && version?.generation == 0
-    }
-
     /// Whether every other file would fail with the same error.
     var concernsAll: Bool {
         switch code {

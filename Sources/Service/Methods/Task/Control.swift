@@ -47,8 +47,7 @@ struct Resume<Controlled: MethodTask>: TaskMethod {
         let task: Controlled = try await request.task(task)
         try task.checkEndpoint()
         let isResumed = task.resume(tokens: request.context.tokens)
-        // The client takes over a task that runs already.
-        if !task.hasEnded { request.context.began(task) }
+        if !task.hasEnded { request.context.began(task, ranAlready: !isResumed) }
         return accepted(isResumed, task)
     }
 }
@@ -61,7 +60,8 @@ struct RetryTask<Controlled: MethodTask>: TaskMethod {
     func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
         let task: Controlled = try await request.task(task)
         let running = try await request.context.transfers.retry(task, tokens: request.context.tokens)
-        if let running { request.context.began(running) }
+        // A task that waited for its next attempt is the same object.
+        if let running { request.context.began(running, ranAlready: running === task) }
         return accepted(running != nil, running ?? task)
     }
 }

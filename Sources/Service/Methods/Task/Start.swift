@@ -50,7 +50,7 @@ struct StartOptions: Sendable {
         }
         context.hasBegunTasks = true
         let task = requested.task
-        if !wait, !isStream { context.began(task) }
+        if !wait, !isStream { context.began(task, ranAlready: requested.isContinued && !task.mayResume) }
         guard wait else { return Started(requested, snapshot: task.snapshot(), observers: observers) }
         requested.begin(observers, in: context)
         request.beginWaiting()

@@ -102,7 +102,8 @@ struct FormPolicy {
             }
         }
         let named = Set(conditions.compactMap(\.field).map(HTTPServerRequest.googleName)).union(Self.free)
-        for name in names.map({ $0.lowercased() }) where !name.hasPrefix("x-ignore-") && !named.contains(name) {
+        let needed = names.map { $0.lowercased() } + (isOfAmazon ? ["bucket"] : [])
+        for name in needed where !name.hasPrefix("x-ignore-") && !named.contains(name) {
             throw refusal("it has no condition for \(name.prefix(200))")
         }
     }

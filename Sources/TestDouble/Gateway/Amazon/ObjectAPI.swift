@@ -37,9 +37,10 @@ import Transfers
         var change = try MetadataChange(fields: request.fields)
         change.makeNoDownloadToken()
         let (object, source) = (try call.object, try request.byteSource())
-        let stored = try await service.store(
-            source, to: object, change, if: service.writeConditions(request, of: object),
-            .init(request.http.headers))
+        let expected = try Checksums(request.http.headers)
+        let stored = try await service.writing(object, for: request) { [change] in
+            try await service.store(source, to: object, change, if: $0, expected)
+        }
         var headers = stored.objectHeaders
         headers.add(try request.declaredChecksums(of: source))
         return HTTPServerResponse(200, headers: headers)
@@ -48,8 +49,9 @@ import Transfers
     func delete() async throws -> HTTPServerResponse {
         let object = try call.object
         do {
-            let conditions = try await service.writeConditions(request, of: object)
-            try await service.backend.delete(object, if: conditions, for: service.caller)
+            try await service.writing(object, for: request) {
+                try await service.backend.delete(object, if: $0, for: service.caller)
+            }
         } catch let error as StorageError where request.isOfAmazon && error.code == .objectNotFound {
             // For Amazon S3 a missing object is deleted.
         }
@@ -75,9 +77,9 @@ import Transfers
         }
         var conditions = try await service.sourceConditions(request, of: source)
         if directive == "COPY" { try await bind(&conditions, toRepeatedMetadataOf: source) }
-        let stored = try await service.copy(
-            source, if: conditions, to: object,
-            change, if: service.writeConditions(request, of: object))
+        let stored = try await service.writing(object, for: request) { [conditions] in
+            try await service.copy(source, if: conditions, to: object, change, if: $0)
+        }
         let result = XMLElement(
             "CopyObjectResult",
             ["LastModified": stored.updated.rfc3339, "ETag": stored.entityTag?.description ?? ""])

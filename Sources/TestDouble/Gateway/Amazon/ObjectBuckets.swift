@@ -10,7 +10,11 @@ import Storage
     let call: Call
 
     func location() async throws -> HTTPServerResponse {
-        .xml(XMLElement("LocationConstraint", try await service.engine.bucket(bucket).location).document())
+        let stored = try await service.engine.bucket(bucket)
+        // Amazon S3 writes the names of regions in small letters, Google in capital ones.
+        let isSmall = request.isOfAmazon && stored.locationType == "region"
+        return .xml(
+            XMLElement("LocationConstraint", isSmall ? stored.location.lowercased() : stored.location).document())
     }
 
     func create() async throws -> HTTPServerResponse {

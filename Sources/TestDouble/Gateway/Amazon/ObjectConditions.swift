@@ -7,8 +7,24 @@ import Storage
 // Preconditions of writes by ETag and time. Each becomes the generation for which it holds; the transaction that writes
 // checks that generation.
 extension GatewayService {
+    /// Performs a write with the preconditions of its request. For Amazon S3 an object whose tag was compared, and that was
+    /// deleted since, is a missing one.
+    func writing<Answer>(
+        _ object: Reference, for request: GatewayRequest, _ body: @Loop (Preconditions) async throws -> Answer
+    ) async throws -> Answer {
+        let conditions = try await writeConditions(request, of: object)
+        do {
+            return try await body(conditions)
+        } catch let error as StorageError
+            where request.isOfAmazon && request.header("If-Match") != nil && error.isAboutNothing
+            && error.isAbout(object)
+        {
+            throw StorageError.objectNotFound(object)
+        }
+    }
+
     /// The preconditions of a write of an object. Throws 412 where the object has another ETag.
-    func writeConditions(_ request: GatewayRequest, of object: Reference) async throws -> Preconditions {
+    private func writeConditions(_ request: GatewayRequest, of object: Reference) async throws -> Preconditions {
         var conditions = try request.objectPreconditions()
         for name in ["If-Modified-Since", "If-Unmodified-Since"] where request.header(name) != nil {
             throw GatewayError(501, "The header \(name) is not served here.")

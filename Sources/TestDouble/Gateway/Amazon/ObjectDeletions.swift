@@ -82,7 +82,9 @@ import Storage
             var conditions = deletion.conditions
             if let tag = deletion.tag { try await service.bind(&conditions, toTag: tag, of: deletion.reference) }
             try await service.backend.delete(deletion.reference, if: conditions, for: service.caller)
-        } catch let error as StorageError where error.code == .objectNotFound {
+        } catch let error as StorageError
+            where error.code == .objectNotFound || deletion.tag != nil && error.isAboutNothing
+        {
         } catch let error {
             return GatewayError(describing: error)
         }

@@ -62,6 +62,10 @@ import Storage
         let most = try request.pageSize("max-buckets", atMost: Self.mostBuckets)
         let (page, next) = try await service.engine.buckets(
             prefix: request["prefix"] ?? "", pageToken: request["continuation-token"], most: most)
+        guard page.allSatisfy({ $0.name.unicodeScalars.allSatisfy(XMLElement.isAllowed) }) else {
+            throw GatewayError.badRequest(
+                "The name of a bucket has a character that XML cannot hold: the JSON API lists all buckets.")
+        }
         let buckets = page.map { bucket in
             XMLElement("Bucket", ["Name": bucket.name, "CreationDate": bucket.timeCreated.rfc3339])
         }
@@ -84,7 +88,7 @@ import Storage
 
     private func head(_ query: ObjectQuery, _ most: Int, _ text: ListText) throws(GatewayError) -> [XMLElement] {
         XMLElement.list([
-            "Name": bucket, "Prefix": try text(query.prefix),
+            "Name": try text(bucket), "Prefix": try text(query.prefix),
             "Delimiter": query.delimiter.isEmpty ? nil : try text(query.delimiter), "EncodingType": text.encoding,
             "MaxKeys": "\(most)",
         ])
@@ -145,7 +149,7 @@ import Storage
         let page = found.prefix(most)
         let next = found.count > most ? page.last : nil
         let elements = XMLElement.list([
-            "Bucket": bucket, "KeyMarker": try text(key), "UploadIdMarker": id,
+            "Bucket": try text(bucket), "KeyMarker": try text(key), "UploadIdMarker": id,
             "Prefix": try text(request["prefix"] ?? ""), "MaxUploads": "\(most)",
             "IsTruncated": "\(most > 0 && found.count > most)",
             "NextKeyMarker": try text(present: next?.reference.object),

@@ -96,7 +96,7 @@ import Transfers
     ) async throws -> MultipartPart {
         let object = upload.reference
         let expected = try Checksums(request.http.headers)
-        let part = try await multiparts.using(upload) {
+        let part = try await multiparts.using(upload.id) {
             try await service.admit(.send, object)
             let file = try await multiparts.makePart()
             do {
@@ -133,44 +133,49 @@ import Transfers
     // MARK: - The end
 
     func complete() async throws -> HTTPServerResponse {
-        let object = try call.object
-        if let end = multiparts.end(of: request["uploadId"] ?? "", to: object) {
-            return try await repeated(end, object)
-        }
-        let upload = try await upload()
+        let (object, id) = (try call.object, request["uploadId"] ?? "")
+        // An unknown upload is one before the body is read.
+        if try await multiparts.end(of: id, to: object) == nil { _ = try await upload() }
         let wanted = try await wantedParts()
-        let conditions = try await service.writeConditions(request, of: object)
-        let answer = try await multiparts.using(upload, alone: true) {
-            // Another request may have ended the upload while this one waited.
-            guard try await multiparts.upload(upload.id, of: object) != nil else {
-                throw GatewayError.noSuchUpload
+        let answer = try await multiparts.using(id, alone: true) {
+            if let end = try await multiparts.end(of: id, to: object) {
+                return try await stored(again: end, object, wanted)
             }
-            let parts = try Self.stored(wanted, of: try await multiparts.parts(of: upload))
-            let size = parts.reduce(Int64(0)) { $0.addingSaturated($1.size) }
-            guard try request.length(ObjectHeaders.sizeOfParts) ?? size == size else {
-                throw GatewayError.badRequest("\(ObjectHeaders.sizeOfParts) is not the size of the parts: \(size).")
-            }
-            var change = try MetadataChange(fields: upload.fields)
-            change.makeNoDownloadToken()
-            change.kept.partsTag = "\(Checksum(of: parts.flatMap(\.md5)).md5.hexadecimal)-\(parts.count)"
-            let stored = try await service.store(
-                multiparts.bytes(of: parts, of: upload), at: object, change, if: conditions)
-            multiparts.note(.init(generation: stored.generation, parts: wanted.hashValue), of: upload)
-            // The object is stored; an upload that cannot be removed now expires.
-            _ = try? await multiparts.remove(upload)
-            return stored
+            return try await store(wanted, of: upload(), at: object)
         }
-        guard let stored = answer else { throw Self.busy }
-        return completed(stored)
+        guard let answer else { throw Self.busy }
+        return completed(answer)
     }
 
-    /// Answers a client that repeats the end of an upload, such as after a lost answer. Throws 404 where it names other
-    /// parts, or the object is no longer there.
-    private func repeated(_ end: Multiparts.End, _ object: Reference) async throws -> HTTPServerResponse {
-        guard try await wantedParts().hashValue == end.parts else { throw GatewayError.noSuchUpload }
-        let stored = try await service.version(of: object)
-        guard let stored, stored.generation == end.generation else { throw GatewayError.noSuchUpload }
-        return completed(stored)
+    private func store(
+        _ wanted: [WantedPart], of upload: Multipart, at object: Reference
+    ) async throws -> ObjectMetadata {
+        let parts = try Self.stored(wanted, of: try await multiparts.parts(of: upload))
+        let size = parts.reduce(Int64(0)) { $0.addingSaturated($1.size) }
+        guard try request.length(ObjectHeaders.sizeOfParts) ?? size == size else {
+            throw GatewayError.badRequest("\(ObjectHeaders.sizeOfParts) is not the size of the parts: \(size).")
+        }
+        var change = try MetadataChange(fields: upload.fields)
+        change.makeNoDownloadToken()
+        change.kept.partsTag = "\(Checksum(of: parts.flatMap(\.md5)).md5.hexadecimal)-\(parts.count)"
+        let stored = try await service.writing(object, for: request) { [change] in
+            try await service.store(multiparts.bytes(of: parts, of: upload), at: object, change, if: $0)
+        }
+        // The object is stored; an upload whose parts cannot be removed now expires.
+        try? await multiparts.complete(
+            upload, .init(generation: stored.generation, selection: WantedPart.digest(of: wanted)))
+        return stored
+    }
+
+    /// The object for a client that repeats the end of an upload, such as after a lost answer. Throws 404 where it names
+    /// other parts, or the object is no longer there.
+    private func stored(
+        again end: Multiparts.End, _ object: Reference, _ wanted: [WantedPart]
+    ) async throws -> ObjectMetadata {
+        guard WantedPart.digest(of: wanted) == end.selection, let stored = try await service.version(of: object),
+            stored.generation == end.generation
+        else { throw GatewayError.noSuchUpload }
+        return stored
     }
 
     private func completed(_ stored: ObjectMetadata) -> HTTPServerResponse {
@@ -185,12 +190,20 @@ import Transfers
             ).document(), headers: stored.objectHeaders)
     }
 
-    private struct WantedPart: Hashable {
+    private struct WantedPart {
         let number: Int
         /// The ETag without quotes.
         let tag: String
         /// The checksums by the names of their headers.
         let checksums: [String: String]
+
+        static func digest(of parts: [WantedPart]) -> [UInt8] {
+            let all = parts.map { part in
+                let sums = part.checksums.sorted { $0.key < $1.key }
+                return JSON.array([JSON(Int64(part.number)), .string(part.tag), JSON(members: sums)])
+            }
+            return Checksum(of: Array(JSON.array(all).text.utf8)).md5
+        }
     }
 
     /// The parts that the body names, in the order of their numbers.
@@ -243,7 +256,7 @@ import Transfers
 
     func abort() async throws -> HTTPServerResponse {
         let upload = try await upload()
-        let isThere = try await multiparts.using(upload) { try await multiparts.remove(upload) }
+        let isThere = try await multiparts.using(upload.id) { try await multiparts.remove(upload) }
         guard let isThere else { throw Self.busy }
         guard isThere else { throw GatewayError.noSuchUpload }
         return HTTPServerResponse(204)
@@ -257,7 +270,7 @@ import Transfers
         let found = try await multiparts.parts(of: upload, after: Int(marker), most: most + 1)
         let page = found.prefix(most)
         let elements = XMLElement.list([
-            "Bucket": bucket, "Key": try text(upload.reference.object), "UploadId": upload.id,
+            "Bucket": try text(bucket), "Key": try text(upload.reference.object), "UploadId": upload.id,
             "StorageClass": "STANDARD", "PartNumberMarker": "\(marker)",
             "NextPartNumberMarker": "\(page.last.map { Int64($0.number) } ?? marker)", "MaxParts": "\(most)",
             "IsTruncated": "\(most > 0 && found.count > most)", "EncodingType": text.encoding,

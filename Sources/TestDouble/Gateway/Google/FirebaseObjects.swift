@@ -34,6 +34,9 @@ import Transfers
         try service.check(.update, object.url, for: request)
         let json = try await call.json()
         try json.checkName(object)
+        guard json["metadata"]?[SettableMetadata.tokensKey] == nil || request.requester == .owner else {
+            throw Self.needsOwner
+        }
         var change = try MetadataChange(resource: json)
         change.makesDownloadToken = true
         let changed = try await service.backend.updateMetadata(
@@ -70,9 +73,14 @@ import Transfers
         ])
     }
 
+    private static let needsOwner = GatewayError(403, "Missing admin credentials.")
+
     func changeTokens() async throws -> HTTPServerResponse {
         let object = try call.object
-        guard request.requester == .owner else { throw GatewayError(403, "Missing admin credentials.") }
+        guard request.requester == .owner else { throw Self.needsOwner }
+        guard request["create_token"] == nil || request["delete_token"] == nil else {
+            throw GatewayError.badRequest("A request has either create_token or delete_token.")
+        }
         try await service.admit(.updateMetadata, object)
         let changed: ObjectMetadata
         if let token = request["delete_token"] {

@@ -34,7 +34,7 @@ import Transfers
 
     private func store(isMultipart: Bool) async throws -> HTTPServerResponse {
         let upload = try await call.wholeUpload(isMultipart)
-        let object = try call.destination(upload.resource)
+        let object = try destination(upload.resource)
         let conditions = try await service.uploadConditions(to: object, for: request)
         return .json(
             try await service.store(upload.bytes, to: object, upload.change, if: conditions, upload.expected).firebase)
@@ -42,11 +42,18 @@ import Transfers
 
     private func startSession() async throws -> HTTPServerResponse {
         let json = try await call.json()
-        let object = try call.destination(json)
+        let object = try destination(json)
         // The access rules at the start apply to the whole session.
         return try await commanded.startSession(
             object, json, MetadataChange(resource: json), if: service.uploadConditions(to: object, for: request),
             at: "/v0/b/\(bucket.escaped)/o?name=\(object.object.escaped)")
+    }
+
+    /// The object of an upload. Throws 400 where the body names another one than the query.
+    private func destination(_ json: JSON) throws -> Reference {
+        let object = try call.destination(json)
+        try json.checkName(object)
+        return object
     }
 
     private var commanded: CommandedUpload {

@@ -144,6 +144,9 @@ extension MetadataChange {
         case .object(let members):
             var entries: ByteKeyedDictionary<String?> = [:]
             for member in members {
+                guard member.value.array == nil, member.value.object == nil else {
+                    throw .badRequest("metadata.\(member.key.prefix(200)) must be a string.")
+                }
                 entries[member.key] = .some(member.value.isNull ? nil : member.value.string ?? member.value.text)
             }
             custom = .merge(entries)

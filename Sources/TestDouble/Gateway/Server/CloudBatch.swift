@@ -117,8 +117,10 @@ import Platform
         guard let (head, body) = Self.head(of: part) else {
             return .failure(.badRequest("The head of a request of the batch is too long."))
         }
-        let words = String(decoding: head[0], as: UTF8.self).split(separator: " ")
-        guard words.count >= 2, let method = HTTPServerRequest.Method(rawValue: String(words[0])),
+        let words = String(decoding: head[0], as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+        // Google's examples leave out the version.
+        guard words.count == 2 || words.count == 3 && ["HTTP/1.0", "HTTP/1.1"].contains(words[2]),
+            let method = HTTPServerRequest.Method(rawValue: String(words[0])),
             let (host, path, query) = Self.target(words[1])
         else { return .failure(malformed) }
         var headers = HTTPHeaders()
@@ -171,7 +173,9 @@ import Platform
             host = String(rest.prefix { $0 != "/" })
             target = rest.drop { $0 != "/" }
         }
-        guard target.hasPrefix("/") else { return nil }
+        guard target.hasPrefix("/"), target.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "#") }) else {
+            return nil
+        }
         let end = target.firstIndex(of: "?")
         return (
             host, String(target[..<(end ?? target.endIndex)]), end.map { String(target[target.index(after: $0)...]) }

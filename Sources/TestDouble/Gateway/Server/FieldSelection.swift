@@ -79,6 +79,27 @@ struct FieldSelection {
         return nodes.count - 1
     }
 
+    /// The members of answers that are no objects and no buckets themselves.
+    private static let ofAnswers: Set = [
+        "bindings", "bucket", "done", "email_address", "hierarchicalNamespace", "items", "kind", "nextPageToken",
+        "objectSize", "permissions", "prefixes", "resource", "resourceId", "rewriteToken", "totalBytesRewritten",
+        "unreachable", "version",
+    ]
+    private static let ofResources = Set(ResourceMembers.object.keys).union(ResourceMembers.bucket.keys)
+
+    /// Throws 400 for a member that no answer has, also within the resources of an answer.
+    func check() throws(GatewayError) {
+        try check(nodes[0], Self.ofResources.union(Self.ofAnswers))
+        for name in ["items", "resource"] {
+            if let inner = nodes[0].members[name] { try check(nodes[inner], Self.ofResources) }
+        }
+    }
+
+    private func check(_ node: Node, _ known: Set<String>) throws(GatewayError) {
+        guard let other = node.members.keys.sorted().first(where: { $0 != "*" && !known.contains($0) }) else { return }
+        throw .badRequest("Invalid field selection \(other.prefix(200))")
+    }
+
     /// Returns the selected members of an answer. A selection about an array applies to each element.
     func selected(from json: JSON) -> JSON { selected(from: json, by: nodes[0]) }
 

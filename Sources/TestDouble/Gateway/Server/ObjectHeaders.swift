@@ -20,6 +20,8 @@ enum ObjectHeaders {
         "x-goog-generation", "x-goog-metageneration", "x-goog-hash", "x-goog-stored-content-encoding",
         "x-goog-stored-content-length",
     ]
+    /// The name of the checksum that the request has.
+    static let namedChecksum = "x-amz-sdk-checksum-algorithm"
     /// The size of all parts together.
     static let sizeOfParts = "x-amz-mp-object-size"
     /// The headers about a body with bytes that clients of Amazon S3 send.
@@ -42,8 +44,7 @@ enum ObjectHeaders {
         "x-goog-signature", "x-goog-user-project", "x-goog-visibilities", "x-amz-algorithm", "x-amz-content-sha256",
         "x-amz-credential", "x-amz-date", "x-amz-signature",
         "x-amz-security-token", "x-amz-user-agent",
-        // It names the checksum of the request.
-        "x-amz-sdk-checksum-algorithm",
+        namedChecksum,
     ]
     /// The values of headers that change nothing.
     fileprivate static let harmlessValues: [String: Set<String>] = [
@@ -149,12 +150,21 @@ extension GatewayRequest {
     /// Whether the body is in the coding `aws-chunked`.
     var isChunkedByAmazon: Bool { header("x-amz-content-sha256")?.hasPrefix("STREAMING-") == true }
 
-    /// Throws 501 for a condition, a source, a property, a checksum or a coding that the row does not serve.
+    /// Throws 501 for a condition, a source, a property, a checksum or a coding that the row does not serve, and 400 for
+    /// the name of a checksum that the request does not have.
     func checkHeaders(_ route: Route) throws(GatewayError) {
         for field in http.headers.fields {
             if target.api == .xml { try ObjectHeaders.check(field.name, field.value, served: route.headers) }
             guard isUnserved(field.name.lowercased(), field.value, route) else { continue }
             throw GatewayError(501, "The header \(field.name) is not served here.")
+        }
+        if !isRead, target.api == .xml, let name = header(ObjectHeaders.namedChecksum) {
+            let sum = "x-amz-checksum-\(name.lowercased())"
+            guard header(sum) != nil || http.headers.list("x-amz-trailer").contains(where: { isSameName($0, sum) })
+            else {
+                throw .badRequest(
+                    "\(ObjectHeaders.namedChecksum) is \(name.prefix(200)), but there is no \(sum.prefix(200)).")
+            }
         }
         // At its own URL an object is stored with the coding that the header names, as the bytes have it already.
         guard !isRead, target.api == .xml, !(route.allowsAmazonChunks && isChunkedByAmazon),

@@ -137,6 +137,7 @@ extension Set<HTTPServerRequest.Method> {
     private func selected() async throws -> HTTPServerResponse {
         guard request.target.api == .cloud, let text = request["fields"] else { return try await route.handler(self) }
         let fields = try FieldSelection(text)
+        if request["alt"] != "media" { try fields.check() }
         var response = try await route.handler(self)
         if response.status == 200, request["alt"] != "media", case .bytes(let bytes) = response.body,
             let json = JSON(wire: bytes)

@@ -35,6 +35,7 @@ extension GatewayError {
         case .bucketNotFound: "NoSuchBucket"
         case .nonMatchingChecksum: "BadDigest"
         case .objectNotFound where error.httpStatus == nil: "NoSuchKey"
+        case .invalidArgument where error.param == "bucket": "InvalidBucketName"
         default: nil
         }
     }

@@ -24,9 +24,11 @@ public enum StorageCalls {
         public var protocolVersion: Int64?
         /// The client program.
         public var client: Client?
-        /// When the connection ends, the tasks pause that it has started or resumed, unless another client has resumed
-        /// them since. So do the streams that it was the last to append to. Tasks whose requests have `wait` go on.
-        /// Default: `false`.
+        /// When the connection ends, the tasks pause that it has started, or resumed from a pause, unless another
+        /// client has resumed them since. So do the streams that it was the last to append to. A task that ran already
+        /// when the connection resumed, retried or joined it by its key pauses only if it would have paused with
+        /// another connection, and then with the last of them. Tasks whose requests have `wait` continue, and so do the
+        /// upload sessions of the gateway. Default: `false`.
         public var pausesTasks: Bool?
         /// The connection gets `request/retry`. Default: `false`.
         public var tellsRetries: Bool?
