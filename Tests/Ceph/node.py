@@ -1,5 +1,6 @@
 """One node of Ceph on 127.0.0.1: a monitor, one OSD in memory, and radosgw, in a temporary directory."""
 import base64
+import concurrent.futures
 import ctypes
 import hashlib
 import hmac
@@ -86,7 +87,7 @@ def missing():
     return [program for program in PROGRAMS if not shutil.which(program)]
 
 
-def ends_with_this_process():
+def ends_with_this_thread():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
@@ -94,6 +95,8 @@ class Node:
     def __init__(self):
         self.place = pathlib.Path(tempfile.mkdtemp(prefix="ceph."))
         self.processes, self.gateway = [], None
+        # A process ends with the thread that has started it.
+        self.starter = concurrent.futures.ThreadPoolExecutor(max_workers=1)
 
     def __enter__(self):
         try:
@@ -107,6 +110,7 @@ class Node:
         for process in [*self.processes, *([self.gateway] if self.gateway else [])]:
             process.kill()
             process.wait()
+        self.starter.shutdown()
         shutil.rmtree(self.place, ignore_errors=True)
 
     @property
@@ -149,15 +153,14 @@ class Node:
 
     def begin(self, program, *words):
         with open(self.place / f"{program}.out", "ab") as output:
-            return subprocess.Popen(
-                [program, *self.conf, *words], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                preexec_fn=ends_with_this_process)
+            return self.starter.submit(
+                subprocess.Popen, [program, *self.conf, *words], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                preexec_fn=ends_with_this_thread).result()
 
     def admin(self, *words):
         return self.run("radosgw-admin", *self.conf, "-n", "client.admin", *words)
 
     def start_gateway(self):
-        """Its process ends with the thread that calls this."""
         self.gateway = self.begin("radosgw", "-f", "-n", "client.rgw.a")
         until(self.listens, "radosgw does not listen")
 

@@ -12,8 +12,9 @@ class Cut(Exception):
 class Relay:
     """`plan` is a pair of a request's step and its moment, and a deed that is done then, once.
 
-    Steps are create, part 1, part 2 …, list, complete, abort and other. The moments of a request are before, sent
-    (radosgw has all of it) and answered (the service has nothing of the answer). `steps` has the steps of each upload.
+    Steps of uploads in parts are create, part 1, part 2 …, list, complete and abort; the others are get, head, put, copy
+    and delete. The moments of a request are before, sent (radosgw has all of it) and answered (the service has nothing
+    of the answer). `steps` has the steps of each upload.
     """
 
     def __init__(self, target):
@@ -38,7 +39,7 @@ class Relay:
 
     def pass_on(self, head, requests, client):
         method, target, _ = head.split(b"\r\n")[0].decode().split(" ")
-        step = self.note(method, target)
+        step = self.note(method, target, head)
         self.reach(step, "before")
         with socket.create_connection(self.target) as server, server.makefile("rb") as answers:
             server.sendall(head)
@@ -60,15 +61,15 @@ class Relay:
             else:
                 raise Cut
 
-    def note(self, method, target):
+    def note(self, method, target, head):
         query = urllib.parse.parse_qs(urllib.parse.urlsplit(target).query, keep_blank_values=True)
         upload = query.get("uploadId", [None])[0]
         number = query.get("partNumber", [None])[0]
-        step = "other"
+        step = "copy" if b"\r\nx-amz-copy-source:" in head.lower() else method.lower()
         if method == "POST" and "uploads" in query:
             step = "create"
         elif upload:
-            step = {"POST": "complete", "DELETE": "abort", "GET": "list", "PUT": f"part {number}"}.get(method, "other")
+            step = {"POST": "complete", "DELETE": "abort", "GET": "list", "PUT": f"part {number}"}.get(method, step)
             with self.lock:
                 self.steps.setdefault(upload, []).append(step)
         return step

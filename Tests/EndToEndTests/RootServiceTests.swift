@@ -260,6 +260,21 @@ import Testing
         #expect(shown.text.contains("auth/setToken") && !shown.text.contains("secret"), "\(shown.text)")
     }
 
+    @Test(arguments: [("s3", 1), ("gcs", 0)])
+    func `A running service of the engine s3 gets the access key of the command`(engine: String, count: Int)
+        async throws
+    {
+        let line = """
+            F="--engine \(engine) --endpoint http://127.0.0.1:1"
+            export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret
+            $S serve --shared $F --max-operation-retry-time 0 --log-level info 2> log & P=$!
+            await 'grep -q "listens on" log'
+            $S ls $F --trace > trace 2>&1; grep -c '"method":"auth/setToken"' trace; grep -c secret trace log; kill $P; wait $P
+            """
+        let shown = await sh(line)
+        #expect(shown.text == "\(count)\ntrace:0\nlog:0\n", "\(shown.text)")
+    }
+
     /// Its client has a connection that is not there any more.
     @Test func `With pausesTasks the tasks of a connection pause with it, unless another one resumes them`()
         async throws
