@@ -4,7 +4,7 @@ import PackageDescription
 // The wings of `Sources` and `Tests`, from the top down: a room depends on rooms of its own wing and of the wings below
 // (`ArchitectureTests`).
 let wings: KeyValuePairs = [
-    "Commands": ["CommandLine", "Tracing"],
+    "Commands": ["CommandLine", "ModelContext", "Tracing"],
     "Service": ["Methods"],
     "TestDouble": ["Harness", "Gateway"],
     "Engines": ["EmbeddedEngine", "RemoteEngines", "Credentials", "TaskStore", "Roots", "LocalFiles"],
@@ -30,8 +30,8 @@ let package = Package(
         .executableTarget(
             name: "storage-rpc",
             dependencies: [
-                "CommandLine", "Methods", "Harness", "Gateway", "Tracing", "EmbeddedEngine", "RemoteEngines",
-                "TaskStore", "LocalFiles", "HTTPServer", "ClientMemory",
+                "CommandLine", "ModelContext", "Methods", "Harness", "Gateway", "Tracing", "EmbeddedEngine",
+                "RemoteEngines", "TaskStore", "LocalFiles", "HTTPServer", "ClientMemory",
                 "Roots", "Credentials", "Transfers", "Storage", "HTTPClient", "JSONRPC", "JSONText", "Secrets",
                 "Platform",
             ],
@@ -55,6 +55,9 @@ let package = Package(
                 "Methods", "Tracing", "Credentials", "Transfers", "Roots", "Storage", "HTTPServer", "JSONRPC",
                 "JSONText", "HTTPText", "Secrets", "Checksums", "Platform",
             ]),
+        .target(
+            name: "ModelContext",
+            dependencies: ["Storage", "JSONRPC", "JSONText", "HTTPText", "Checksums", "Platform"]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "Resources"]),
 
@@ -153,13 +156,16 @@ let package = Package(
                 "storage-rpc", "Methods", "HTTPClient", "HTTPText", "Platform", "Roots", "Database", "JSONText",
                 "Secrets", "CChecksums", "TestSupport",
             ],
-            exclude: ["page.py", "sdks.py"]),
+            exclude: ["agents.py", "page.py", "sdks.py"]),
         .testTarget(name: "StorageRPCTests", dependencies: ["StorageRPC", "storage-rpc", "TestSupport"]),
         .testTarget(
             name: "ContractTests",
             dependencies: ["Methods", "Harness", "Storage", "JSONRPC", "JSONText", "Resources", "TestSupport"]),
 
         .testTarget(name: "CommandLineTests", dependencies: ["CommandLine", "Platform", "TestSupport"]),
+        .testTarget(
+            name: "ModelContextTests",
+            dependencies: ["ModelContext", "Storage", "JSONText", "Platform", "TestSupport"]),
         .testTarget(
             name: "TracingTests",
             dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "Platform", "TestSupport"]),
@@ -280,7 +286,7 @@ let clients: Set = ["StorageRPC", "FirebaseStorage"]
 // their metadata.
 let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC", "Transfers"]
 // The rooms that wait for people or for the network, whose code is made small.
-let small: Set = ["CommandLine", "Tracing", "Harness", "RemoteEngines", "Credentials", "storage-rpc"]
+let small: Set = ["CommandLine", "ModelContext", "Tracing", "Harness", "RemoteEngines", "Credentials", "storage-rpc"]
 for target in package.targets where !cTargets.contains(target.name) {
     // Exclusive access is checked at run time by debug builds alone, and so by all tests. The program is linked without
     // debug information.

@@ -2,6 +2,8 @@ import CommandLine
 import Credentials
 import EmbeddedEngine
 import LocalFiles
+import Methods
+import ModelContext
 import Platform
 import Roots
 import Storage
@@ -71,6 +73,9 @@ enum Program {
                 try StorageRoot.makeDirectory(directory)
                 return directory + "/service.log"
             }
+        case .modelContext(let options, let models):
+            CurrentProcess.setNewFilesMask(mask)
+            try serveModels(options, models)
         case .trace(let file, let options): try TraceCommand.run(file, options)
         case .backup(let options, let directory):
             let root = try options.directory()
@@ -81,6 +86,40 @@ enum Program {
             if !options.isQuiet { options.service.credentials.waits = { Console.printError($0) } }
             try run(kind, options)
         }
+    }
+
+    /// Serves a client of the Model Context Protocol. The service is found, or started, at the first call that needs it.
+    private static func serveModels(_ options: ServiceOptions, _ models: ModelContextOptions) throws {
+        let (root, path) = (try options.directory(), try options.rootSocket())
+        var permissions = Permissions(root: root, engine: options.engine.rawValue, version: ServiceContext.version)
+        (permissions.allowsChanges, permissions.within) = (models.allowsChanges, models.within)
+        for directory in models.readable { permissions.readable.append(try existing(directory, "--allow-read")) }
+        for directory in models.writable { permissions.writable.append(try existing(directory, "--allow-write")) }
+        let signals = CurrentProcess.blockTerminationSignals()
+        let isTyped = Descriptor.standardInput.isTerminal
+        guard let streams = StandardStreams() else { throw MissingStandardStreams() }
+        if isTyped { _ = WaitNotice("waits for messages of the Model Context Protocol; Ctrl-D ends it; try --help") }
+        try ModelContextServer.run(streams, permissions, signals: signals) { () throws(Unreachable) in
+            do {
+                return try ConnectCommand.find(socket: path, root: root, options, isQuiet: true) {
+                    try StorageRoot.makeDirectory(root)
+                    return root + "/service.log"
+                }
+            } catch {
+                throw Unreachable((error as? any UserFacingError)?.message ?? "\(error)")
+            }
+        }
+    }
+
+    /// The absolute path of a directory that a flag names.
+    private static func existing(_ directory: String, _ flag: String) throws(UsageError) -> String {
+        guard let status = try? FileStatus(ofPath: directory), status.kind == .directory else {
+            throw UsageError(message: "\(flag) \(directory): there is no such directory")
+        }
+        guard directory.utf8.first != UInt8(ascii: "/"), let present = CurrentProcess.workingDirectory else {
+            return directory
+        }
+        return "\(present)/\(directory)"
     }
 
     /// A signal has arrived during a backup.

@@ -144,6 +144,13 @@ private final class ScriptedFiles: LocalFileAccess {
     }
 
     func tree(_ directory: String, isWritten: Bool) -> any LocalTree { tree.at(directory) }
+
+    func confined(to confinement: LocalConfinement) -> any LocalFileAccess { self }
+
+    func confinement(reading: [String]?, writing: [String]?) async throws(StorageError) -> LocalConfinement {
+        func places(_ paths: [String]) -> [LocalConfinement.Directory] { paths.map { .init(path: $0, location: $0) } }
+        return LocalConfinement(reading: reading.map(places), writing: writing.map(places))
+    }
 }
 
 /// One upload into a scripted engine.

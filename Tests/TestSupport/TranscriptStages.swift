@@ -34,33 +34,33 @@ extension StorageFixture {
 }
 
 /// The binary on its stdin and stdout.
-final class ServiceOnStdio: TranscriptStage {
+package final class ServiceOnStdio: TranscriptStage {
     private let flags: [String]
     private let server: StorageFixture?
     private var process: ServiceProcess
     private var hasExited = false
 
-    init(_ flags: [String], _ server: StorageFixture?) throws {
+    package init(_ flags: [String], _ server: StorageFixture? = nil) throws {
         self.flags = flags
         self.server = server
         process = try ServiceProcess(flags)
     }
 
-    func connect(_ framing: WireFraming) throws -> WireClient {
+    package func connect(_ framing: WireFraming) throws -> WireClient {
         WireClient(reading: process.output, writing: process.input, framing: framing)
     }
 
-    func restart() throws {
+    package func restart() throws {
         try strike()
         process = try ServiceProcess(flags)
     }
 
-    func waitForExit() throws -> Int32 {
+    package func waitForExit() throws -> Int32 {
         hasExited = true
         return try process.waitForExit()
     }
 
-    func strike() throws {
+    package func strike() throws {
         guard !hasExited else { return }
         let status = try process.waitForExit()
         guard status == 0 else { throw TranscriptPlayer.Failure(description: "it ended with status \(status)") }

@@ -12,6 +12,7 @@ package enum Command {
     case complete(CompletionRequest)
     case serve(ServiceOptions)
     case connect(ServiceOptions)
+    case modelContext(ServiceOptions, ModelContextOptions)
     case client(ClientCommand, CommandOptions)
     case trace(file: String, CommandOptions)
     case backup(ServiceOptions, directory: String)
@@ -142,9 +143,19 @@ package enum ClientCommand {
 
 package enum TaskVerb: String { case resume, retry, cancel, forget }
 
+/// What models may do through `mcp`.
+package struct ModelContextOptions {
+    package var allowsChanges = false
+    package var readable: [String] = []
+    package var writable: [String] = []
+    /// The `gs://` URLs of buckets and folders; empty for all of them.
+    package var within: [String] = []
+}
+
 /// The options of all commands.
 package struct CommandOptions {
     package var service = ServiceOptions()
+    var modelContext = ModelContextOptions()
     package var trace = false
     package var isQuiet = false
     var json = false

@@ -90,6 +90,34 @@ extension CommandPage {
         return .connect(options.service)
     }
 
+    static let mcp = CommandPage(
+        name: "mcp", synopsis: "", summary: "serve agents and editors, as an MCP server on stdio",
+        text: [
+            "Serves one client of the Model Context Protocol on stdin and stdout, through the",
+            "service that all clients of the root share: clients/agents.md. Objects can be",
+            "read, and nothing else, unless flags allow more. Of the flags of services,",
+            "--allow-read and --allow-write have another meaning here: without them no file",
+            "of this machine is used.",
+        ],
+        flags: [
+            Flag("--allow-changes", "objects may be written, moved and deleted", \.modelContext.allowsChanges),
+            Flag("--allow-read", "DIR", "files below it may be uploaded; repeatable", \.modelContext.readable),
+            Flag("--allow-write", "DIR", "downloads may write files below it; repeatable", \.modelContext.writable),
+            Flag("--within", nil, "REFERENCE", "only gs://BUCKET[/FOLDER]; repeatable", isRepeatable: true) {
+                options, line in
+                let text = try line.value("gs://BUCKET or gs://BUCKET/FOLDER")
+                do throws(StorageError) { options.modelContext.within.append(try Reference(url: text).url) } catch {
+                    throw UsageError(message: "--within: \(error.message)")
+                }
+            },
+        ],
+        examples: ["mcp --allow-changes --allow-read $HOME/build --within gs://builds"]
+    ) { options, words in
+        guard words.isEmpty else { return nil }
+        try options.checkService()
+        return .modelContext(options.service, options.modelContext)
+    }
+
     static let gateway = CommandPage(
         name: "gateway", synopsis: "[ADDRESS:PORT]", summary: "answer SDKs of Firebase and Google Cloud, for tests",
         text: [

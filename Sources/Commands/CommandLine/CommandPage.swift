@@ -106,7 +106,7 @@ extension CommandPage {
     static let all = clients + services
 
     /// A separate list, so that a service starts without creating the other pages.
-    private static let services = [serve, connect, gateway, backup, trace]
+    private static let services = [serve, connect, mcp, gateway, backup, trace]
 
     /// Without a name the command is `serve`.
     static func named(_ name: String?) -> CommandPage? {

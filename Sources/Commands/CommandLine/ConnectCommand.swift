@@ -17,19 +17,11 @@ package enum ConnectCommand {
     package static func run(
         socket path: String, root: String, _ options: ServiceOptions, prepareLog: @escaping () throws -> String
     ) throws -> Never {
-        var service = RootService(
-            path: path, root: root, timeout: options.rootTimeout ?? timeout,
-            isQuiet: !Descriptor.standardError.isTerminal, signals: nil,
-            client: { Client(socket: $0, signals: nil, isQuiet: !Descriptor.standardError.isTerminal) },
-            introduction: { _ in [:] }
-        ) {
-            let idle = options.idleTimeout == nil ? ["--idle-timeout", "60"] : []
-            let (log, output) = try ServiceLog.open(prepareLog())
-            return try BackgroundService(
-                ["serve", "--shared", "--wait-for-root", "0"] + idle + options.words, output, log)
-        }
+        let isQuiet = !Descriptor.standardError.isTerminal
         let socket: Descriptor
-        do { socket = try connect(service.find(), path, options) } catch is RootService.Refusal {
+        do {
+            socket = try find(socket: path, root: root, options, isQuiet: isQuiet, prepareLog: prepareLog)
+        } catch is RootService.Refusal {
             // The service itself tells the client the reason.
             socket = try Client.connect(to: path)
         }
@@ -37,6 +29,24 @@ package enum ConnectCommand {
             _ = WaitNotice("connected; waits for JSON-RPC on standard input; Ctrl-D ends it")
         }
         try StreamProxy.run(through: socket)
+    }
+
+    /// Connects to the service of the root, and starts one with the flags of `options` if none runs.
+    package static func find(
+        socket path: String, root: String, _ options: ServiceOptions, isQuiet: Bool,
+        prepareLog: @escaping () throws -> String
+    ) throws -> Descriptor {
+        var service = RootService(
+            path: path, root: root, timeout: options.rootTimeout ?? timeout, isQuiet: isQuiet, signals: nil,
+            client: { Client(socket: $0, signals: nil, isQuiet: isQuiet) },
+            introduction: { _ in [:] }
+        ) {
+            let idle = options.idleTimeout == nil ? ["--idle-timeout", "60"] : []
+            let (log, output) = try ServiceLog.open(prepareLog())
+            return try BackgroundService(
+                ["serve", "--shared", "--wait-for-root", "0"] + idle + options.words, output, log)
+        }
+        return try connect(service.find(), path, options)
     }
 
     /// Connects to a running service. Nil if none listens. Throws `Client.Unanswered`, and `OtherDurabilityError`.

@@ -125,7 +125,9 @@ final class EmbeddedUpload: TransferSession {
     }
 
     /// The directories that the source must be in; nil for a spooled file.
-    private var allowed: AllowedDirectories? { upload.isSpooled ? nil : backend.allowed.reading }
+    private var allowed: AllowedDirectories? {
+        upload.isSpooled ? nil : backend.allowed.narrowed(to: upload.record.request?.confinement).reading
+    }
 
     private func sendWhole(_ attempt: PendingAnswer) {
         switch upload.source {

@@ -12,11 +12,15 @@ package struct AllowedDirectories: Sendable {
     /// The names under which the directories were given, with their locations. A path may begin with such a name even
     /// if it contains links.
     private let aliases: [(alias: ConfinedPathResolver.Names, location: ConfinedPathResolver.Names)]
-    private let participle: String
-    private let flag: String
+    private let use: Use
+    /// The flag or the param that names the directories.
+    private let name: String
 
-    init(_ directories: [String], _ participle: String, _ flag: String) throws(FileAccessPolicy.InvalidDirectory) {
-        (self.participle, self.flag) = (participle, flag)
+    /// What the files are used for.
+    enum Use: String { case reading = "read", writing = "written" }
+
+    init(_ directories: [String], _ use: Use) throws(FileAccessPolicy.InvalidDirectory) {
+        let flag = use == .reading ? "--allow-read" : "--allow-write"
         var aliases: [(alias: ConfinedPathResolver.Names, location: ConfinedPathResolver.Names)] = []
         for directory in directories {
             do throws(SystemError) {
@@ -24,12 +28,40 @@ package struct AllowedDirectories: Sendable {
                 guard let location = found.names else { throw .last }
                 aliases += [(location, location), (try Self.absolute(directory), location)]
             } catch {
-                let why = error == .unsupported ? "this needs Linux 5.6" : error.reason
-                throw FileAccessPolicy.InvalidDirectory(message: "\(flag) \(directory) cannot be used: \(why)")
+                throw FileAccessPolicy.InvalidDirectory(message: "\(flag) \(directory) \(Self.unusable(error))")
             }
         }
-        self.aliases = aliases
+        (self.aliases, self.use, name) = (aliases, use, flag)
         locations = aliases.map(\.location)
+    }
+
+    private static func unusable(_ error: SystemError) -> String {
+        "cannot be used: \(error == .unsupported ? "this needs Linux 5.6" : error.reason)"
+    }
+
+    /// The directories of a confined client.
+    private init(_ directories: [LocalConfinement.Directory], _ use: Use) {
+        let named = directories.map { (path: Array($0.path.utf8), location: Array($0.location.utf8).names) }
+        aliases = named.flatMap { [($0.location, $0.location), ($0.path.names.filter { $0 != .itself }, $0.location)] }
+        locations = named.map(\.location)
+        (self.use, name) = (use, use == .reading ? "allowRead" : "allowWrite")
+    }
+
+    /// What is both in the directories of the service and in those of a client; nil stands for everything.
+    static func narrowed(
+        _ service: AllowedDirectories?, to client: [LocalConfinement.Directory]?, _ use: Use
+    ) -> AllowedDirectories? {
+        guard let client else { return service }
+        let own = AllowedDirectories(client, use)
+        return service.map { AllowedDirectories($0, and: own) } ?? own
+    }
+
+    /// The intersection of two sets of directories.
+    private init(_ a: AllowedDirectories, and b: AllowedDirectories) {
+        locations =
+            a.locations.filter { one in b.locations.contains { one.starts(with: $0) } }
+            + b.locations.filter { one in a.locations.contains { one.starts(with: $0) } }
+        (aliases, use, name) = (a.aliases + b.aliases, b.use, b.name)
     }
 
     private static func absolute(_ path: String) throws(SystemError) -> ConfinedPathResolver.Names {
@@ -52,8 +84,28 @@ package struct AllowedDirectories: Sendable {
         }
         let file = file ?? path
         throw StorageError(
-            .unauthorized, "File \(file) may not be \(participle): it is in no directory that \(flag) names."
+            .unauthorized, "File \(file) may not be \(use.rawValue): it is in no directory that \(name) names."
         ).with(\.file, file)
+    }
+
+    /// The path of a directory without links. `refusal` makes the error for a reason without its subject.
+    static func directory(
+        _ path: String, in allowed: AllowedDirectories?, _ refusal: (String) -> StorageError
+    ) throws(StorageError) -> String {
+        let found: OpenFile
+        if let allowed {
+            found = try allowed.find(path + "/") { refusal(unusable($0)) }
+        } else {
+            do throws(SystemError) {
+                found = try OpenFile(placeAt: path, isDirectory: true, noMagicLinks: true)
+            } catch {
+                throw refusal(unusable(error))
+            }
+        }
+        guard let bytes = found.locationBytes, let location = String(validating: bytes, as: UTF8.self) else {
+            throw refusal("cannot be used: its location is not UTF-8, or unknown")
+        }
+        return location
     }
 
     private func follow(_ path: String) throws(ConfinedPathResolver.Failure) -> OpenFile {
@@ -77,13 +129,40 @@ package struct FileAccessPolicy: Sendable {
 
     /// Resolves the directories. An empty list allows all directories.
     package init(reading: [String], writing: [String]) throws(InvalidDirectory) {
-        self.reading = reading.isEmpty ? nil : try AllowedDirectories(reading, "read", "--allow-read")
-        self.writing = writing.isEmpty ? nil : try AllowedDirectories(writing, "written", "--allow-write")
+        self.reading = reading.isEmpty ? nil : try AllowedDirectories(reading, .reading)
+        self.writing = writing.isEmpty ? nil : try AllowedDirectories(writing, .writing)
     }
 
     /// Throws `unauthorized` if the files of a directory may not be read. Blocks.
     package func checkReading(directory path: String) throws(StorageError) {
         _ = try reading?.find(path) { StorageError(.unknown, "Directory \(path) cannot be read: \($0.reason).") }
+    }
+
+    /// The directories that both the service and a client allow.
+    package func narrowed(to client: LocalConfinement?) -> FileAccessPolicy {
+        guard let client else { return self }
+        return FileAccessPolicy(
+            reading: .narrowed(reading, to: client.reading, .reading),
+            writing: .narrowed(writing, to: client.writing, .writing))
+    }
+
+    /// Finds the directories of a client. Throws `unauthorized` for one that the service does not allow, whether or not
+    /// it exists. Blocks.
+    func confinement(reading read: [String]?, writing written: [String]?) throws(StorageError) -> LocalConfinement {
+        LocalConfinement(
+            reading: try read.map { paths throws(StorageError) in try Self.find(paths, in: reading, "allowRead") },
+            writing: try written.map { paths throws(StorageError) in try Self.find(paths, in: writing, "allowWrite") })
+    }
+
+    private static func find(
+        _ paths: [String], in allowed: AllowedDirectories?, _ param: String
+    ) throws(StorageError) -> [LocalConfinement.Directory] {
+        try paths.map { path throws(StorageError) in
+            let found = try AllowedDirectories.directory(path, in: allowed) { reason in
+                .invalidArgument(param, "\(param) \(path) \(reason).")
+            }
+            return LocalConfinement.Directory(path: path, location: found)
+        }
     }
 
     private init(reading: AllowedDirectories?, writing: AllowedDirectories?) {

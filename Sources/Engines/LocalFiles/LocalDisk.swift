@@ -25,4 +25,16 @@ package struct LocalDisk: LocalFileAccess {
     package func tree(_ directory: String, isWritten: Bool) -> any LocalTree {
         DirectoryTree(directory, in: allowed, isWritten: isWritten, on: threads)
     }
+
+    package func confined(to confinement: LocalConfinement) -> any LocalFileAccess {
+        LocalDisk(allowed.narrowed(to: confinement), on: threads)
+    }
+
+    package func confinement(
+        reading: [String]?, writing: [String]?
+    ) async throws(StorageError) -> LocalConfinement {
+        try await threads.run { [allowed] in
+            Result { () throws(StorageError) in try allowed.confinement(reading: reading, writing: writing) }
+        }.get()
+    }
 }

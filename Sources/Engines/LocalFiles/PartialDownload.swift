@@ -53,7 +53,9 @@ package final class PartialDownload {
 
     package init(_ download: Download, in allowed: AllowedDirectories?) {
         target = DestinationFile(
-            path: download.file, below: download.tree, in: allowed, newFilesMask: download.newFilesMask,
+            path: download.file, below: download.tree,
+            in: AllowedDirectories.narrowed(allowed, to: download.confinement?.writing, .writing),
+            newFilesMask: download.newFilesMask,
             keepsExisting: download.keepsExisting)
         (task, record) = (download.task, download.record)
         guard download.isRestored else { return }

@@ -6,6 +6,8 @@ public struct Download: Sendable {
     public var caller: Caller
     /// The umask of the client, for a new file. Nil for the umask of this process.
     public var newFilesMask: UInt32?
+    /// The directories that the file must be in, if the client is confined.
+    public var confinement: LocalConfinement?
     /// The id of the download's task, unique and hard to guess; the partial file is named after it.
     public var task: String
     /// The id of the task over a folder that the download belongs to.

@@ -116,6 +116,8 @@ public struct TransferClient: Sendable {
     public var origin: TaskRequest.Origin?
     /// The client's umask, which limits the permissions of downloaded files. Nil for the umask of the service.
     public var newFilesMask: UInt32?
+    /// The directories that local files must be in. Nil for those of the service.
+    public var confinement: LocalConfinement?
     /// Called before each wait for a retry of a request, on any thread.
     public var willRetry: (@Sendable (RequestRetry) -> Void)?
 

@@ -76,7 +76,7 @@ import Storage
     public func task(_ id: String) throws(StorageError) -> Listed {
         see(id)
         guard let task = tasks[id] else {
-            throw .invalidArgument("task", "There is no \(Listed.kind) task \"\(id)\", or it ended long ago.")
+            throw .noTask(id, Listed.kind)
         }
         return task
     }
@@ -224,5 +224,12 @@ import Storage
         guard dropped.count >= retention.atOnce else { return }
         let some = exchange(&dropped, with: [])
         Loop.task { [retention] in await retention.forget(some) }
+    }
+}
+
+extension StorageError {
+    /// The error for an unknown task.
+    package static func noTask(_ id: String, _ kind: String) -> StorageError {
+        .invalidArgument("task", "There is no \(kind) task \"\(id)\", or it ended long ago.")
     }
 }

@@ -71,8 +71,13 @@ public struct TaskPage<Snapshot: Sendable>: Sendable {
 
 extension TaskList {
     /// The snapshots for a page of these tasks.
-    public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> TaskPage<Listed.Snapshot> {
-        try TaskPage(of: all, maxResults, after: pageToken)
+    ///
+    /// - Parameter isShown: tells which tasks the client may know; nil for all tasks.
+    public func page(
+        _ maxResults: Int64?, after pageToken: String?, where isShown: (@Loop (Listed.Snapshot) -> Bool)? = nil
+    ) throws(StorageError) -> TaskPage<Listed.Snapshot> {
+        let shown = isShown.map { isShown in all.filter { isShown($0.snapshot()) } } ?? all
+        return try TaskPage(of: shown, maxResults, after: pageToken)
     }
 }
 

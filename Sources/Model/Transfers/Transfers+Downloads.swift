@@ -9,18 +9,19 @@ extension Transfers {
     ///   when it has to wait.
     public func download(
         _ reference: Reference, to file: String, for client: TransferClient? = nil, isAwaited: Bool = false,
-        key: String? = nil
+        keepsExisting: Bool = false, key: String? = nil
     ) async throws -> DownloadTask {
         try await ready()
         try tasks.reservePlace()
         defer { tasks.giveBackPlace() }
-        return try await make(reference, to: file, for: client, isAwaited: isAwaited, key: key)
+        return try await make(
+            reference, to: file, for: client, isAwaited: isAwaited, keepsExisting: keepsExisting, key: key)
     }
 
     /// Creates a task that downloads to a file, without regard to `--max-tasks`.
     func make(
         _ reference: Reference, to file: String, for client: TransferClient?, isAwaited: Bool,
-        folder: FolderTask? = nil, key: String? = nil
+        keepsExisting: Bool = false, folder: FolderTask? = nil, key: String? = nil
     ) async throws(StorageError) -> DownloadTask {
         let reference = try reference.checkedAsObject("has no bytes")
         let client = orDefault(client)
@@ -31,6 +32,7 @@ extension Transfers {
             file: file, retryTime: retryTime, userProject: caller.userProject,
             hasOwnTokens: await caller.tokens?.isPersonal() ?? false)
         (request.newFilesMask, request.tree) = (client.newFilesMask, folder?.request.directory)
+        (request.confinement, request.keepsExisting) = (client.confinement, keepsExisting ? true : nil)
         let number = list.newNumber()
         var record = TaskRecord(
             id: tasks.newID(number), kind: .download, number: number, began: context.time.now(),
@@ -41,8 +43,8 @@ extension Transfers {
         var download = Download(reference: reference, file: file, task: record.id, caller: caller)
         (download.folder, download.tree) = (folder?.id, request.tree)
         download.began = folder?.began ?? Beginning(record.began)
-        download.keepsExisting = folder?.request.keepsExisting ?? false
-        download.newFilesMask = request.newFilesMask
+        download.keepsExisting = folder?.request.keepsExisting ?? request.keepsExisting ?? false
+        (download.newFilesMask, download.confinement) = (request.newFilesMask, request.confinement)
         if !isAwaited {
             do throws(StorageError) { try await recordWriter?.begin() } catch { throw error.orAbout(reference) }
         } else if let recordWriter {
@@ -66,9 +68,9 @@ extension Transfers {
         (download.folder, download.tree) = (record.folder, request.tree)
         let folder = record.folder.flatMap { folders.tasks[$0] }
         download.began = folder?.began ?? Beginning(record.began)
-        download.keepsExisting = folder?.request.keepsExisting ?? false
+        download.keepsExisting = folder?.request.keepsExisting ?? request.keepsExisting ?? false
         download.isRestored = isRestored
-        download.newFilesMask = request.newFilesMask
+        (download.newFilesMask, download.confinement) = (request.newFilesMask, request.confinement)
         download.bookmark = record.bookmark
         let machine = DownloadMachine(
             restored: DownloadStrategy(record.progress), retryTime: .seconds(request.retryTime),

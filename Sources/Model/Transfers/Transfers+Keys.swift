@@ -19,6 +19,7 @@ extension Transfers {
         guard let key = request.key else { return RequestedTask(try await upload(request)) }
         try request.check()
         try await ready()
+        try await checkConfinement(of: request)
         return try await tasks.exclusively(for: key, of: UploadTask.kind) {
             if let task = uploads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
                 try StorageError.checkSame(key, of: task.id, request.comparison(with: record))
@@ -30,6 +31,16 @@ extension Transfers {
             }
             return RequestedTask(try await upload(request))
         }
+    }
+
+    /// Throws `unauthorized` if a confined client may not read the file, also where an unfinished task reads it already.
+    private func checkConfinement(of request: UploadRequest) async throws {
+        guard case .file(let path) = request.source, let confinement = request.client?.confinement else { return }
+        do throws(StorageError) {
+            _ = try await engine.files.confined(to: confinement).inspect(path, below: nil)
+        } catch  where error.code == .unauthorized {
+            throw error
+        } catch {}
     }
 
     /// Whether the file of an upload is the recorded one. False for a file that cannot be read.
@@ -45,7 +56,8 @@ extension Transfers {
 
     /// The unfinished download with this key, or a new task, which waits for `start`.
     public func download(
-        _ reference: Reference, to file: String, for client: TransferClient, isAwaited: Bool, withKey key: String?
+        _ reference: Reference, to file: String, for client: TransferClient, isAwaited: Bool,
+        keepsExisting: Bool = false, withKey key: String?
     ) async throws -> RequestedTask<DownloadTask> {
         try await ready()
         return try await tasks.exclusively(for: key, of: DownloadTask.kind) {
@@ -55,11 +67,13 @@ extension Transfers {
                     [
                         ("reference", reference == record.reference),
                         ("file", record.request?.file.hasSameBytes(as: file)),
+                        ("keepExisting", (record.request?.keepsExisting ?? false) == keepsExisting),
                     ])
                 return RequestedTask(task, isContinued: true)
             }
             return RequestedTask(
-                try await download(reference, to: file, for: client, isAwaited: isAwaited, key: key))
+                try await download(
+                    reference, to: file, for: client, isAwaited: isAwaited, keepsExisting: keepsExisting, key: key))
         }
     }
 

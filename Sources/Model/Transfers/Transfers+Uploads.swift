@@ -47,11 +47,12 @@ extension Transfers {
             let file: FoundSource
             do throws(StorageError) {
                 let (identity, bytes): (FileIdentity, [UInt8]?)
+                let files = engine.localFiles(of: request.client?.confinement)
                 if isRead, let most = engine.earlyReadLimit {
-                    (identity, bytes) = try await engine.files.read(path, upTo: most)
+                    (identity, bytes) = try await files.read(path, upTo: most)
                 } else {
                     let tree = request.folder?.request.directory
-                    (identity, bytes) = (try await engine.files.inspect(path, below: tree), nil)
+                    (identity, bytes) = (try await files.inspect(path, below: tree), nil)
                 }
                 file = FoundSource(source: .file(path: path, identity), bytes: bytes)
             } catch {
@@ -269,7 +270,7 @@ extension UploadRequest {
             userProject: settings.userProject, preconditions: conditions.isEmpty ? nil : conditions,
             hasOwnTokens: await client.tokens?.isPersonal() ?? false)
         task.origin = isStream ? .stream : client.origin
-        task.crc32c = change.crc32c
+        (task.crc32c, task.confinement) = (change.crc32c, client.confinement)
         switch source {
         case .data, .object: break
         case .file(let path, let identity): (task.file, task.identity) = (path, identity)

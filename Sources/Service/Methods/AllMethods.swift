@@ -3,12 +3,12 @@ import Storage
 import Transfers
 
 /// All methods, in the order of `protocol/openrpc.json`.
-package let allMethods = MethodTable(methods)
+package let allMethods = MethodTable(methods.map { ofConnections($0) })
 
 /// The methods of `serve --harness`, in the order of `protocol/harness.json`.
-package let allMethodsAndHarness = MethodTable(methods + harnessMethods)
+package let allMethodsAndHarness = MethodTable((methods + harnessMethods).map { ofConnections($0) })
 
-let harnessMethods: [any RPCMethod<ConnectionContext>.Type] = [
+let harnessMethods: [any ServiceMethod.Type] = [
     Arm.self,
     Disarm.self,
     ReleaseHold.self,
@@ -22,7 +22,7 @@ let harnessMethods: [any RPCMethod<ConnectionContext>.Type] = [
     ResetSpace.self,
 ]
 
-private let methods: [any RPCMethod<ConnectionContext>.Type] = [
+private let methods: [any ServiceMethod.Type] = [
     Initialize.self,
     Shutdown.self,
     Exit.self,
@@ -98,6 +98,11 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
     RemoveObserver<FolderTask>.self,
     RemoveAllObservers<FolderTask>.self,
 ]
+
+/// The method as one of the table, whose methods have one context.
+private func ofConnections<Method: ServiceMethod>(_ method: Method.Type) -> any RPCMethod<ConnectionContext>.Type {
+    method
+}
 
 /// The notifications of the service.
 let allNotifications = [

@@ -144,6 +144,8 @@ package final class ConnectionContext: MethodContext {
     var settings: Settings
     /// The name of the client in `initialize`.
     package internal(set) var clientName: String?
+    /// The rights that the client has kept; nil if it has given up none.
+    var rights: Rights?
     var isShutDown = false
     var hasBegunTasks = false
     /// The tasks that the client has started or resumed, and the streams that it appends to, pause when the connection
@@ -221,7 +223,7 @@ package final class ConnectionContext: MethodContext {
     var transfers: Transfers { service.transfers }
     var client: TransferClient {
         var client = TransferClient(tokens: tokens, settings: settings, newFilesMask: newFilesMask)
-        client.willRetry = willRetry
+        (client.willRetry, client.confinement) = (willRetry, rights?.files)
         return client
     }
     /// Notifies the client of each wait before a retry. Nil if the client has not asked for that.
@@ -264,7 +266,9 @@ package final class ConnectionContext: MethodContext {
     /// order.
     func streamTask(_ id: String) async throws -> UploadTask {
         if !transfers.hasRead(id) { try await alone { try await transfers.ready(for: id) } }
-        return try transfers.uploads.task(id)
+        let task = try transfers.uploads.task(id)
+        try check(task, .control)
+        return task
     }
 
     private func endStreams() {

@@ -2,8 +2,8 @@ import Platform
 
 /// An input and an output descriptor, watched on the loop. Never blocks.
 @Loop
-final class ByteStream {
-    enum Event { case readable, writable, hungUp }
+package final class ByteStream {
+    package enum Event { case readable, writable, hungUp }
 
     private let input: Descriptor
     private let output: Descriptor
@@ -16,7 +16,7 @@ final class ByteStream {
     private var isOpen = true
 
     /// Input and output may be the same socket.
-    init(
+    package init(
         input: Descriptor, output: Descriptor, _ metrics: ConnectionMetrics, _ handle: @escaping @Loop (Event) -> Void
     ) {
         (self.input, self.output, self.metrics, self.handle) = (input, output, metrics, handle)
@@ -26,14 +26,14 @@ final class ByteStream {
         }
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Descriptor.Outcome {
+    package func read(into buffer: UnsafeMutableRawBufferPointer) -> Descriptor.Outcome {
         let outcome = input.read(into: buffer)
         if case .bytes(let count) = outcome { metrics.received &+= count }
         return outcome
     }
 
     /// Returns 0 if there is no room now; `writable` is then called later.
-    func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         if output.kind == .blocking, !output.hasRoom() { return 0 }
         switch output.write(bytes) {
         case .bytes(let count):
@@ -47,7 +47,7 @@ final class ByteStream {
     /// Input and output are one socket, so a hang-up ends both directions.
     var isOneDescriptor: Bool { output === input }
 
-    func want(input: Bool, room: Bool) {
+    package func want(input: Bool, room: Bool) {
         guard isOpen, input != wantsInput || room != wantsRoom else { return }
         (wantsInput, wantsRoom) = (input, room)
         let reading: Readiness = input ? .readable : [], writing: Readiness = room ? .writable : []
@@ -60,7 +60,7 @@ final class ByteStream {
         if input, inputWatcher == nil { readWithoutWatcher() }
     }
 
-    func close() {
+    package func close() {
         isOpen = false
         inputWatcher?.cancel()
         outputWatcher?.cancel()

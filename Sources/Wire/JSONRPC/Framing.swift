@@ -32,7 +32,15 @@ public struct Framing: Sendable {
     private var isFinished = false
 
     /// `maxMessageBytes` does not count headers and line ends.
-    public init(maxMessageBytes: Int) { self.maxMessageBytes = maxMessageBytes }
+    /// - Parameter style: the framing of a connection that does not leave it to the first bytes.
+    public init(maxMessageBytes: Int, style: Style? = nil) {
+        (self.maxMessageBytes, self.style) = (maxMessageBytes, style)
+        switch style {
+        case nil: break
+        case .lines: state = .line
+        case .headers: state = .headers(HeaderBlock())
+        }
+    }
 
     var capacity: Int { queue.capacity }
 

@@ -104,6 +104,7 @@ extension RPCMethod {
     fileprivate func waiting(in context: Context) -> PreparedCall.Waiting {
         { controls in
             do {
+                try authorize(in: context)
                 let result = try await run(in: Request(context: context, controls))
                 return (result.payload, { didReply(result, in: context) })
             } catch {
@@ -120,7 +121,12 @@ extension PromptMethod {
     }
 
     @Loop fileprivate func answer(_ request: Request<Context>) throws -> ResultPayload {
-        do { return try run(in: request).payload } catch { throw failure(error) }
+        do {
+            try authorize(in: request.context)
+            return try run(in: request).payload
+        } catch {
+            throw failure(error)
+        }
     }
 }
 
@@ -133,7 +139,14 @@ extension RecallingMethod {
         let call = try Self(&params)
         return PreparedCall(
             .recalling(
-                { do { return try call.knownResult(in: prompt)?.payload } catch { throw call.failure(error) } },
+                {
+                    do {
+                        try call.authorize(in: prompt.context)
+                        return try call.knownResult(in: prompt)?.payload
+                    } catch {
+                        throw call.failure(error)
+                    }
+                },
                 otherwise: call.waiting(in: prompt.context)))
     }
 }

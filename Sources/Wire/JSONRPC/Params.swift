@@ -6,7 +6,7 @@ public struct Params: Sendable {
     private var members: [JSON.Member]
     private let path: String
 
-    init(_ members: [JSON.Member], path: String = "") { (self.members, self.path) = (members, path) }
+    package init(_ members: [JSON.Member], path: String = "") { (self.members, self.path) = (members, path) }
 
     /// Takes a param. A null counts as missing, because clients write either.
     public mutating func take(_ name: String) -> JSON? {

@@ -11,6 +11,9 @@ public protocol RPCMethod<Context>: Sendable {
     /// Takes the params one by one. A param that is not taken is refused as unknown.
     init(_ params: inout Params) throws(RPCError)
 
+    /// Throws if the request may not run in the context. Called right before the method runs.
+    @Loop func authorize(in context: Context) throws
+
     /// Runs the method. All requests run in order up to their first wait, on the loop.
     @Loop func run(in request: Request<Context>) async throws -> Result
 
@@ -40,6 +43,8 @@ public typealias PromptRun<Context: MethodContext> = @Loop @Sendable (Request<Co
 public typealias Refusal = @Loop @Sendable () -> Void
 
 extension RPCMethod {
+    @Loop public func authorize(in context: Context) throws {}
+
     public func failure(_ error: any Error) -> any Error { error }
 
     public func didReply(_ result: Result, in context: Context) {}

@@ -29,7 +29,10 @@ import Testing
         let root = try StorageRoot(scratch.path + "/root")
         var download = try TaskRecord.sample("download")
         (download.kind, download.progress, download.md5Hash) = (.download, .unknown, nil)
-        download.stage = .unfinished(TaskRequest(file: "/f", retryTime: 1, hasOwnTokens: false), nil)
+        var request = TaskRequest(file: "/f", retryTime: 1, hasOwnTokens: false)
+        request.confinement = LocalConfinement(reading: [], writing: [.init(path: "/link", location: "/d")])
+        request.keepsExisting = true
+        download.stage = .unfinished(request, nil)
         let time = Timestamp(microseconds: 1_700_000_000_123_456)
         var settable = SettableMetadata()
         settable.content = [.cacheControl: ""]

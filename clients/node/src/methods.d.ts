@@ -541,6 +541,10 @@ export interface Methods {
       };
       pausesTasks?: boolean;
       tellsRetries?: boolean;
+      readOnly?: boolean;
+      allowRead?: string[];
+      allowWrite?: string[];
+      within?: ReferenceParam[];
     };
     result: {
       /** The version that the service speaks: 1. */
@@ -611,6 +615,17 @@ export interface Methods {
         maxConnectionObservers: number;
         /** The maximum number of results of `reference/listAll`. */
         maxListResults: number;
+      };
+      /**
+       * Only on a connection that has given up rights: what it has kept. A service that does not know the params
+       * leaves it out.
+       */
+      rights?: {
+        readOnly: boolean;
+        allowRead?: string[];
+        allowWrite?: string[];
+        /** As `gs://` URLs. */
+        within?: string[];
       };
       /** Only with `--harness`: clients may change faults and time. */
       harness?: true;
@@ -872,6 +887,7 @@ export interface Methods {
       reference: ReferenceParam;
       file: string;
       key?: string;
+      keepExisting?: boolean;
       observe?: Status[] | boolean;
       wait?: boolean;
     };

@@ -811,6 +811,7 @@ class ReferenceMethods(Asking, Referring):
         file: str | os.PathLike[str],
         *,
         key: str | None = None,
+        keep_existing: bool | None = None,
         on_progress: Callable[[Snapshot], object] | None = None,
         observe: Mapping[Status, Callable[[Snapshot], object]] | None = None,
         timeout: float | None = None,
@@ -828,11 +829,13 @@ class ReferenceMethods(Asking, Referring):
         it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
         `wait` aside, are InvalidArgument.
 
+        `keep_existing`: A file that exists is not replaced: the task fails with PreconditionFailed. Default: `false`.
+
         In the SDK: `StorageReference.write(toFile:completion:), .writeAsync(toFile:)`.
         """
         return self._start_download_task(
             "reference/writeToFile",
-            {"file": local_path(file), **given(key=key)},
+            {"file": local_path(file), **given(key=key, keepExisting=keep_existing)},
             on_progress,
             observe,
             timeout,
@@ -1857,6 +1860,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         file: str | os.PathLike[str],
         *,
         key: str | None = None,
+        keep_existing: bool | None = None,
         on_progress: Callable[[AsyncSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncSnapshot], object]] | None = None,
     ) -> AsyncDownloadTask:
@@ -1873,11 +1877,13 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
         `wait` aside, are InvalidArgument.
 
+        `keep_existing`: A file that exists is not replaced: the task fails with PreconditionFailed. Default: `false`.
+
         In the SDK: `StorageReference.write(toFile:completion:), .writeAsync(toFile:)`.
         """
         return self._start_download_task(
             "reference/writeToFile",
-            {"file": local_path(file), **given(key=key)},
+            {"file": local_path(file), **given(key=key, keepExisting=keep_existing)},
             on_progress,
             observe,
         )

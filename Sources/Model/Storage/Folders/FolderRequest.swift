@@ -88,6 +88,8 @@ public struct FolderClient: Codable, Equatable, Sendable {
     public var userProject: String?
     /// The umask of the client, if it is known.
     public var newFilesMask: UInt32?
+    /// The directories that files must be in, if the client is confined.
+    public var confinement: LocalConfinement?
     /// The client used its own tokens, so only a client with tokens may resume the task.
     public var hasOwnTokens = false
 

@@ -11,6 +11,17 @@ public protocol LocalFileAccess: Sendable {
     func read(_ path: String, upTo most: Int64) async throws(StorageError) -> (FileIdentity, [UInt8]?)
     /// The directory (an absolute path) that a task over a folder reads or writes.
     func tree(_ directory: String, isWritten: Bool) -> any LocalTree
+    /// The same files, restricted to the directories of a client.
+    func confined(to confinement: LocalConfinement) -> any LocalFileAccess
+    /// Finds directories to which a client confines itself. Throws for one that cannot be used.
+    func confinement(reading: [String]?, writing: [String]?) async throws(StorageError) -> LocalConfinement
+}
+
+extension EngineProperties {
+    /// The local files of a client: all that the service may access, unless the client is confined.
+    package func localFiles(of confinement: LocalConfinement?) -> any LocalFileAccess {
+        confinement.map { files.confined(to: $0) } ?? files
+    }
 }
 
 /// A local directory and everything below it, as tasks over folders read and change it. No link below the directory is

@@ -64,7 +64,8 @@ import Storage
     init(_ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool) {
         (self.task, self.transfers, self.tokens, self.replacesNewer) = (task, transfers, tokens, replacesNewer)
         tree = task.request.directory.map {
-            transfers.engine.files.tree($0, isWritten: task.request.kind == .write && !task.request.isDryRun)
+            transfers.engine.localFiles(of: task.request.client.confinement)
+                .tree($0, isWritten: task.request.kind == .write && !task.request.isDryRun)
         }
     }
 

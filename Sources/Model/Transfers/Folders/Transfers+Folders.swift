@@ -142,7 +142,7 @@ extension FolderClient {
         retryTime = kind == .write ? settings.maxDownloadRetryTime : settings.maxUploadRetryTime
         operationRetryTime = settings.maxOperationRetryTime
         (chunkSize, userProject) = (settings.uploadChunkSizeBytes, settings.userProject)
-        newFilesMask = client.newFilesMask
+        (newFilesMask, confinement) = (client.newFilesMask, client.confinement)
         hasOwnTokens = await client.tokens?.isPersonal() ?? false
     }
 }
@@ -150,6 +150,7 @@ extension FolderClient {
 extension TransferClient {
     fileprivate init(_ client: FolderClient, _ kind: FolderRequest.Kind, _ tokens: (any TokenSource)?) {
         self.init(tokens: tokens, settings: Settings(client, kind), newFilesMask: client.newFilesMask)
+        confinement = client.confinement
     }
 }
 

@@ -5,7 +5,11 @@ import Storage
 import Transfers
 
 /// A method of `serve --harness`.
-protocol HarnessMethod: RPCMethod where Context == ConnectionContext {}
+protocol HarnessMethod: ServiceMethod {}
+
+extension HarnessMethod {
+    var uses: [Use] { [.changingService] }
+}
 
 extension Request<ConnectionContext> {
     var harness: Harness {

@@ -29,6 +29,7 @@ protocol CopyMethod: UploadMethod {
 
 extension CopyMethod {
     var reference: Reference { copy.target }
+    var uses: [Use] { [Self.isMove ? .changing(copy.source) : .reading(copy.source), .changing(copy.target)] }
     var start: StartOptions { copy.start }
     func check() throws(StorageError) { try copy.metadata?.checkMD5() }
 

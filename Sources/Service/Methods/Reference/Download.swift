@@ -7,6 +7,7 @@ import Transfers
 /// `reference/getData`: returns the bytes of an object of limited size.
 struct GetData: ReferenceMethod {
     static let name = "reference/getData"
+    var uses: [Use] { [.reading(reference)] }
 
     let reference: Reference
     let maxSize: Int64
@@ -57,16 +58,19 @@ extension SegmentedBytes {
 /// `reference/writeToFile`: downloads to a local file.
 struct WriteToFile: ReferenceMethod {
     static let name = "reference/writeToFile"
+    var uses: [Use] { [.reading(reference)] }
 
     let reference: Reference
     let file: String
     let key: String?
+    let keepsExisting: Bool
     let start: StartOptions
 
     init(_ params: inout Params) throws(RPCError) {
         reference = try params.reference("reference")
         file = try params.localFile("file")
         key = try params.taskKey()
+        keepsExisting = try params.optionalBool("keepExisting") ?? false
         start = try StartOptions(&params)
     }
 
@@ -74,7 +78,8 @@ struct WriteToFile: ReferenceMethod {
         let context = request.context
         return try await start.startOrGoOn(in: request) {
             try await context.transfers.download(
-                reference, to: file, for: context.client, isAwaited: start.isAwaited, withKey: key)
+                reference, to: file, for: context.client, isAwaited: start.isAwaited,
+                keepsExisting: keepsExisting, withKey: key)
         }
     }
 

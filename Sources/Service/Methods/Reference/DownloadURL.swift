@@ -6,6 +6,7 @@ import Transfers
 /// `reference/downloadURL`: returns a URL that gives access to the object without credentials.
 struct DownloadURL: ReferenceMethod {
     static let name = "reference/downloadURL"
+    var uses: [Use] { [.changing(reference)] }
 
     let reference: Reference
     let expiresIn: Int64?
@@ -24,6 +25,7 @@ struct DownloadURL: ReferenceMethod {
 /// `reference/revokeDownloadURL`: revokes all earlier URLs of the object, and returns a new one.
 struct RevokeDownloadURL: ReferenceMethod {
     static let name = "reference/revokeDownloadURL"
+    var uses: [Use] { [.changing(reference)] }
 
     let reference: Reference
 

@@ -11,6 +11,7 @@ protocol FolderMethod: ReferenceMethod where Result == Started<FolderTask> {
 
 extension FolderMethod {
     var reference: Reference { folder.request.reference }
+    var uses: [Use] { folder.request.uses(changes: true) }
 
     func run(in request: Request<ConnectionContext>) async throws -> Started<FolderTask> {
         let context = request.context

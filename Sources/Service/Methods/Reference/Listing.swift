@@ -7,6 +7,7 @@ import Transfers
 /// `reference/list`: returns one page of the objects and prefixes below a reference.
 struct List: ReferenceMethod, RecallingMethod {
     static let name = "reference/list"
+    var uses: [Use] { [.readingAll(reference)] }
 
     let query: ListQuery
     var reference: Reference { query.reference }
@@ -47,6 +48,7 @@ struct List: ReferenceMethod, RecallingMethod {
 /// `reference/listAll`: returns all objects and prefixes below a reference.
 struct ListAll: ReferenceMethod, RecallingMethod {
     static let name = "reference/listAll"
+    var uses: [Use] { [.readingAll(reference)] }
 
     let reference: Reference
     let isExact: Bool

@@ -4,7 +4,7 @@ import Storage
 import Transfers
 
 /// A method about one reference. Its storage errors name the reference, unless a param is at fault.
-protocol ReferenceMethod: RPCMethod {
+protocol ReferenceMethod: ServiceMethod {
     var reference: Reference { get }
 }
 
@@ -18,6 +18,7 @@ extension ReferenceMethod {
 /// `reference/getMetadata`: returns the metadata of an object.
 struct GetMetadata: ReferenceMethod, RecallingMethod {
     static let name = "reference/getMetadata"
+    var uses: [Use] { [.reading(reference)] }
 
     let reference: Reference
 
@@ -35,6 +36,7 @@ struct GetMetadata: ReferenceMethod, RecallingMethod {
 /// `reference/exists`: returns whether an object exists.
 struct Exists: ReferenceMethod, RecallingMethod {
     static let name = "reference/exists"
+    var uses: [Use] { [.reading(reference)] }
 
     let reference: Reference
 
@@ -54,6 +56,7 @@ struct Exists: ReferenceMethod, RecallingMethod {
 /// `reference/updateMetadata`: sets properties, removes those that are null, and keeps those that are absent.
 struct UpdateMetadata: ReferenceMethod {
     static let name = "reference/updateMetadata"
+    var uses: [Use] { [.changing(reference)] }
 
     let reference: Reference
     let change: MetadataChange
@@ -73,6 +76,7 @@ struct UpdateMetadata: ReferenceMethod {
 /// `reference/delete`: removes an object.
 struct Delete: ReferenceMethod {
     static let name = "reference/delete"
+    var uses: [Use] { [.changing(reference)] }
 
     let reference: Reference
     let preconditions: Preconditions

@@ -4,8 +4,9 @@ import Storage
 
 /// `storage/reference`: returns a reference to a path of a bucket, to an object by its exact name, or to the target of
 /// a URL.
-struct MakeReference: PromptMethod {
+struct MakeReference: ServiceMethod, PromptMethod {
     static let name = "storage/reference"
+    var uses: [Use] { [] }
 
     let bucket: String?
     let path: String?
@@ -35,8 +36,9 @@ struct MakeReference: PromptMethod {
 }
 
 /// `reference/child`: returns the reference at a path below this one.
-struct Child: PromptMethod {
+struct Child: ServiceMethod, PromptMethod {
     static let name = "reference/child"
+    var uses: [Use] { [] }
 
     let reference: Reference
     let path: String
@@ -50,8 +52,9 @@ struct Child: PromptMethod {
 }
 
 /// `reference/parent`: returns the reference one level up; null at the root.
-struct Parent: PromptMethod {
+struct Parent: ServiceMethod, PromptMethod {
     static let name = "reference/parent"
+    var uses: [Use] { [] }
 
     let reference: Reference
 
@@ -61,8 +64,9 @@ struct Parent: PromptMethod {
 }
 
 /// `reference/root`: returns the root of the bucket.
-struct Root: PromptMethod {
+struct Root: ServiceMethod, PromptMethod {
     static let name = "reference/root"
+    var uses: [Use] { [] }
 
     let reference: Reference
 

@@ -15,6 +15,8 @@ protocol UploadMethod: ReferenceMethod where Result == Started<UploadTask> {
 }
 
 extension UploadMethod {
+    var uses: [Use] { [.changing(reference)] }
+
     func run(in request: Request<ConnectionContext>) async throws -> Started<UploadTask> {
         try await begin(in: request)
     }

@@ -42,6 +42,7 @@ struct PutStream: UploadMethod {
 /// `reference/getStream`: starts a download from which its client reads the bytes.
 struct GetStream: ReferenceMethod {
     static let name = "reference/getStream"
+    var uses: [Use] { [.reading(reference)] }
 
     let reference: Reference
     let offset: Int64

@@ -1,9 +1,11 @@
 import JSONRPC
 import JSONText
 import Platform
+import Storage
+import Transfers
 
-/// `initialize`: describes this service. Calling it is optional.
-struct Initialize: PromptMethod {
+/// `initialize`: describes this service, and gives up rights of the connection. Calling it is optional.
+struct Initialize: ServiceMethod, RecallingMethod {
     static let name = "initialize"
     static let protocolVersion: Int64 = 1
 
@@ -11,6 +13,7 @@ struct Initialize: PromptMethod {
     init(_ params: inout Params) throws(RPCError) {
         pausesTasks = try params.optionalBool("pausesTasks") ?? false
         tellsRetries = try params.optionalBool("tellsRetries") ?? false
+        wanted = try WantedRights(&params)
         let client = params.takeRest().first { $0.key == "client" }?.value
         name = [client?["name"]?.string, client?["version"]?.string].compactMap { $0 }.joined(separator: " ")
     }
@@ -18,12 +21,34 @@ struct Initialize: PromptMethod {
     private let name: String
     private let pausesTasks: Bool
     private let tellsRetries: Bool
+    private let wanted: WantedRights?
 
-    func run(in request: Request<ConnectionContext>) throws -> JSON {
-        if pausesTasks { request.context.pausesTasks = true }
-        if tellsRetries { request.context.tellsRetries = true }
-        if !name.isEmpty { request.context.clientName = String(name.prefix(100)) }
-        let service = request.context.service
+    var uses: [Use] { [] }
+
+    func knownResult(in request: Request<ConnectionContext>) throws -> JSON? {
+        if let wanted {
+            guard wanted.areKnown else { return nil }
+            try request.context.confine(to: wanted.known)
+        }
+        return result(in: request.context)
+    }
+
+    /// Finds the directories of the client. Later requests wait meanwhile, so that none runs with the former rights.
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let context = request.context
+        if let wanted {
+            try await context.alone {
+                try context.confine(to: await wanted.found(in: context.transfers.engine.files))
+            }
+        }
+        return result(in: context)
+    }
+
+    @Loop private func result(in context: ConnectionContext) -> JSON {
+        if pausesTasks { context.pausesTasks = true }
+        if tellsRetries { context.tellsRetries = true }
+        if !name.isEmpty { context.clientName = String(name.prefix(100)) }
+        let service = context.service
         let description: [JSON.Member] = .init(present: [
             "protocolVersion": JSON(Self.protocolVersion),
             "server": ["name": "storage-rpc", "version": .string(ServiceContext.version)],
@@ -33,6 +58,7 @@ struct Initialize: PromptMethod {
             "methods": .array(service.methods.names.map(JSON.string)),
             "notifications": .array(service.notifications.map(JSON.string)),
             "limits": service.configuration.limits.json,
+            "rights": context.rights?.json,
             "harness": service.harness.map { _ in true },
         ])
         return .object(description)
@@ -40,8 +66,9 @@ struct Initialize: PromptMethod {
 }
 
 /// `shutdown`: after it the connection accepts only `exit`.
-struct Shutdown: ParameterlessMethod, PromptMethod {
+struct Shutdown: ServiceMethod, ParameterlessMethod, PromptMethod {
     static let name = "shutdown"
+    var uses: [Use] { [] }
 
     func run(in request: Request<ConnectionContext>) throws -> JSON {
         request.context.isShutDown = true
@@ -50,8 +77,9 @@ struct Shutdown: ParameterlessMethod, PromptMethod {
 }
 
 /// `exit`: on stdio ends the process, with status 0 after `shutdown`, else 1; on a socket closes the connection.
-struct Exit: ParameterlessMethod {
+struct Exit: ServiceMethod, ParameterlessMethod {
     static let name = "exit"
+    var uses: [Use] { [] }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON { .null }
 

@@ -6,6 +6,7 @@ import Transfers
 /// `storage/observe`: notifies this connection of changes of objects at and below a reference.
 struct ObserveObjects: ReferenceMethod, PromptMethod {
     static let name = "storage/observe"
+    var uses: [Use] { [.readingAll(reference)] }
 
     let reference: Reference
 
@@ -17,8 +18,9 @@ struct ObserveObjects: ReferenceMethod, PromptMethod {
 }
 
 /// `storage/removeObserver`: ends the notifications of one observer.
-struct RemoveObjectObserver: PromptMethod {
+struct RemoveObjectObserver: ServiceMethod, PromptMethod {
     static let name = "storage/removeObserver"
+    var uses: [Use] { [] }
 
     let handle: String
 

@@ -5,15 +5,17 @@ import Storage
 import Transfers
 
 /// `service/ping`: answers at once.
-struct Ping: ParameterlessMethod, PromptMethod {
+struct Ping: ServiceMethod, ParameterlessMethod, PromptMethod {
     static let name = "service/ping"
+    var uses: [Use] { [] }
 
     func run(in request: Request<ConnectionContext>) throws -> JSON { "pong" }
 }
 
 /// `service/status`: returns the state of the process.
-struct ServiceStatus: ParameterlessMethod {
+struct ServiceStatus: ServiceMethod, ParameterlessMethod {
     static let name = "service/status"
+    var uses: [Use] { [.readingService] }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let service = request.context.service
@@ -42,8 +44,9 @@ extension Transfers {
 }
 
 /// `service/stop`: ends the process for all clients, as SIGTERM does.
-struct StopService: ParameterlessMethod {
+struct StopService: ServiceMethod, ParameterlessMethod {
     static let name = "service/stop"
+    var uses: [Use] { [.changingService] }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON { .null }
 
@@ -53,8 +56,9 @@ struct StopService: ParameterlessMethod {
 }
 
 /// `rpc.discover`: returns the contract, `protocol/openrpc.json`.
-struct Discover: ParameterlessMethod, PromptMethod {
+struct Discover: ServiceMethod, ParameterlessMethod, PromptMethod {
     static let name = "rpc.discover"
+    var uses: [Use] { [] }
 
     func run(in request: Request<ConnectionContext>) throws -> SegmentedBytes {
         try (request.context.service.harness == nil ? Self.document : Self.documentAndHarness).get()

@@ -5,8 +5,9 @@ import Platform
 import Transfers
 
 /// `service/metrics`: returns the metrics of the process in the text format that `GET /metrics` serves.
-struct ServiceMetrics: ParameterlessMethod, PromptMethod {
+struct ServiceMetrics: ServiceMethod, ParameterlessMethod, PromptMethod {
     static let name = "service/metrics"
+    var uses: [Use] { [.readingService] }
 
     func run(in request: Request<ConnectionContext>) throws -> JSON {
         ["metrics": .array(request.context.service.metrics.map(\.json))]

@@ -3,8 +3,9 @@ import JSONText
 import Storage
 
 /// `auth/setToken`: sets or removes a token of this connection.
-struct SetToken: PromptMethod {
+struct SetToken: ServiceMethod, PromptMethod {
     static let name = "auth/setToken"
+    var uses: [Use] { [] }
 
     let secret: String?
     let kind: Token.Kind?

@@ -4,8 +4,9 @@ import Storage
 import Transfers
 
 /// `storage/getSettings`: returns the settings of this connection.
-struct GetSettings: ParameterlessMethod, PromptMethod {
+struct GetSettings: ServiceMethod, ParameterlessMethod, PromptMethod {
     static let name = "storage/getSettings"
+    var uses: [Use] { [] }
 
     func run(in request: Request<ConnectionContext>) throws -> JSON {
         request.context.settings.json(request.transfers.atOnce)
@@ -13,8 +14,9 @@ struct GetSettings: ParameterlessMethod, PromptMethod {
 }
 
 /// `storage/updateSettings`: changes the named settings, for tasks and calls that the connection starts afterwards.
-struct UpdateSettings: PromptMethod {
+struct UpdateSettings: ServiceMethod, PromptMethod {
     static let name = "storage/updateSettings"
+    var uses: [Use] { uploadsAtOnce == nil && downloadsAtOnce == nil ? [] : [.changingService] }
 
     let retryTimes: [(Settings.RetryTime, Double)]
     let uploadChunkSizeBytes: Int64?
@@ -48,8 +50,9 @@ struct UpdateSettings: PromptMethod {
 }
 
 /// `storage/buckets`: returns the names of all buckets.
-struct ListBuckets: RPCMethod {
+struct ListBuckets: ServiceMethod {
     static let name = "storage/buckets"
+    var uses: [Use] { [] }
 
     let project: String?
 
@@ -57,6 +60,7 @@ struct ListBuckets: RPCMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let names = try await request.transfers.buckets(of: project, for: request.client)
-        return ["buckets": .array(names.map(JSON.string))]
+        let known = request.context.rights.map { rights in names.filter(rights.knows(bucket:)) } ?? names
+        return ["buckets": .array(known.map(JSON.string))]
     }
 }

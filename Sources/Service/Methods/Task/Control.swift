@@ -5,25 +5,40 @@ import Storage
 import Transfers
 
 extension Request<ConnectionContext> {
-    /// Waits for tasks of earlier processes to be read. Throws `invalidArgument` for an unknown task.
-    @Loop func task<Controlled: StorageTask>(_ id: String) async throws -> Controlled {
+    /// Waits for tasks of earlier processes to be read. Throws `invalidArgument` for a task that is unknown, or that the
+    /// connection may not know, and `unauthorized` for one that it may only look at.
+    @Loop func task<Controlled: MethodTask>(_ id: String, _ access: TaskAccess) async throws -> Controlled {
         try await context.transfers.ready(for: id)
-        return try Controlled.tasks(of: context.transfers).task(id)
+        let task = try Controlled.tasks(of: context.transfers).task(id)
+        try context.check(task, access)
+        return task
+    }
+}
+
+extension ConnectionContext {
+    func check(_ task: some MethodTask, _ access: TaskAccess) throws(StorageError) {
+        guard let rights else { return }
+        let snapshot = task.snapshot()
+        guard rights.know(snapshot) else { throw .noTask(task.id, type(of: task).kind) }
+        if access == .control { try rights.checkControl(of: snapshot) }
     }
 }
 
 /// A task whose snapshots can be results.
-protocol MethodTask: StorageTask where Snapshot: JSONConvertible & JSONObjectWritable {}
+protocol MethodTask: StorageTask where Snapshot: JSONConvertible & JSONObjectWritable & ConfinedSnapshot {}
 
 extension TransferTask: MethodTask {}
 extension FolderTask: MethodTask {}
 
 /// A method with a task as its only param.
-protocol TaskMethod: RPCMethod where Context == ConnectionContext {
+protocol TaskMethod: ServiceMethod {
     init(task: String)
 }
 
 extension TaskMethod {
+    /// `Request.task` checks the rights to the task.
+    var uses: [Use] { [] }
+
     init(_ params: inout Params) throws(RPCError) { self.init(task: try params.string("task")) }
 }
 
@@ -33,7 +48,7 @@ struct Pause<Controlled: MethodTask>: TaskMethod {
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
-        let task: Controlled = try await request.task(task)
+        let task: Controlled = try await request.task(task, .control)
         return accepted(try await task.pause(), task)
     }
 }
@@ -44,7 +59,7 @@ struct Resume<Controlled: MethodTask>: TaskMethod {
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
-        let task: Controlled = try await request.task(task)
+        let task: Controlled = try await request.task(task, .control)
         try task.checkEndpoint()
         let isResumed = task.resume(tokens: request.context.tokens)
         if !task.hasEnded { request.context.began(task, ranAlready: !isResumed) }
@@ -58,7 +73,7 @@ struct RetryTask<Controlled: MethodTask>: TaskMethod {
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
-        let task: Controlled = try await request.task(task)
+        let task: Controlled = try await request.task(task, .control)
         let running = try await request.context.transfers.retry(task, tokens: request.context.tokens)
         // A task that waited for its next attempt is the same object.
         if let running { request.context.began(running, ranAlready: running === task) }
@@ -72,7 +87,7 @@ struct Cancel<Controlled: MethodTask>: TaskMethod {
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
-        let task: Controlled = try await request.task(task)
+        let task: Controlled = try await request.task(task, .control)
         return accepted(try await task.cancel(tokens: request.tokens), task)
     }
 }
@@ -83,7 +98,7 @@ struct Forget<Controlled: MethodTask>: TaskMethod {
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
-        let task: Controlled = try await request.task(task)
+        let task: Controlled = try await request.task(task, .control)
         return accepted(await Controlled.tasks(of: request.context.transfers).forget(task), task)
     }
 }

@@ -5,8 +5,9 @@ import Storage
 import Transfers
 
 /// `folderTask/items`: returns a page of the files of a task.
-struct ListFolderItems: RPCMethod {
+struct ListFolderItems: ServiceMethod {
     static let name = "folderTask/items"
+    var uses: [Use] { [] }
     /// The estimated size of a page with long names.
     private static let pageBytes = 8 << 20
 
@@ -23,7 +24,7 @@ struct ListFolderItems: RPCMethod {
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> SegmentedBytes {
-        let task: FolderTask = try await request.task(task)
+        let task: FolderTask = try await request.task(task, .reading)
         try await request.roomToAnswer(expecting: Self.pageBytes)
         let page = try await task.items(states, maxResults, after: pageToken)
         let folder = task.snapshot().request

@@ -9,7 +9,7 @@ struct TakeSnapshot<Controlled: MethodTask>: TaskMethod {
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> Controlled.Snapshot {
-        let task: Controlled = try await request.task(task)
+        let task: Controlled = try await request.task(task, .reading)
         return task.snapshot()
     }
 }
@@ -20,7 +20,7 @@ struct WaitForEnd<Controlled: MethodTask>: TaskMethod {
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> Controlled.Snapshot {
-        let task: Controlled = try await request.task(task)
+        let task: Controlled = try await request.task(task, .reading)
         try request.checkWait()
         request.beginWaiting()
         return try await task.awaitedEnd()
@@ -28,8 +28,9 @@ struct WaitForEnd<Controlled: MethodTask>: TaskMethod {
 }
 
 /// `…Task/list`: returns the unfinished tasks and the newest ended ones, or a page of all tasks.
-struct ListTasks<Controlled: MethodTask>: RPCMethod {
+struct ListTasks<Controlled: MethodTask>: ServiceMethod {
     static var name: String { "\(Controlled.kind)Task/list" }
+    var uses: [Use] { [] }
     /// The size in bytes at which a page with `maxResults` ends early.
     private static var longestPage: Int { 4 << 20 }
 
@@ -46,7 +47,8 @@ struct ListTasks<Controlled: MethodTask>: RPCMethod {
         try await transfers.allTasks()
         try await request.roomToAnswer(expecting: Self.longestPage)
         let longest = request.context.service.configuration.longestAnswer - 1024
-        return try await Controlled.tasks(of: transfers).page(maxResults, after: pageToken)
+        return try await Controlled.tasks(of: transfers)
+            .page(maxResults, after: pageToken, where: request.context.knownTasks())
             .encoded(within: maxResults == nil ? longest : min(longest, Self.longestPage))
     }
 }

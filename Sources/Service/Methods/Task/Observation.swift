@@ -4,8 +4,9 @@ import Storage
 import Transfers
 
 /// `…Task/observe`: registers an observer of this connection for one status.
-struct Observe<Controlled: MethodTask>: RPCMethod {
+struct Observe<Controlled: MethodTask>: ServiceMethod {
     static var name: String { "\(Controlled.kind)Task/observe" }
+    var uses: [Use] { [] }
 
     let task: String
     let status: Status
@@ -22,7 +23,7 @@ struct Observe<Controlled: MethodTask>: RPCMethod {
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> Registered {
-        let task: Controlled = try await request.task(task)
+        let task: Controlled = try await request.task(task, .reading)
         return Registered(task: task, handle: try request.context.observers.newHandles(1)[0])
     }
 
@@ -32,8 +33,9 @@ struct Observe<Controlled: MethodTask>: RPCMethod {
 }
 
 /// `…Task/removeObserver`: removes one of this connection's observers by its handle.
-struct RemoveObserver<Controlled: MethodTask>: PromptMethod {
+struct RemoveObserver<Controlled: MethodTask>: ServiceMethod, PromptMethod {
     static var name: String { "\(Controlled.kind)Task/removeObserver" }
+    var uses: [Use] { [] }
 
     let handle: String
 
@@ -45,8 +47,9 @@ struct RemoveObserver<Controlled: MethodTask>: PromptMethod {
 }
 
 /// `…Task/removeAllObservers`: removes this connection's observers of a task, or those of one status.
-struct RemoveAllObservers<Controlled: MethodTask>: RPCMethod {
+struct RemoveAllObservers<Controlled: MethodTask>: ServiceMethod {
     static var name: String { "\(Controlled.kind)Task/removeAllObservers" }
+    var uses: [Use] { [] }
 
     let task: String
     let status: Status?
@@ -57,7 +60,7 @@ struct RemoveAllObservers<Controlled: MethodTask>: RPCMethod {
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let task: Controlled = try await request.task(task)
+        let task: Controlled = try await request.task(task, .reading)
         return ["removed": JSON(Int64(request.context.observers.removeAllObservers(of: task, for: status)))]
     }
 }

@@ -6,8 +6,9 @@ import Storage
 import Transfers
 
 /// `uploadTask/append`: appends bytes to a stream.
-struct Append: RPCMethod {
+struct Append: ServiceMethod {
     static let name = "uploadTask/append"
+    var uses: [Use] { [] }
 
     let task: String
     let data: [UInt8]
@@ -47,8 +48,9 @@ struct Append: RPCMethod {
 }
 
 /// `uploadTask/finish`: ends a stream.
-struct Finish: RPCMethod {
+struct Finish: ServiceMethod {
     static let name = "uploadTask/finish"
+    var uses: [Use] { [] }
 
     let task: String
     let md5Hash: String?
@@ -94,8 +96,9 @@ extension TaskSnapshot {
 }
 
 /// `downloadTask/read`: returns the next piece of a stream, or the piece at an offset.
-struct ReadPiece: RPCMethod {
+struct ReadPiece: ServiceMethod {
     static let name = "downloadTask/read"
+    var uses: [Use] { [] }
     private static let defaultLength: Int64 = 1 << 20
     /// The length of a piece when memory is short: every connection has room for it and for its text.
     private static let shortLength: Int64 = 96 << 10
@@ -115,7 +118,7 @@ struct ReadPiece: RPCMethod {
         guard length >= least else {
             throw StorageError.invalidArgument("length", "length must be at least \(least), not \(length).")
         }
-        let task: DownloadTask = try await request.task(task)
+        let task: DownloadTask = try await request.task(task, .reading)
         let stream = try task.openStream()
         if request.mayWait() { request.beginWaiting() }
         let most = request.context.service.configuration.maxDataBytes

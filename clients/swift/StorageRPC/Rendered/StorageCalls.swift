@@ -32,6 +32,16 @@ public enum StorageCalls {
         public var pausesTasks: Bool?
         /// The connection gets `request/retry`. Default: `false`.
         public var tellsRetries: Bool?
+        /// The connection gives up all changes of objects, and download URLs, for good. Default: `false`.
+        public var readOnly: Bool?
+        /// The connection reads only local files in these directories, absolute paths, and none if there are none; they
+        /// must be in those of `--allow-read`, too. They must exist, else -13050.
+        public var allowRead: [String]?
+        /// As `allowRead`, for the local files that downloads write.
+        public var allowWrite: [String]?
+        /// The connection uses only these objects and what is below them, and knows only tasks and buckets of these.
+        /// Everything else is -13021, whether or not it exists.
+        public var within: [StorageWire.ReferenceParam]?
         /// Answer
         public struct Answer: Decodable, Sendable {
             /// Server
@@ -84,6 +94,18 @@ public enum StorageCalls {
                 /// The maximum number of results of `reference/listAll`.
                 public var maxListResults: Int64
             }
+            /// Only on a connection that has given up rights: what it has kept. A service that does not know the params leaves
+            /// it out.
+            public struct Rights: Decodable, Sendable {
+                /// The readOnly.
+                public var readOnly: Bool
+                /// The allowRead.
+                public var allowRead: [String]?
+                /// The allowWrite.
+                public var allowWrite: [String]?
+                /// As `gs://` URLs.
+                public var within: [String]?
+            }
             /// The version that the service speaks: 1.
             public var protocolVersion: Int64
             /// The server.
@@ -101,6 +123,9 @@ public enum StorageCalls {
             public var notifications: [String]
             /// The limits.
             public var limits: Limits
+            /// Only on a connection that has given up rights: what it has kept. A service that does not know the params
+            /// leaves it out.
+            public var rights: Rights?
             /// Only with `--harness`: clients may change faults and time.
             public var harness: Bool?
         }
@@ -108,11 +133,15 @@ public enum StorageCalls {
         public static var method: String { "initialize" }
 
         /// Makes one. What is nil is not said.
-        public init(protocolVersion: Int64? = nil, client: Client? = nil, pausesTasks: Bool? = nil, tellsRetries: Bool? = nil) {
+        public init(protocolVersion: Int64? = nil, client: Client? = nil, pausesTasks: Bool? = nil, tellsRetries: Bool? = nil, readOnly: Bool? = nil, allowRead: [String]? = nil, allowWrite: [String]? = nil, within: [StorageWire.ReferenceParam]? = nil) {
             self.protocolVersion = protocolVersion
             self.client = client
             self.pausesTasks = pausesTasks
             self.tellsRetries = tellsRetries
+            self.readOnly = readOnly
+            self.allowRead = allowRead
+            self.allowWrite = allowWrite
+            self.within = within
         }
     }
 
@@ -888,6 +917,8 @@ public enum StorageCalls {
         /// is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
         /// `wait` aside, are -13050.
         public var key: String?
+        /// A file that exists is not replaced: the task fails with -13412. Default: `false`.
+        public var keepExisting: Bool?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
         /// Answers only when the task has ended: with the final Snapshot, or with the task's error.
@@ -898,10 +929,11 @@ public enum StorageCalls {
         public static var method: String { "reference/writeToFile" }
 
         /// Makes one. What is nil is not said.
-        public init(reference: StorageWire.ReferenceParam, file: String, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+        public init(reference: StorageWire.ReferenceParam, file: String, key: String? = nil, keepExisting: Bool? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
             self.reference = reference
             self.file = file
             self.key = key
+            self.keepExisting = keepExisting
             self.observe = observe
             self.wait = wait
         }

@@ -1,0 +1,207 @@
+import Foundation
+import Glibc
+import JSONText
+import TestSupport
+import Testing
+
+/// Connections that give up rights in `initialize`.
+@Suite(.watchdog) struct ConfinedConnectionTests {
+    private let place = Place()
+
+    /// The methods about objects that change nothing.
+    private static let reading: Set = [
+        "reference/exists", "reference/getMetadata", "reference/list", "reference/listAll", "reference/getData",
+        "reference/writeToFile", "reference/writeToDirectory", "reference/getStream", "storage/observe",
+    ]
+    /// The methods that compute names.
+    private static let naming: Set = ["reference/child", "reference/parent", "reference/root"]
+
+    /// The methods with a reference, and params for it.
+    private func calls(_ reference: String, to: String) throws -> [(method: String, params: String)] {
+        let contract = try JSON(
+            parsing: String(contentsOfFile: TranscriptTests.directory + "/openrpc.json", encoding: .utf8))
+        let values: [String: JSON] = [
+            "reference": .string(reference), "to": .string(to), "metadata": [:], "maxSize": 10,
+            "file": .string(place.directory + "/file"), "directory": .string(place.directory + "/tree"),
+        ]
+        return (contract["methods"]?.array ?? []).compactMap { method in
+            let params = method["params"]?.array ?? [], name = method["name"]?.string ?? ""
+            guard params.contains(where: { $0["name"] == "reference" }), !Self.naming.contains(name) else { return nil }
+            var members = params.filter { $0["required"] == true }.compactMap { param -> JSON.Member? in
+                guard let name = param["name"]?.string, let value = values[name] else { return nil }
+                return .init(key: name, value: value)
+            }
+            if name == "reference/putData" { members.append(.init(key: "text", value: "x")) }
+            if params.contains(where: { $0["name"] == "everything" }) {
+                members.append(.init(key: "everything", value: true))
+            }
+            return (name, JSON.object(members).text)
+        }
+    }
+
+    private static let within = #"{"within":["gs://b/pub"]}"#
+
+    @Test(arguments: ["gs://b/public", "gs://b/there", "gs://b", "gs://other/pub"])
+    func `A connection within a folder is refused every method about anything else, existing or not`(
+        outside: String
+    ) async throws {
+        try await onThread {
+            let service = try place.listeningService()
+            try place.connect().call("reference/putData", #"{"reference":"gs://b/there","text":"x","wait":true}"#)
+            let client = try place.connect()
+            #expect(try client.call("initialize", Self.within)["rights"]?["within"] == ["gs://b/pub"])
+            let calls = try calls(outside, to: "gs://b/pub/b")
+            #expect(calls.count > 15)
+            for (method, params) in calls {
+                #expect(try client.refusal(method, params)["code"] == -13021, "\(method) \(params)")
+            }
+            for method in ["reference/copy", "reference/move", "reference/copyAll"] {
+                let params = #"{"reference":"gs://b/pub/a","to":"\#(outside)"}"#
+                #expect(try client.refusal(method, params)["code"] == -13021, "\(method)")
+            }
+            #expect(try client.call("storage/buckets") == ["buckets": ["b"]])
+            for method in ["service/stop", "service/status", "service/metrics"] {
+                #expect(try client.refusal(method)["code"] == -13021, "\(method)")
+            }
+            try client.call("reference/putData", #"{"reference":"gs://b/pub/a","text":"x","wait":true}"#)
+            #expect(try client.call("reference/list", #"{"reference":"gs://b/pub"}"#)["items"]?.array?.count == 1)
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A connection that is read-only changes nothing, by no method`() async throws {
+        try await onThread {
+            let service = try place.listeningService()
+            try place.connect().call("reference/putData", #"{"reference":"gs://b/a","text":"x","wait":true}"#)
+            let client = try place.connect()
+            try client.call("initialize", #"{"readOnly":true}"#)
+            for (method, params) in try calls("gs://b/a", to: "gs://b/b") {
+                let code = try client.refusal(method, params)["code"]
+                #expect((code == -13021) == !Self.reading.contains(method), "\(method): \(code?.text ?? "")")
+            }
+            for (method, params) in [("service/stop", "{}"), ("storage/updateSettings", #"{"uploadsAtOnce":1}"#)] {
+                #expect(try client.refusal(method, params)["code"] == -13021, "\(method)")
+            }
+            #expect(try client.call("service/status")["connections"]?.number?.int64 ?? 0 > 0)
+            #expect(try client.call("reference/getData", #"{"reference":"gs://b/a","maxSize":9}"#)["data"] == "eA==")
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `Rights are gone before the next request, and for good`() async throws {
+        try await onThread {
+            let (service, client) = try place.service()
+            try client.call("reference/putData", #"{"reference":"gs://b/a","text":"x","wait":true}"#)
+            let rights = #"{"readOnly":true,"allowWrite":["\#(place.directory)"]}"#
+            // The second request is on its way while the service looks for the directory.
+            let pair = [
+                #"{"jsonrpc":"2.0","id":"i","method":"initialize","params":\#(rights)}"#,
+                #"{"jsonrpc":"2.0","id":"d","method":"reference/delete","params":{"reference":"gs://b/a"}}"#,
+            ]
+            client.wire.send(pair.joined(separator: "\n"))
+            #expect(try client.wire.next()?["result"]?["rights"]?["readOnly"] == true)
+            #expect(try client.wire.next()?["error"]?["code"] == -13021)
+            #expect(try client.call("initialize", rights)["rights"]?["readOnly"] == true)
+            #expect(try client.call("initialize")["rights"]?["readOnly"] == true)
+            for other in [#"{"readOnly":true}"#, #"{"allowWrite":["/"]}"#, #"{"within":[]}"#] {
+                #expect(try client.refusal("initialize", other)["code"] == -32600, "\(other)")
+            }
+            #expect(try client.refusal("reference/delete", #"{"reference":"gs://b/a"}"#)["code"] == -13021)
+            for wrong in [#"{"within":"gs://b"}"#, #"{"allowRead":["a"]}"#, #"{"readOnly":1}"#] {
+                let code = try client.refusal("initialize", wrong)["code"]
+                #expect(code == -32602 || code == -13050, "\(wrong)")
+            }
+            client.wire.endInput()
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `Local files are those of the connection's directories that the service allows, too`() async throws {
+        let line = """
+            mkdir -p in/both in/own out; for d in in in/both in/own out; do printf $d > $d/f; done
+            ln -s ../../out/f in/both/link; ln -s out out-link
+            """
+        #expect(await place.sh(line).status == 0)
+        let root = place.directory
+        try await onThread {
+            let service = try place.listeningService(["--allow-read", root + "/in"])
+            let client = try place.connect()
+            let missing = try client.refusal("initialize", #"{"allowRead":["\#(root)/none"]}"#)
+            let outside = try client.refusal("initialize", #"{"allowRead":["\#(root)/out"]}"#)
+            #expect(missing["code"] == -13021 && outside["code"] == -13021)
+            try client.call(
+                "initialize",
+                #"{"allowRead":["\#(root)/in/both"],"allowWrite":["\#(root)/out-link","\#(root)/in/own"]}"#)
+            func put(_ path: String) throws -> JSON? {
+                let params = #"{"reference":"gs://b/f","file":"\#(root)/\#(path)","wait":true}"#
+                return try client.refusal("reference/putFile", params)["code"]
+            }
+            #expect(try put("in/both/f") == nil)
+            for path in ["in/f", "in/own/f", "out/f", "out/none", "in/both/link", "in/both/../own/f"] {
+                #expect(try put(path) == -13021, "\(path)")
+            }
+            let tree = #"{"reference":"gs://b/t","directory":"\#(root)/in","wait":true}"#
+            #expect(try client.refusal("reference/putDirectory", tree)["code"] == -13021)
+            func get(_ path: String) throws -> JSON? {
+                let params = #"{"reference":"gs://b/f","file":"\#(root)/\#(path)","wait":true}"#
+                return try client.refusal("reference/writeToFile", params)["code"]
+            }
+            #expect(try get("out-link/new") == nil && get("in/own/new") == nil)
+            #expect(try get("in/new") == -13021 && get("new") == -13021)
+            let download = #"{"reference":"gs://b","directory":"\#(root)/in/tree","wait":true}"#
+            #expect(try client.refusal("reference/writeToDirectory", download)["code"] == -13021)
+            // Another connection has its own rights.
+            let none = try place.connect()
+            try none.call("initialize", #"{"allowRead":[],"allowWrite":[]}"#)
+            for (method, name) in [("reference/putFile", "in/both/f"), ("reference/writeToFile", "out/other")] {
+                let params = #"{"reference":"gs://b/f","file":"\#(root)/\#(name)","wait":true}"#
+                #expect(try none.refusal(method, params)["code"] == -13021, "\(method)")
+            }
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A confined connection knows the tasks of its objects, and controls those that it might begin`()
+        async throws
+    {
+        try await onThread {
+            let service = try place.listeningService(Place.unreachable)
+            let owner = try place.connect()
+            let inside = try owner.begin("reference/putData", #"{"reference":"gs://b/pub/a","text":"x"}"#)
+            let outside = try owner.begin("reference/putData", #"{"reference":"gs://b/a","text":"x"}"#)
+            let client = try place.connect()
+            try client.call("initialize", #"{"readOnly":true,"within":["gs://b/pub"]}"#)
+            let list = try client.call("uploadTask/list")["tasks"]?.array
+            #expect(list?.map { $0["task"]?.string } == [inside])
+            let unknown = try client.refusal("uploadTask/snapshot", #"{"task":"none"}"#)["message"]?.string
+            for verb in ["snapshot", "wait", "pause", "cancel", "retry", "forget", "removeAllObservers"] {
+                let error = try client.refusal("uploadTask/\(verb)", #"{"task":"\#(outside)"}"#)
+                #expect(error["code"] == -13050, "\(verb)")
+                #expect(error["message"]?.string == unknown?.replacing("none", with: outside), "\(verb)")
+            }
+            for verb in ["pause", "resume", "cancel", "retry", "forget"] {
+                #expect(
+                    try client.refusal("uploadTask/\(verb)", #"{"task":"\#(inside)"}"#)["code"] == -13021, "\(verb)")
+            }
+            #expect(try client.call("uploadTask/snapshot", #"{"task":"\#(inside)"}"#)["state"] == "running")
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A download that keeps what exists fails where a file exists`() async throws {
+        try "mine".write(toFile: place.directory + "/file", atomically: false, encoding: .utf8)
+        try await onThread {
+            let (service, client) = try place.service()
+            try client.call("reference/putData", #"{"reference":"gs://b/a","text":"x","wait":true}"#)
+            let params = #"{"reference":"gs://b/a","file":"\#(place.directory)/file","keepExisting":true,"wait":true}"#
+            #expect(try client.refusal("reference/writeToFile", params)["code"] == -13412)
+            #expect(try String(contentsOfFile: place.directory + "/file", encoding: .utf8) == "mine")
+            client.wire.endInput()
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+}
