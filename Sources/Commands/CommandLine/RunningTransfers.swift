@@ -11,7 +11,7 @@ struct RunningTransfers {
         let kind: Kind
         /// After an interruption the task stays in the root, paused, and an equal command resumes it.
         var goesOn = false
-        /// The task ran before the command, for another client: an interruption of the command does not pause it.
+        /// Another client has begun the task, and may still want it: an interruption of the command does not pause it.
         var isShared = false
         /// Called after success with the metadata of the object, or the snapshot of a folder.
         var completion: (_ result: JSON) throws -> Void
@@ -274,7 +274,7 @@ extension ClientCommandRunner {
         for (task, transfer) in transfers.running where transfer.isShared {
             transfers.end(task)
             if !options.isQuiet {
-                Console.printError("\(transfer.name) ran before this command, which does not pause it")
+                Console.printError("\(transfer.name) is left as it is: another client has begun it")
             }
         }
         do {

@@ -162,7 +162,8 @@ extension GatewayRequest {
             let sum = "x-amz-checksum-\(name.lowercased())"
             guard header(sum) != nil || http.headers.list("x-amz-trailer").contains(where: { isSameName($0, sum) })
             else {
-                throw .badRequest(
+                throw GatewayError(
+                    400, code: "InvalidRequest",
                     "\(ObjectHeaders.namedChecksum) is \(name.prefix(200)), but there is no \(sum.prefix(200)).")
             }
         }
