@@ -35,7 +35,9 @@ private let size: Int64 = 1000
 private func checkNews(_ response: HTTPResponse) {
     for dialect in [firebase, gcs] as [any GoogleDialect] {
         var session = RemoteSession(text: "")
-        if let opened = try? dialect.session(in: response, to: RemoteRequest(method: "POST", target: "/")) { expect(!opened.text.isEmpty, "a session has a URL") }
+        if let opened = try? dialect.session(in: response, to: RemoteRequest(method: "POST", target: "/")) {
+            expect(!opened.text.isEmpty, "a session has a URL")
+        }
         for range in [nil, 256..<size] as [Range<Int64>?] {
             guard let status = dialect.status(in: response, after: range, of: size, &session) else { continue }
             expect(response.status < 400 || response.status == 499, "a refusal is no news: \(response.status)")
@@ -63,14 +65,17 @@ private func checkMedia(_ response: HTTPResponse, _ reference: Reference) {
         updated: Timestamp(microseconds: 0), checksums: Checksums(crc32c: 42), settable: SettableMetadata())
     for offset in [0, 5] as [Int64] {
         let head = MediaHead(
-            response.status, response.headers, gcs.description(in: response.headers, of: reference), of: StoredContent(object),
+            response.status, response.headers, gcs.description(in: response.headers, of: reference),
+            of: StoredContent(object),
             from: offset)
         expect((head == nil) == ![200, 206].contains(response.status), "only 200 and 206 bring bytes")
         if case .bytes(let first) = head {
             expect(first == (response.status == 200 ? 0 : offset), "bytes begin where they were asked for")
         }
     }
-    expect(gcs.description(in: response.headers, of: reference).checksums.md5.map { $0.count == 16 } ?? true, "an MD5 has 16 bytes")
+    expect(
+        gcs.description(in: response.headers, of: reference).checksums.md5.map { $0.count == 16 } ?? true,
+        "an MD5 has 16 bytes")
 }
 
 private func checkRefusal(_ response: HTTPResponse, _ reference: Reference) {

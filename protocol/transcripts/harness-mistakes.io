@@ -37,7 +37,7 @@
 >> {"jsonrpc": "2.0", "id": 18, "method": "harness/journal", "params": {"expect": {"count": 2}}}
 << {"jsonrpc": "2.0", "id": 18, "error": {"code": -13900, "message": "Expected 2 entries, found 0.", "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 19, "method": "harness/seed", "params": {"generate": {"reference": "b/{n}", "count": 2, "size": 1}}}
-<< {"jsonrpc": "2.0", "id": 19, "error": {"code": -13053, "message": "b/0 is not a storage URL: it must start with gs://, http:// or https://.", "...": "..."}}
+<< {"jsonrpc": "2.0", "id": 19, "error": {"code": -13053, "message": "b/0 is not a storage URL: it must start with gs://, s3://, http:// or https://.", "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 20, "method": "harness/authorize", "params": {}}
 << {"jsonrpc": "2.0", "id": 20, "error": {"code": -13000, "message": "This space has no gateway: serve --gateway, or harness/space with gateway, opens one.", "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 21, "method": "harness/authorize", "params": {"default": "no"}}

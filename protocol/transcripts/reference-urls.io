@@ -16,7 +16,7 @@
 
 # What is not a storage URL says why.
 >> {"jsonrpc": "2.0", "id": 7, "method": "storage/reference", "params": {"url": "ftp://default-bucket/a"}}
-<< {"jsonrpc": "2.0", "id": 7, "error": {"code": -13053, "message": "ftp://default-bucket/a is not a storage URL: it must start with gs://, http:// or https://.", "data": {"name": "pathError", "param": "url", "retryable": false}}}
+<< {"jsonrpc": "2.0", "id": 7, "error": {"code": -13053, "message": "ftp://default-bucket/a is not a storage URL: it must start with gs://, s3://, http:// or https://.", "data": {"name": "pathError", "param": "url", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 8, "method": "storage/reference", "params": {"url": "https://example.com/a"}}
 << {"jsonrpc": "2.0", "id": 8, "error": {"code": -13053, "message": "https://example.com/a is not a storage URL: it must look like http[s]://HOST/v0/b/BUCKET/o/PATH.", "data": {"name": "pathError", "param": "url", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 9, "method": "storage/reference", "params": {"url": "gs://"}}

@@ -66,7 +66,8 @@ package struct Endpoint: Equatable, Sendable {
         return mine == its || isBucket(its, of: mine)
     }
 
-    private func isBucket(_ its: (scheme: String, authority: String), of mine: (scheme: String, authority: String)) -> Bool
+    private func isBucket(_ its: (scheme: String, authority: String), of mine: (scheme: String, authority: String))
+        -> Bool
     { hasVirtualHosts && its.scheme == mine.scheme && its.authority.hasSuffix("." + mine.authority) }
 
     /// Whether bytes may be sent to the session URL that the server has given: to the endpoint's own origin, between

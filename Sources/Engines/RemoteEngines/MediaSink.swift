@@ -47,7 +47,8 @@ final class MediaSink: HTTPBodySink {
     var isTooMuch: Bool { state.withLock { $0.isTooMuch } }
 
     func accepts(status: Int, headers: HTTPHeaders) -> Bool {
-        let head = MediaHead(status, headers, dialect.description(in: headers, of: content.reference), of: content, from: offset)
+        let head = MediaHead(
+            status, headers, dialect.description(in: headers, of: content.reference), of: content, from: offset)
         state.withLock { state in
             (state.head, state.status) = (head, status)
             if case .bytes(let start) = head { state.skipped = offset - start }

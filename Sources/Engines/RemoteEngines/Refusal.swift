@@ -19,7 +19,8 @@ extension StorageError {
                 "The bytes of \(reference.url) did not arrive as they were sent\(reason). Nothing was stored.")
         case _ where details.isAboutCaller, 401:
             error = StorageError(.unauthenticated, "User is not authenticated, and the server wants to know who asks.")
-        case _ where details.isPassing: error = StorageError(.unknown, "The server answered \(response.status)\(reason).")
+        case _ where details.isPassing:
+            error = StorageError(.unknown, "The server answered \(response.status)\(reason).")
         case 402: error = StorageError(.quotaExceeded, "Quota for bucket \(reference.bucket) exceeded.")
         case 403: error = StorageError(.unauthorized, "User does not have permission to access \(reference.url).")
         case 404 where request.subject == .bucket || details.isMissingBucket:
@@ -104,7 +105,8 @@ extension RemoteRequest {
     /// Whether the error text concerns the checksum in the request.
     fileprivate func failsChecksum(_ text: String, _ error: ServerError) -> Bool {
         let text = text.lowercased()
-        return hasChecksum && (error.isWrongChecksum || ["crc32c", "md5", "checksum", "hash"].contains { text.has($0) })
+        return hasChecksum
+            && (error.isWrongChecksum || ["crc32c", "md5", "checksum", "hash"].contains { text.has($0) })
     }
 
     /// The whole URL of a session is secret, unless it has parameters that are secret by their names.

@@ -110,7 +110,8 @@ struct PartsBookmark: Codable, Equatable {
         let (body, md5) = try await source.part(range)
         let request = dialect.send(part: number, to: session, body, md5: md5)
         let response = try await backend.ask(
-            request, for: upload.caller, about: upload.reference, onSent: counter(of: request.body.count, isLast: false))
+            request, for: upload.caller, about: upload.reference, onSent: counter(of: request.body.count, isLast: false)
+        )
         guard response.isSuccess else {
             let refusal = try await destination.refusal(response, of: request)
             guard response.status == 404 || response.status == 410 else { throw refusal }
@@ -189,7 +190,8 @@ struct PartsBookmark: Codable, Equatable {
         if let answer = try await destination.answerIfSuperseded() { return answer }
         try await destination.lookAgain()
         try checkIncoming()
-        guard let size = upload.source.size, Int64(parts.tags.count) == (size + session.granularity - 1) / session.granularity
+        guard let size = upload.source.size,
+            Int64(parts.tags.count) == (size + session.granularity - 1) / session.granularity
         else { return try await resumedParts(dialect) }
         if size == 0 {
             // An upload in parts has at least one.
@@ -282,7 +284,8 @@ struct PartsBookmark: Codable, Equatable {
     ) async throws(StorageError) -> Int64 {
         let last = Int(((upload.source.size ?? 0) - 1) / max(session.granularity, 1))
         let request = dialect.parts(of: session, after: max(0, last))
-        let response = try await backend.success(of: request, upload.reference, upload.caller.with(retryTime: .seconds(4)))
+        let response = try await backend.success(
+            of: request, upload.reference, upload.caller.with(retryTime: .seconds(4)))
         let page = try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
             try dialect.parts(in: response)
         }

@@ -364,7 +364,9 @@ extension RemoteBackend {
                 request, tokens, upload.caller, upload.reference, onSent: onSent, onLost: onLost)
         }
         let response = isLast ? try await destination.last(reach: reach(after:), attempt) : try await attempt()
-        if let status = status(in: response, after: range, session, dialect) { return try await answer(status, response) }
+        if let status = status(in: response, after: range, session, dialect) {
+            return try await answer(status, response)
+        }
         let refusal = try await destination.refusal(response, of: request)
         switch response.status {
         case _ where refusal.code == .nonMatchingChecksum: throw refusal

@@ -293,12 +293,15 @@ extension UploadSource {
 
     /// Passes the bytes of a range to `take`, in pieces. Blocks.
     fileprivate func read(
-        _ range: Range<Int64>, in allowed: AllowedDirectories?, _ take: (UnsafeRawBufferPointer, _ offset: Int64) -> Void
+        _ range: Range<Int64>, in allowed: AllowedDirectories?,
+        _ take: (UnsafeRawBufferPointer, _ offset: Int64) -> Void
     ) throws(StorageError) {
         switch self {
         case .data(let bytes):
             bytes.withUnsafeBytes {
-                take(UnsafeRawBufferPointer(rebasing: $0[Int(range.lowerBound)..<Int(range.upperBound)]), range.lowerBound)
+                take(
+                    UnsafeRawBufferPointer(rebasing: $0[Int(range.lowerBound)..<Int(range.upperBound)]),
+                    range.lowerBound)
             }
         case .file(let path, let identity):
             let file = try SourceFile(path, identity, in: allowed)

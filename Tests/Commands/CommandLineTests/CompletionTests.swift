@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `Flags with a few values have them behind a space and behind a sign of equality`() throws {
-        #expect(try candidates("ls", "--engine", "") == ["embedded", "firebase", "gcs"])
+        #expect(try candidates("ls", "--engine", "") == ["embedded", "firebase", "gcs", "s3"])
         #expect(try candidates("ls", "--engine=f") == ["--engine=firebase"])
         #expect(try candidates("put", "--progress", "b") == ["bar"])
         #expect(try candidates("--log-level", "w") == ["warning"])

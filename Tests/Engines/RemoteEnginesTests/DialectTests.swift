@@ -23,7 +23,9 @@ import Testing
         #expect(gcs.metadata(of: reference, generation: nil).target == "/storage/v1/b/b/o/" + escaped)
         let upload = Upload(reference: reference, source: .data([]), metadata: .init())
         #expect(firebase.open(upload, as: write, if: .init()).target == "/v0/b/b/o?name=" + escaped)
-        #expect(gcs.open(upload, as: write, if: .init()).target == "/upload/storage/v1/b/b/o?uploadType=resumable&name=" + escaped)
+        #expect(
+            gcs.open(upload, as: write, if: .init()).target == "/upload/storage/v1/b/b/o?uploadType=resumable&name="
+                + escaped)
     }
 
     @Test func `The start of a session has the size and only the writable metadata`() throws {

@@ -101,7 +101,9 @@ import Testing
     {
         let object = try object(crc32c: 1, md5: [UInt8](repeating: 1, count: 16))
         #expect(
-            MediaHead(status, headers, gcs.description(in: headers, of: object.reference), of: StoredContent(object), from: 4) == head)
+            MediaHead(
+                status, headers, gcs.description(in: headers, of: object.reference), of: StoredContent(object), from: 4)
+                == head)
     }
 
     @Test func `Checksums are read from one header or from two`() throws {

@@ -18,10 +18,8 @@ import Testing
 
     private typealias Action = StorageFixture.Fault.Action
 
-    private func place(
-        _ faults: [StorageFixture.Fault] = [], clock: any Clock<Duration> = HurriedClock()
-    ) throws -> S3Fixture {
-        let place = try S3Fixture(StorageFixture(), limits: .patient, clock: clock)
+    private func place(_ faults: [StorageFixture.Fault] = []) throws -> S3Fixture {
+        let place = try S3Fixture(StorageFixture())
         place.fixture.faults = faults
         return place
     }
@@ -52,7 +50,8 @@ import Testing
 
     /// Carried out or not, each with an answer that is lost, late, or an error.
     private static let unanswered: [(name: String, action: Action)] = [
-        ("reset before", .reset), ("500 before", .answer(500)), ("HTML before", .answer(502, body: StorageFixture.htmlError)),
+        ("reset before", .reset), ("500 before", .answer(500)),
+        ("HTML before", .answer(502, body: StorageFixture.htmlError)),
         ("error in 200 before", .answer(200, body: StorageFixture.s3Error("InternalError"))),
         ("reset after", .resetAfterHandling), ("close after", .closeAfterHandling),
         ("500 after", .answerAfterHandling(500)),
@@ -79,7 +78,8 @@ import Testing
         let session = place.backend.stoppable(upload)
         guard case .opened(let granularity, _) = await session.perform(.open) else { return #expect(Bool(false)) }
         var offset: Int64 = 0
-        while case .received(let end) = await session.perform(.send(offset..<min(offset + granularity, upload.source.size ?? 0))),
+        while case .received(let end) = await session.perform(
+            .send(offset..<min(offset + granularity, upload.source.size ?? 0))),
             end < Self.bytes.count
         {
             offset = end
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func `A settled cancellation knows the object by its mark`() async throws {
-        let place = try place([.init(.first(.finalize), .resetAfterHandling)], clock: ContinuousClock())
+        let place = try place([.init(.first(.finalize), .resetAfterHandling)])
         let session = place.backend.stoppable(try upload())
         guard case .opened(let granularity, _) = await session.perform(.open) else { return #expect(Bool(false)) }
         for start in [0, granularity] { _ = await session.perform(.send(start..<start + granularity)) }
@@ -216,7 +216,8 @@ import Testing
 
     @Test func `The marks of other objects and programs do not count`() throws {
         let library = try CryptoLibrary.ofSystem.get()
-        let mark = S3Mark(RemoteWrite(id: "x", generation: 7, time: Timestamp(microseconds: 8), partSize: 9, crc32c: 10))
+        let mark = S3Mark(
+            RemoteWrite(id: "x", generation: 7, time: Timestamp(microseconds: 8), partSize: 9, crc32c: 10))
         let text = mark.text(of: try ref("a"), library)
         #expect(S3Mark(text, of: try ref("a"), library) == mark && text.utf8.count <= S3Mark.longest)
         #expect(S3Mark(text, of: try ref("b"), library) == nil)

@@ -31,7 +31,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "b/p", "/b/p", "gs:/b/p", "gs://", "gs:///p", "GS://b/p", "ftp://h/v0/b/B/o/p", "S3://b/p", "s3://", "file:///a",
+        "", "b/p", "/b/p", "gs:/b/p", "gs://", "gs:///p", "GS://b/p", "ftp://h/v0/b/B/o/p", "S3://b/p", "s3://",
+        "file:///a",
         "http://", "https://h", "https://h/", "https:///v0/b/B/o/p", "https://h/v1/b/B/o/p", "https://h/V0/b/B/o/p",
         "https://h/v0/B/o/p", "https://h/v0/b", "https://h/v0/b/", "https://h/v0/b//o/p", "https://h/v0/b/B/x/p",
         "https://h/v0/b/B//p", "https://h/v0/b/B/oo/p", "https://h//v0/b/B/o/p", "https://h?/v0/b/B/o/p",

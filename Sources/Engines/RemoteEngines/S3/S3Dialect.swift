@@ -93,7 +93,8 @@ struct S3Dialect: Dialect {
 
     func description(in headers: HTTPHeaders, of reference: Reference) -> MediaDescription {
         let size =
-            headers["Content-Range"].map { ContentRange($0)?.size } ?? headers["Content-Length"].map(Int64.init(digits:))
+            headers["Content-Range"].map { ContentRange($0)?.size }
+            ?? headers["Content-Length"].map(Int64.init(digits:))
         guard let size = size ?? nil, let object = try? metadata(in: headers, of: reference, size: size) else {
             return MediaDescription()
         }

@@ -5,7 +5,8 @@ import Storage
 extension S3Dialect {
     func list(_ query: ListQuery) -> RemoteRequest {
         // Names with characters that XML does not have arrive escaped.
-        var target = "\(bucket(query.reference.bucket))\(endpoint.hasVirtualHosts ? "/" : "")?list-type=2&encoding-type=url&max-keys=\(query.maxResults)"
+        var target =
+            "\(bucket(query.reference.bucket))\(endpoint.hasVirtualHosts ? "/" : "")?list-type=2&encoding-type=url&max-keys=\(query.maxResults)"
         target += "&prefix=\(query.reference.prefix.escaped)"
         if !query.isRecursive { target += "&delimiter=%2F" }
         if let pageToken = query.pageToken { target += "&continuation-token=\(pageToken.escaped)" }
@@ -22,7 +23,9 @@ extension S3Dialect {
             guard let text = element[member], !text.isEmpty else { throw GarbledAnswer("an entry has no name") }
             guard isEscaped else { return text }
             // Some servers escape a space as a plus; a plus itself is always escaped.
-            guard let name = percentDecoded(text, plusIsSpace: true) else { throw GarbledAnswer("a name that is not escaped") }
+            guard let name = percentDecoded(text, plusIsSpace: true) else {
+                throw GarbledAnswer("a name that is not escaped")
+            }
             return name
         }
         var page = Listing()

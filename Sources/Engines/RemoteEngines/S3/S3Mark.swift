@@ -56,7 +56,8 @@ struct S3Mark: Equatable {
     }
 
     func text(of reference: Reference, _ library: CryptoLibrary) -> String {
-        let crc32c = checksums.crc32c.map { crc in (0..<4).reversed().map { UInt8(truncatingIfNeeded: crc >> (8 * $0)) } }
+        let crc32c = checksums.crc32c.map { crc in (0..<4).reversed().map { UInt8(truncatingIfNeeded: crc >> (8 * $0)) }
+        }
         return [
             "1", id, "\(generation)", "\(metageneration)", "\(created.microseconds)", "\(updated.microseconds)",
             partSize.map { "\($0)" } ?? "", checksums.md5?.hexadecimal ?? "", crc32c?.hexadecimal ?? "",

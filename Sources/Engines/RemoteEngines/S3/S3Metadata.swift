@@ -48,7 +48,8 @@ extension S3Dialect {
         return headers
     }
 
-    func metadata(in headers: HTTPHeaders, of reference: Reference, size: Int64) throws(GarbledAnswer) -> ObjectMetadata {
+    func metadata(in headers: HTTPHeaders, of reference: Reference, size: Int64) throws(GarbledAnswer) -> ObjectMetadata
+    {
         guard let tag = headers["ETag"]?.entityTag, !tag.isEmpty else { throw GarbledAnswer("no ETag") }
         let mark = headers[S3Mark.header].flatMap { S3Mark($0, of: reference, library) }
         var settable = SettableMetadata()
@@ -63,7 +64,8 @@ extension S3Dialect {
             let own = String(name.dropFirst(Self.custom.utf8.count))
             settable.custom[mark == nil ? own : own.ofS3] = mark == nil ? field.value : field.value.ofS3
         }
-        let isEncrypted = headers["x-amz-server-side-encryption"].map { $0 != "AES256" } ?? false
+        let isEncrypted =
+            headers["x-amz-server-side-encryption"].map { $0 != "AES256" } ?? false
             || headers["x-amz-server-side-encryption-customer-algorithm"] != nil
         let modified = headers["Last-Modified"].flatMap { HTTPDate($0) }
             .map { Timestamp(microseconds: $0.secondsSince1970 * 1_000_000) }
@@ -119,8 +121,9 @@ extension String {
     /// The tag without the marks around it.
     var entityTag: String {
         let strong = hasPrefix("W/") ? dropFirst(2) : self[...]
-        return String(strong.hasPrefix("\"") && strong.hasSuffix("\"") && strong.utf8.count > 1
-            ? strong.dropFirst().dropLast() : strong)
+        return String(
+            strong.hasPrefix("\"") && strong.hasSuffix("\"") && strong.utf8.count > 1
+                ? strong.dropFirst().dropLast() : strong)
     }
 
     /// A value of a header: printable ASCII as it is, any other text as an encoded word (RFC 2047).

@@ -27,7 +27,8 @@ extension S3Dialect {
         guard let id = XMLElement(answer: response)?["UploadId"], !id.isEmpty, id.utf8.count <= 1024 else {
             throw GarbledAnswer("no upload ID")
         }
-        let target = request.target.hasSuffix("?uploads") ? request.target.dropLast("?uploads".count) : request.target[...]
+        let target =
+            request.target.hasSuffix("?uploads") ? request.target.dropLast("?uploads".count) : request.target[...]
         return RemoteSession(text: "\(target)?uploadId=\(id.escaped)")
     }
 
@@ -61,7 +62,8 @@ extension S3Dialect: PartDialect {
         }
         var parts: [PartPage.Part] = []
         for child in root.children where child.name == "Part" {
-            guard let number = child["PartNumber"].flatMap({ Int($0) }), let size = child["Size"].flatMap({ Int64($0) }),
+            guard let number = child["PartNumber"].flatMap({ Int($0) }),
+                let size = child["Size"].flatMap({ Int64($0) }),
                 let tag = child["ETag"]?.entityTag, number > 0, size >= 0
             else { throw GarbledAnswer("a part without a number, a size or a tag") }
             parts.append(PartPage.Part(number: number, size: size, tag: tag))
@@ -146,7 +148,9 @@ extension S3Dialect: CopyDialect {
             ])
     }
 
-    private func partSize(of object: ObjectMetadata) -> Int64 { PartSizes().size(of: object.size, wanted: Self.copiedPart) }
+    private func partSize(of object: ObjectMetadata) -> Int64 {
+        PartSizes().size(of: object.size, wanted: Self.copiedPart)
+    }
 
     func copied(
         _ response: HTTPResponse, by request: RemoteRequest, of object: ObjectMetadata, to reference: Reference,
@@ -161,7 +165,8 @@ extension S3Dialect: CopyDialect {
             let progress = CopyProgress(session: try session(in: response, to: request).text, tags: [])
             return .copied(0, token: progress.text)
         case "CopyPartResult":
-            guard var progress = token.flatMap(CopyProgress.init), let tag = root["ETag"]?.entityTag, !tag.isEmpty else {
+            guard var progress = token.flatMap(CopyProgress.init), let tag = root["ETag"]?.entityTag, !tag.isEmpty
+            else {
                 throw GarbledAnswer("no ETag")
             }
             progress.tags.append(tag)
