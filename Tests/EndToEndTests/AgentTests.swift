@@ -293,7 +293,7 @@ import Testing
         }
     }
 
-    @Test func `A running transfer is answered, followed, cancelled, and goes on after the process`() async throws {
+    @Test func `A running transfer is answered, followed, cancelled, and continues after the process`() async throws {
         let directory = place.directory + "/in"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         try "mine".write(toFile: directory + "/file", atomically: false, encoding: .utf8)

@@ -211,7 +211,7 @@ import Testing
     @Test func `Help pages fit a screen, and completions and the man page are generated`() async throws {
         let commands = [
             "put", "get", "sync", "cat", "ls", "du", "hash", "stat", "set", "cp", "mv", "rm", "url", "tasks", "call",
-            "serve", "gateway", "backup",
+            "serve", "mcp", "gateway", "backup",
         ]
         for page in commands + [
             "connect", "trace", "copying", "patterns", "metadata", "storage", "credentials", "bounds", "",
@@ -227,7 +227,7 @@ import Testing
         #expect(await sh("$S help --completions bash > c && bash -n c && . ./c && complete -p storage-rpc").status == 0)
         #expect(await sh("$S help --completions fish | grep -c '^complete -c storage-rpc'").text == "1\n")
         #expect(await sh("$S help --completions zsh | head -n 1").text == "#compdef storage-rpc\n")
-        #expect(await sh("$S help --man | grep -c '^.SS'").text == "20\n")
+        #expect(await sh("$S help --man | grep -c '^.SS'").text == "21\n")
     }
 
     @Test func `Progress bars fit the width of the terminal`() async throws {

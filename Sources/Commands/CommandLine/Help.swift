@@ -11,6 +11,7 @@ package enum Help {
         let pairs = [
             "ls": ("du", "list names (-l: sizes and times; -r: all below), sum up sizes"),
             "stat": ("set", "show or change metadata"), "cp": ("mv", "copy or move objects; -r: folders"),
+            "connect": ("mcp", "serve stdio through the service of the root; mcp: to agents"),
         ]
         let commands = CommandPage.all.filter { page in !pairs.values.contains { $0.0 == page.name } }.map { page in
             let pair = pairs[page.name]

@@ -94,7 +94,7 @@ extension Tool {
             Argument("data", .string, "the contents in Base64"),
             Argument("contentType", .string, "its media type; by default of its name"), .generation,
         ],
-        output: Property.metadata, hints: .replacing, isOffered: changes
+        output: Property.stored, hints: .replacing, isOffered: changes
     ) { call in
         let arguments = call.arguments, object = try call.target()
         let (text, data) = (arguments.string("text"), arguments.string("data"))
@@ -131,11 +131,7 @@ extension Tool {
                 Argument("recursive", .boolean, "everything below the reference; existing objects are kept"),
                 .generation,
             ],
-            // A copy that takes long is answered as a transfer.
-            output: (Property.metadata + Property.transfer.filter { $0.name != "reference" }).map {
-                Property($0.name, $0.schema)
-            },
-            hints: .init(isDestructive: true, isIdempotent: !isMove), isOffered: changes
+            output: Property.stored, hints: .init(isDestructive: true, isIdempotent: !isMove), isOffered: changes
         ) { call in
             if call.arguments.flag("recursive") {
                 try call.checkNoGeneration()
@@ -249,12 +245,19 @@ extension Tool {
     }
 }
 
+extension Property {
+    /// The metadata of a new object, or the transfer if it takes long.
+    fileprivate static let stored = (metadata + transfer.filter { $0.name != "reference" }).map {
+        Property($0.name, $0.schema)
+    }
+}
+
 extension Argument {
     fileprivate static let path = Argument("path", .string, "the absolute path of the local file", isRequired: true)
     fileprivate static let generation = Argument(
         "ifGenerationMatch", .string, "the generation that may be replaced, as object_info shows it")
     fileprivate static let wait = Argument(
-        "wait", .integer(0...50), "seconds to wait for the end; 20 by default. The transfer goes on")
+        "wait", .integer(0...50), "seconds to wait for the end; 20 by default. The transfer continues")
 }
 
 extension ToolCall {

@@ -47,7 +47,7 @@ package struct Permissions: Sendable {
         if !within.isEmpty { lines.append("Only these places may be used: \(within.joined(separator: ", ")).") }
         if hasTransfers {
             lines.append(
-                "A transfer goes on after the call that began it: its state is running then, and list_transfers with "
+                "A transfer continues after the call that began it: its state is running then, and list_transfers with "
                     + "its task follows it. To repeat an upload that seemed to hang, send the same call again: it finds "
                     + "its transfer.")
         }

@@ -31,7 +31,7 @@ struct Transfer: Sendable {
                 "to": ObjectName(snapshot["to"]).map { .string($0.url) },
                 "path": path.map(JSON.string), "transferredBytes": JSON(done), "totalBytes": total.map { JSON($0) },
                 "files": snapshot["files"]?["completed"], "filesUnchanged": snapshot["files"]?["unchanged"],
-                "filesFailed": snapshot["files"]?["failed"],
+                "filesRefused": snapshot["files"]?["refused"], "filesFailed": snapshot["files"]?["failed"],
                 "error": snapshot["error"]?["message"].flatMap(\.string).map { .string($0.cut(toBytes: 500)) },
             ]))
     }
@@ -46,7 +46,8 @@ extension Property {
     static let transfer: [Property] = [
         .string("task", isRequired: true), .string("kind", isRequired: true), .string("state", isRequired: true),
         .string("reference"), .string("to"), .string("path"), .integer("transferredBytes", isRequired: true),
-        .integer("totalBytes"), .integer("files"), .integer("filesUnchanged"), .integer("filesFailed"),
+        .integer("totalBytes"), .integer("files"), .integer("filesUnchanged"), .integer("filesRefused"),
+        .integer("filesFailed"),
         .string("error"),
     ]
 }

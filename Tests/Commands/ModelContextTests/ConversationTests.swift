@@ -231,4 +231,76 @@ import Testing
         #expect(
             result?["content"]?.array?.first?["text"]?.string == "The service cannot be reached: the root is locked.")
     }
+
+    // MARK: - The service
+
+    /// A conversation with a service that the test plays.
+    private func converse(
+        _ wire: Wire, _ said: Mail<JSON>, _ clock: ManualClock = ManualClock()
+    ) throws -> Conversation {
+        let socket = try #require(wire.takeServer())
+        return Conversation(
+            Permissions(root: "/root", engine: "embedded", version: "1"), time: TimeSource(clock: clock)
+        ) {
+            said.deliver($0)
+        } connect: { () throws(Unreachable) in
+            socket
+        }
+    }
+
+    private static func call(_ id: Int) -> [UInt8] {
+        let params = stateless(#""name":"list_objects""#)
+        return Array(#"{"jsonrpc":"2.0","id":\#(id),"method":"tools/call","params":\#(params)}"#.utf8)
+    }
+
+    /// Answers the next request of the conversation. Returns the request.
+    private func answer(_ wire: Wire, _ result: String) async throws -> JSON {
+        let request = try parse(try #require(await wire.line()))
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":\#(request["id"]?.text ?? ""),"result":\#(result)}"#)
+        return request
+    }
+
+    @Test func `A call fails whose service does not confine the connection`() async throws {
+        let (wire, said) = (Wire(), Mail<JSON>())
+        let conversation = try converse(wire, said)
+        Self.call(1).withUnsafeBytes { conversation.receive($0) }
+        let hello = try await answer(wire, #"{"server":{"version":"0.0.9"}}"#)
+        #expect(hello["method"] == "initialize" && hello["params"]?["readOnly"] == true)
+        #expect(hello["params"]?["allowRead"] == [] && hello["params"]?["allowWrite"] == [])
+        let result = try await said.next()["result"]
+        let sentence = result?["content"]?.array?.first?["text"]?.string ?? ""
+        #expect(result?["isError"] == true && sentence.contains("0.0.9") && sentence.contains("service/stop"))
+    }
+
+    @Test func `A call without an answer of the service is answered after fifty seconds`() async throws {
+        let (wire, said, clock) = (Wire(), Mail<JSON>(), ManualClock())
+        let conversation = try converse(wire, said, clock)
+        Self.call(1).withUnsafeBytes { conversation.receive($0) }
+        _ = try await answer(wire, #"{"rights":{"readOnly":true}}"#)
+        #expect(try parse(try #require(await wire.line()))["method"] == "storage/buckets")
+        while try await clock.nextSleep() != .seconds(50) {}
+        clock.advance(by: .seconds(51))
+        let result = try await said.next()["result"]
+        #expect(result?["isError"] == true && result?["resultType"] == "complete")
+        #expect(result?["content"]?.array?.first?["text"]?.string?.contains("50 s") == true)
+        #expect(conversation.pending == 0)
+    }
+
+    @Test func `A cancelled call has no answer, and the next one has`() async throws {
+        let (wire, said) = (Wire(), Mail<JSON>())
+        let conversation = try converse(wire, said)
+        Self.call(1).withUnsafeBytes { conversation.receive($0) }
+        _ = try await answer(wire, #"{"rights":{"readOnly":true}}"#)
+        let first = try parse(try #require(await wire.line()))
+        Array(#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#.utf8)
+            .withUnsafeBytes { conversation.receive($0) }
+        #expect(conversation.pending == 0)
+        Self.call(2).withUnsafeBytes { conversation.receive($0) }
+        let second = try await answer(wire, #"{"buckets":["b","a"]}"#)
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":\#(first["id"]?.text ?? ""),"result":{"buckets":[]}}"#)
+        #expect(second["method"] == "storage/buckets")
+        let answer = try await said.next()
+        #expect(answer["id"] == 2 && answer["result"]?["structuredContent"]?["prefixes"] == ["gs://a/", "gs://b/"])
+        #expect(said.waiting.isEmpty)
+    }
 }
