@@ -170,7 +170,7 @@ package final class RemoteBackend: Backend {
         }
         guard let fresh else { return response }
         var again = try await send(request, fresh, caller, reference, onSent: onSent, onLost: onLost)
-        again.secrets += tokens.map(\.secret)
+        again.secrets += tokens.flatMap(\.secrets)
         return again
     }
 
@@ -189,7 +189,7 @@ package final class RemoteBackend: Backend {
         do throws(HTTPError) {
             var response = try await http.perform(whole)
             // Some servers quote the request in their errors.
-            response.secrets = tokens.map(\.secret) + (request.subject == .session ? request.sessionSecrets : [])
+            response.secrets = tokens.flatMap(\.secrets) + (request.subject == .session ? request.sessionSecrets : [])
             response.requestTexts = [request.target]
             LastStatus.record(response.status)
             return response
