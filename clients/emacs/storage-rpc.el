@@ -37,9 +37,10 @@ without `connect' starts a private service, which ends with Emacs."
 (defcustom storage-rpc-token-function nil
   "Function that returns a token, or nil where there are no tokens.
 It is called with KIND and REASON: \"idToken\", \"accessToken\",
-\"appCheckToken\" or \"accessKey\", and \"expired\" or \"refused\"; once at the
-start with nil and \"start\", for the kind that the engine takes.  It returns a string,
-\(:token STRING :expiresIn SECONDS), or nil; it must not wait for the service."
+\"appCheckToken\" or \"accessKey\", and \"expired\" or \"refused\"; once at
+the start with nil and \"start\", for the kind that the engine takes.  It
+returns a string, \(:token STRING :expiresIn SECONDS), or nil; it must not wait
+for the service."
   :type '(choice (const :tag "No tokens" nil) function))
 
 (cl-defstruct (storage-rpc-transfer (:constructor storage-rpc--transfer) (:copier nil))

@@ -20,7 +20,7 @@ protocol Dialect: Sendable {
     func refusesToken(_ response: HTTPResponse) -> Bool
     /// Takes from a response what later requests need: the server's clock, the region. Returns true if the same request
     /// would be signed differently then, so that it is worth sending again.
-    func adapts(to response: HTTPResponse) -> Bool
+    func adapts(to response: HTTPResponse, from url: String) -> Bool
     /// Where users get a token, as the end of an error message.
     var signIn: String { get }
 
@@ -91,7 +91,7 @@ protocol Dialect: Sendable {
 
 extension Dialect {
     func refusesToken(_ response: HTTPResponse) -> Bool { response.status == 401 }
-    func adapts(to response: HTTPResponse) -> Bool { false }
+    func adapts(to response: HTTPResponse, from url: String) -> Bool { false }
     var marksWrites: Bool { false }
     var writeTime: Timestamp? { nil }
     func metadata(writtenBy request: RemoteRequest, _ response: HTTPResponse, of reference: Reference, size: Int64?)
@@ -300,6 +300,7 @@ enum UploadStatus: Equatable {
 struct ServerError {
     var message: String?
     var isMissingBucket = false
+    var isMissingObject = false
     /// The request may succeed later, whatever its status says.
     var isPassing = false
     /// The caller's credentials are refused, whatever the status says.

@@ -42,6 +42,9 @@ package struct Endpoint: Equatable, Sendable {
     /// Buckets are hosts below the endpoint's own, instead of the first segment of paths.
     package var hasVirtualHosts = false
 
+    /// The server is Amazon's own, whose hosts are named by region.
+    package var isAmazons = false
+
     /// The URL of a bucket; nil if buckets are paths, or for a name that a host cannot have.
     func bucketURL(_ bucket: String) -> String? {
         let isHost = bucket.utf8.allSatisfy { byte in

@@ -23,6 +23,10 @@ extension StorageError {
             error = StorageError(.unknown, "The server answered \(response.status)\(reason).")
         case 402: error = StorageError(.quotaExceeded, "Quota for bucket \(reference.bucket) exceeded.")
         case 403: error = StorageError(.unauthorized, "User does not have permission to access \(reference.url).")
+        case 404 where request.subject == .bucket && details.isMissingObject:
+            // Ceph's answer to bytes that end early.
+            error = StorageError(.unknown, "The server has not got all bytes of \(reference.url).")
+            error.retryable = true
         case 404 where request.subject == .bucket || details.isMissingBucket:
             error = StorageError(.bucketNotFound, "Bucket \(reference.bucket) does not exist.")
         case 404 where request.subject == .object: error = .objectNotFound(reference)
@@ -32,7 +36,7 @@ extension StorageError {
         }
         error.httpStatus = response.status
         if !text.isEmpty { error.serverResponse = text }
-        error.retryable = details.isPassing || passing.contains(response.status)
+        error.retryable = error.retryable || details.isPassing || passing.contains(response.status)
         error.retryAfter = error.retryable ? response.retryAfter : nil
         return error.about(reference)
     }

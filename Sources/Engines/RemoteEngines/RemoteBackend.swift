@@ -164,7 +164,7 @@ package final class RemoteBackend: Backend {
             fresh =
                 dialect.refusesToken(response)
                 ? try await renewed(tokens, after: response, of: caller)
-                : dialect.adapts(to: response) ? tokens : nil
+                : dialect.adapts(to: response, from: url(of: request)) ? tokens : nil
         } catch {
             throw error.about(reference)
         }

@@ -61,7 +61,7 @@ extension ServiceOptions {
         do throws(Endpoint.InvalidEndpoint) {
             var endpoint = try Endpoint(
                 "https://s3.\(s3Region).amazonaws.com", from: "--region", allowInsecure: false)
-            endpoint.hasVirtualHosts = !hasPathStyle
+            (endpoint.isAmazons, endpoint.hasVirtualHosts) = (true, !hasPathStyle)
             return endpoint
         } catch {
             throw UsageError(message: error.message)

@@ -165,6 +165,29 @@ import Testing
         #expect(try await place.bytes(of: ref("a")) == other)
     }
 
+    @Test(arguments: [StorageFixture.S3Settings.Server.ceph, .swift])
+    func `A new object in one request replaces none that another client has just stored`(
+        server: StorageFixture.S3Settings.Server
+    ) async throws {
+        let place = try place()
+        place.fixture.s3.server = server
+        let new = { (name: String) in
+            Upload(
+                reference: try ref(name), source: .data([1]), metadata: .init(), if: Preconditions(generation: 0))
+        }
+        // A server without conditions stores the object.
+        #expect(try await place.backend.run(new("b")).size == 1)
+        guard server == .ceph else { return }
+        place.fixture.faults = [
+            .init(
+                .first(.multipart),
+                .meanwhile { [fixture = place.fixture] in try? fixture.put([9], "b", "a", by: .s3) })
+        ]
+        let error = try await failure { _ = try await place.backend.run(new("a")) }
+        #expect(error.code == .preconditionFailed)
+        #expect(try await place.bytes(of: ref("a")) == [9])
+    }
+
     // MARK: Requests
 
     @Test func `A wrong clock is corrected once by the server's date`() async throws {

@@ -19,6 +19,8 @@ struct S3Dialect: Dialect {
     let library: CryptoLibrary
 
     func authorize(_ request: inout HTTPRequest, with tokens: [Token], userProject: String?) {
+        request.url = signer.located(request.url, at: endpoint)
+        signer.adapt(&request)
         guard let key = tokens.lazy.compactMap(AccessKey.init(signing:)).first else { return }
         signer.sign(&request, with: key)
     }
@@ -28,7 +30,9 @@ struct S3Dialect: Dialect {
         response.status == 401 || S3Error(response)?.isAboutKey == true
     }
 
-    func adapts(to response: HTTPResponse) -> Bool { signer.adapts(to: response, S3Error(response)?.code) }
+    func adapts(to response: HTTPResponse, from url: String) -> Bool {
+        signer.adapts(to: response, S3Error(response)?.code, from: url)
+    }
 
     var writeTime: Timestamp? { signer.time }
 
@@ -106,7 +110,8 @@ struct S3Dialect: Dialect {
     func error(in response: HTTPResponse) -> ServerError {
         guard let error = S3Error(response) else { return ServerError() }
         return ServerError(
-            message: error.message, isMissingBucket: error.code == "NoSuchBucket", isPassing: error.isPassing,
+            message: error.message, isMissingBucket: error.code == "NoSuchBucket",
+            isMissingObject: error.code == "NoSuchKey", isPassing: error.isPassing,
             isAboutCaller: error.isAboutKey || error.code == "SignatureDoesNotMatch",
             isWrongChecksum: error.code == "BadDigest")
     }
@@ -132,7 +137,8 @@ extension S3Dialect: PresigningDialect {
     func downloadURL(of reference: Reference, signedWith token: Token, lifetime: Int64) -> String? {
         let target = target(reference)
         return AccessKey(signing: token).map {
-            signer.presigned(target.hasPrefix("/") ? endpoint.url + target : target, with: $0, lifetime: lifetime)
+            let url = target.hasPrefix("/") ? endpoint.url + target : target
+            return signer.presigned(signer.located(url, at: endpoint), with: $0, lifetime: lifetime)
         }
     }
 }
@@ -142,8 +148,14 @@ struct S3Error {
     let code: String
     let message: String?
 
-    /// Nil for a response without an error.
+    /// The error of a refusal; nil for any other response.
     init?(_ response: HTTPResponse) {
+        guard response.status >= 300 else { return nil }
+        self.init(in: response)
+    }
+
+    /// The error in a response with any status.
+    init?(in response: HTTPResponse) {
         guard let element = XMLElement(answer: response), element.name == "Error", let code = element["Code"] else {
             return nil
         }

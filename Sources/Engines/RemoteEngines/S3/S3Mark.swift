@@ -35,7 +35,8 @@ struct S3Mark: Equatable {
         (generation, metageneration) = (object.generation, object.metageneration.addingSaturated(1))
         (created, updated) = (object.timeCreated, max(time, object.updated))
         checksums = object.checksums
-        partSize = nil
+        // Some servers keep the tag of the parts.
+        partSize = object.checksums.parts?.size
     }
 
     /// Nil for the text of another program or version, and for the mark of an object with another name.

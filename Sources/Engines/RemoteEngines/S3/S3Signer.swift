@@ -5,11 +5,17 @@ import Platform
 import Storage
 import Synchronization
 
-/// Signs requests with Signature Version 4 of Amazon Web Services. Learns the server's clock and the region from
-/// responses.
+/// Signs requests with Signature Version 4 of Amazon Web Services. Learns the server's clock and the regions of buckets
+/// from responses.
 final class S3Signer: Sendable {
+    /// The header with which a server stores only a new object.
+    static let creation = "If-None-Match"
+
     private struct State {
-        var region: String
+        /// The server does not know conditions of writes.
+        var refusesConditions = false
+        /// The regions of buckets that a response has named, by the start of their URLs.
+        var regions: [Substring: String] = [:]
         /// How far the server's clock is ahead of this machine's.
         var clockLead = Duration.zero
         /// The last derived key, which is valid for a day.
@@ -24,18 +30,27 @@ final class S3Signer: Sendable {
     /// A difference of the clocks from which on the server's time is used. `Date` has whole seconds.
     private static let smallestLead = Duration.seconds(2)
 
+    private static let mostRegions = 1000
+
     private let library: CryptoLibrary
+    /// The region of buckets whose region no response has named.
+    private let region: String
     private let now: @Sendable () -> Timestamp
     private let state: Mutex<State>
 
     /// - Parameter region: the region to sign for, until a response names another one.
     init(region: String, _ library: CryptoLibrary, now: @escaping @Sendable () -> Timestamp) {
-        (self.library, self.now) = (library, now)
-        state = Mutex(State(region: region))
+        (self.region, self.library, self.now) = (region, library, now)
+        state = Mutex(State())
     }
 
     /// The time by the server's clock, as far as it is known.
     var time: Timestamp { now().advanced(by: state.withLock { $0.clockLead }) }
+
+    /// Removes what the server has refused as unknown.
+    func adapt(_ request: inout HTTPRequest) {
+        if request.method == "PUT", state.withLock({ $0.refusesConditions }) { request.headers[Self.creation] = nil }
+    }
 
     /// Adds the headers of a signature.
     func sign(_ request: inout HTTPRequest, with key: AccessKey) {
@@ -56,7 +71,8 @@ final class S3Signer: Sendable {
             request.method, target.path, target.query(adding: []),
             signed.map { "\($0.name):\(Self.canonical($0.value))\n" }.joined(), names, payload,
         ].joined(separator: "\n")
-        let (signature, scope) = signature(of: canonical, at: moment, with: key)
+        let scope = scope(of: request.url, at: moment)
+        let signature = signature(of: canonical, scope, at: moment, with: key)
         request.headers["Authorization"] =
             "\(Self.algorithm) Credential=\(key.id)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
     }
@@ -65,21 +81,23 @@ final class S3Signer: Sendable {
     func presigned(_ url: String, with key: AccessKey, lifetime: Int64) -> String {
         let target = SignedTarget(url)
         let moment = time.signatureMoment
+        let scope = scope(of: url, at: moment)
         var query = [
             ("X-Amz-Algorithm", Self.algorithm),
-            ("X-Amz-Credential", "\(key.id)/\(scope(at: moment))"), ("X-Amz-Date", moment),
+            ("X-Amz-Credential", "\(key.id)/\(scope)"), ("X-Amz-Date", moment),
             ("X-Amz-Expires", "\(lifetime)"), ("X-Amz-SignedHeaders", "host"),
         ]
         if let session = key.sessionToken { query.append(("X-Amz-Security-Token", session)) }
         let all = target.query(adding: query.map { ($0.0, $0.1.escaped) })
         let canonical = ["GET", target.path, all, "host:\(target.host)\n", "host", Self.unsignedPayload]
             .joined(separator: "\n")
-        let (signature, _) = signature(of: canonical, at: moment, with: key)
+        let signature = signature(of: canonical, scope, at: moment, with: key)
         return "\(target.origin)\(target.path)?\(all)&X-Amz-Signature=\(signature)"
     }
 
-    /// Takes the clock and the region from a response. Returns true if a refused request is worth signing again.
-    func adapts(to response: HTTPResponse, _ code: String?) -> Bool {
+    /// Takes the clock and the region of the bucket from a response to a request of this URL. Returns true if a refused
+    /// request is worth signing again.
+    func adapts(to response: HTTPResponse, _ code: String?, from url: String) -> Bool {
         let date = response.headers["Date"].flatMap { HTTPDate($0) }
         let lead = date.map { Duration.seconds($0.secondsSince1970) - .microseconds(now().microseconds) }
         let isSkewed =
@@ -92,10 +110,16 @@ final class S3Signer: Sendable {
                 hasChanged = isSkewed && (change > .seconds(60) || change < .seconds(-60))
                 state.clockLead = used
             }
+            if response.status == 501, !state.refusesConditions {
+                state.refusesConditions = true
+                return true
+            }
+            let bucket = Self.bucket(of: url)
             guard [301, 307, 400].contains(response.status), let region = Self.region(in: response),
-                region != state.region
+                region != state.regions[bucket] ?? self.region
             else { return hasChanged }
-            (state.region, state.derived) = (region, nil)
+            if state.regions.count >= Self.mostRegions { state.regions = [:] }
+            state.regions[bucket] = region
             return true
         }
     }
@@ -117,16 +141,35 @@ final class S3Signer: Sendable {
         }
     }
 
-    private func scope(at moment: String) -> String {
-        "\(moment.prefix(8))/\(state.withLock { $0.region })/s3/aws4_request"
+    /// The region of the bucket of a URL.
+    private func region(of url: String) -> String {
+        state.withLock { $0.regions.isEmpty ? nil : $0.regions[Self.bucket(of: url)] } ?? region
+    }
+
+    /// The start of a URL, which names its bucket: the host, and for paths their first segment.
+    private static func bucket(of url: String) -> Substring {
+        let path = url.dropFirst(Endpoint.origin(of: url).count).dropFirst()
+        let host = Endpoint.origin(of: url).split(separator: "/").last ?? ""
+        let isHost = host.hasSuffix(".amazonaws.com") && !host.hasPrefix("s3.")
+        return isHost ? host.prefix { $0 != "." } : path.prefix { $0 != "/" && $0 != "?" }
+    }
+
+    /// The URL at the region of its bucket, if the endpoint is Amazon's own.
+    func located(_ url: String, at endpoint: Endpoint) -> String {
+        guard endpoint.isAmazons else { return url }
+        let host = Endpoint.origin(of: endpoint.url).split(separator: "/").last ?? ""
+        return url.replacing(host, with: "s3.\(region(of: url)).amazonaws.com", maxReplacements: 1)
+    }
+
+    private func scope(of url: String, at moment: String) -> String {
+        "\(moment.prefix(8))/\(region(of: url))/s3/aws4_request"
     }
 
     private func signature(
-        of canonical: String, at moment: String, with key: AccessKey
-    ) -> (signature: String, scope: String) {
-        let scope = scope(at: moment)
+        of canonical: String, _ scope: String, at moment: String, with key: AccessKey
+    ) -> String {
         let text = [Self.algorithm, moment, scope, hexadecimalSHA256(Array(canonical.utf8))].joined(separator: "\n")
-        return (hmac(Array(text.utf8), with: signingKey(scope, key)).hexadecimal, scope)
+        return hmac(Array(text.utf8), with: signingKey(scope, key)).hexadecimal
     }
 
     private func signingKey(_ scope: String, _ key: AccessKey) -> [UInt8] {

@@ -11,6 +11,8 @@ extension S3Dialect {
         (write.md5, write.crc32c) = (checksum.md5, checksum.crc32c)
         var headers = headers(upload.metadata, S3Mark(write), of: upload.reference)
         headers.add("Content-MD5", checksum.md5.base64)
+        // Most servers check this with the write; the others ignore or refuse it.
+        if conditions.generation == 0 { headers.add(S3Signer.creation, "*") }
         return RemoteRequest(
             method: "PUT", target: target(upload.reference), headers: headers, body: .bytes(bytes), subject: .bucket,
             hasChecksum: true)
@@ -101,7 +103,7 @@ extension HTTPResponse {
     /// A response with an error behind a status of success, as its status should have been.
     fileprivate var asError: HTTPResponse {
         var response = self
-        response.status = S3Error(self).map { $0.isPassing ? 503 : 400 } ?? 503
+        response.status = S3Error(in: self).map { $0.isPassing ? 503 : 400 } ?? 503
         return response
     }
 }
@@ -127,6 +129,8 @@ extension S3Dialect: CopyDialect {
     ) -> RemoteRequest {
         var write = write
         (write.md5, write.crc32c) = (object.checksums.md5, object.checksums.crc32c)
+        // Some servers keep the tag of the parts.
+        write.partSize = object.checksums.parts?.size
         let metadata = upload.copiedMetadata(of: object)
         guard object.size > Self.largestCopy else {
             return copyRequest(of: object.reference, to: upload.reference, metadata, S3Mark(write))
