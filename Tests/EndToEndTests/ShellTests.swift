@@ -189,7 +189,7 @@ import Testing
 
     @Test(arguments: [
         ("lss", "did you mean ls?"), ("ls --recursiv", "did you mean --recursive?"), ("put -x a b", "unknown flag -x"),
-        ("frobnicate", "try: storage-rpc help"), ("put tree/a.txt s3://b/c", "is no reference"),
+        ("frobnicate", "try: storage-rpc help"), ("put tree/a.txt az://b/c", "is no reference"),
         ("put tree/a.txt ./x", "is no reference"), ("put tree/a.txt gs:/b/c", "is no reference"),
         ("set a", "needs something to change"), ("tasks end x", "takes resume, retry, cancel or forget"),
         ("call service/ping 3", "PARAMS is a JSON object"),
