@@ -48,7 +48,7 @@ extension FlagGroup {
             Flag("--endpoint", "URL", "another server of the engine", \.service.endpoint).suitsRunning(),
             Flag("--region", "REGION", "of s3, unless the server names another", \.service.region)
                 .suitsRunning(),
-            Flag("--path-style", "buckets of s3 are paths (the default, not at AWS)", \.service.hasPathStyle),
+            Flag("--path-style", "buckets of s3 are paths (default, not at AWS)", \.service.hasPathStyle),
             Flag("--virtual-host", "buckets of s3 are hosts below the endpoint's", \.service.hasVirtualHosts),
             Flag("--allow-insecure", "plain http to other machines", \.service.allowInsecure).suitsRunning(),
             Flag("--http", "ADDRESS:PORT", "serves download URLs and /metrics (a free port)", \.service.http),
