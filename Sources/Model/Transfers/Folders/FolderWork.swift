@@ -658,16 +658,22 @@ import Storage
         }
     }
 
+    /// Files count as completed only when their names are durable.
+    private var namesAreSynced: Bool { request.kind == .write && !request.isDryRun && tree != nil }
+
     /// Syncs the directories of files that are there, and what is above them. The files of a directory that cannot be synced
     /// have failed. A file that is unchanged may come from an attempt that failed here.
     private func withDurableNames(_ items: [FolderItem]) async -> [FolderItem] {
-        guard request.kind == .write, !request.isDryRun, let tree else { return items }
+        guard namesAreSynced, let tree else { return items }
         let failures = await failures(
             ofDirectories: Set(items.lazy.filter(\.isThere).map(\.path.inTree.directory)), tree)
         return items.compactMap { item in
-            guard item.isThere, let error = failures[item.path.inTree.directory] else { return item }
+            guard item.isThere, let error = failures[item.path.inTree.directory] else {
+                if item.isThere, item.state == .done { task.count { $0.completed += 1 } }
+                return item
+            }
             task.count { counts in
-                if item.state == .done { counts.completed -= 1 } else { counts.unchanged -= 1 }
+                if item.state != .done { counts.unchanged -= 1 }
                 counts.completedBytes -= item.size
             }
             let failed = failed(item, error)
@@ -891,7 +897,7 @@ import Storage
     /// - Parameter generation: that of the object that the transfer has made; nil if it is unknown.
     func done(_ item: FolderItem, size: Int64, generation: Int64?) -> FolderItem {
         task.count { counts in
-            counts.completed += 1
+            if !namesAreSynced { counts.completed += 1 }
             counts.completedBytes = counts.completedBytes.addingSaturated(size)
             counts.totalBytes = counts.totalBytes.addingSaturated(size.subtractingSaturated(item.size))
         }
