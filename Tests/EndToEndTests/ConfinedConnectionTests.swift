@@ -192,6 +192,38 @@ import Testing
         }
     }
 
+    @Test func `A connection confined to directories resumes only tasks that were begun with the same directories`()
+        async throws
+    {
+        #expect(await place.sh("mkdir in; echo x > in/f; echo x > f").status == 0)
+        let root = place.directory
+        try await onThread {
+            let service = try place.listeningService(Place.unreachable)
+            func begin(_ client: Caller, _ file: String) throws -> String {
+                try client.begin("reference/putFile", #"{"reference":"gs://b/f","file":"\#(root)/\#(file)"}"#)
+            }
+            let rights = #"{"allowRead":["\#(root)/in"],"allowWrite":[]}"#
+            let owner = try place.connect(), before = try place.connect(), client = try place.connect()
+            for confined in [before, client] { try confined.call("initialize", rights) }
+            let (others, own) = (try begin(owner, "f"), try begin(before, "in/f"))
+            let directory = #"{"reference":"gs://b/d","directory":"\#(root)/in"}"#
+            let folder = try owner.call("reference/putDirectory", directory)["task"]?.string ?? ""
+            let memory = try owner.begin("reference/putData", #"{"reference":"gs://b/m","text":"x"}"#)
+            for verb in ["resume", "retry"] {
+                for (kind, task) in [("upload", others), ("folder", folder)] {
+                    let error = try client.refusal("\(kind)Task/\(verb)", #"{"task":"\#(task)"}"#)
+                    #expect(error["code"] == -13021, "\(kind) \(verb)")
+                }
+                for task in [own, memory] {
+                    #expect(try client.refusal("uploadTask/\(verb)", #"{"task":"\#(task)"}"#)["code"] == nil)
+                }
+            }
+            #expect(try client.call("uploadTask/cancel", #"{"task":"\#(others)"}"#)["accepted"] == true)
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
     @Test func `A download that keeps what exists fails where a file exists`() async throws {
         try "mine".write(toFile: place.directory + "/file", atomically: false, encoding: .utf8)
         try await onThread {

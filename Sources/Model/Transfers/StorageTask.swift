@@ -32,6 +32,8 @@ import Storage
     /// that sends the bytes has none.
     var pausesWithConnections: Bool { get }
 
+    /// Whether the task reads or writes local files, and was begun by a client that was not confined to these directories.
+    func usesFiles(outside confinement: LocalConfinement) -> Bool
     func snapshot(for status: Status?) -> Snapshot
     /// Passes a control to the machine, and carries out the effects.
     func post(_ control: ClientControl)

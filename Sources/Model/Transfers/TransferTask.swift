@@ -154,6 +154,11 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         return again
     }
 
+    public func usesFiles(outside confinement: LocalConfinement) -> Bool {
+        guard let request = (unfinishedRecord ?? recordForRetry)?.request else { return false }
+        return !request.file.isEmpty && !request.isSpooled && request.confinement != confinement
+    }
+
     public func notify(_ observer: Observer, _ event: Told<TaskSnapshot>) {
         observer.connection.notify(observer.handle, event)
     }

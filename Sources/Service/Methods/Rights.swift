@@ -113,7 +113,7 @@ struct Rights: Equatable, Sendable {
 }
 
 /// What a request does with a task.
-enum TaskAccess { case reading, control }
+enum TaskAccess { case reading, control, resuming }
 
 /// The state of a task, as far as rights concern it.
 protocol ConfinedSnapshot {
@@ -125,7 +125,7 @@ extension TaskSnapshot: ConfinedSnapshot {
     var writesFiles: Bool { kind == .download && origin == nil }
 
     func uses(_ access: TaskAccess) -> [Use] {
-        let isChange = kind == .upload && access == .control
+        let isChange = kind == .upload && access != .reading
         let source = copy.map { Use.reading($0.reference) }
         return [isChange ? .changing(reference) : .reading(reference)] + (source.map { [$0] } ?? [])
     }
@@ -134,7 +134,7 @@ extension TaskSnapshot: ConfinedSnapshot {
 extension FolderSnapshot: ConfinedSnapshot {
     var writesFiles: Bool { request.kind == .write }
 
-    func uses(_ access: TaskAccess) -> [Use] { request.uses(changes: access == .control) }
+    func uses(_ access: TaskAccess) -> [Use] { request.uses(changes: access != .reading) }
 }
 
 extension FolderRequest {

@@ -56,6 +56,10 @@ import Storage
 
     var copies: [FolderCopy] { request.copies ?? [] }
 
+    public func usesFiles(outside confinement: LocalConfinement) -> Bool {
+        request.directory != nil && request.client.confinement != confinement
+    }
+
     /// Takes what has come to the sources since they were planned, and the copies of a request, too. An end that comes first
     /// prevents this.
     func refresh(with other: FolderRequest) async throws(StorageError) {

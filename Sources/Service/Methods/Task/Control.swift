@@ -20,7 +20,11 @@ extension ConnectionContext {
         guard let rights else { return }
         let snapshot = task.snapshot()
         guard rights.know(snapshot) else { throw .noTask(task.id, type(of: task).kind) }
-        if access == .control { try rights.checkControl(of: snapshot) }
+        guard access != .reading else { return }
+        try rights.checkControl(of: snapshot)
+        guard access == .resuming, let files = rights.files, task.usesFiles(outside: files) else { return }
+        throw StorageError(
+            .unauthorized, "The task uses files of a client with other rights, so this connection cannot resume it.")
     }
 }
 
@@ -59,7 +63,7 @@ struct Resume<Controlled: MethodTask>: TaskMethod {
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
-        let task: Controlled = try await request.task(task, .control)
+        let task: Controlled = try await request.task(task, .resuming)
         try task.checkEndpoint()
         let isResumed = task.resume(tokens: request.context.tokens)
         if !task.hasEnded { request.context.began(task, ranAlready: !isResumed) }
@@ -73,7 +77,7 @@ struct RetryTask<Controlled: MethodTask>: TaskMethod {
     let task: String
 
     func run(in request: Request<ConnectionContext>) async throws -> ControlAnswer<Controlled.Snapshot> {
-        let task: Controlled = try await request.task(task, .control)
+        let task: Controlled = try await request.task(task, .resuming)
         let running = try await request.context.transfers.retry(task, tokens: request.context.tokens)
         // A task that waited for its next attempt is the same object.
         if let running { request.context.began(running, ranAlready: running === task) }
