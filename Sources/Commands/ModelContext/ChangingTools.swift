@@ -28,23 +28,21 @@ extension Tool {
         let key = await call.files.key([
             "download", reference.url, path, "\(replaces)", "\(arguments.flag("recursive"))",
         ])
-        let wait = arguments.integer("wait") ?? Transfer.usualWait
         if arguments.flag("recursive") {
-            return try await Transfer.begin(
+            return try await Transfer.run(
                 .folder, "reference/writeToDirectory",
                 .init(present: [
                     "reference": reference.param, "directory": .string(path), "key": .string(key),
                     "ifGenerationMatch": replaces ? nil : 0,
                 ]), path: path, call
-            ).end(call, within: wait, cancels: true).answer(call)
+            ).answer(call)
         }
-        let end = try await Transfer.begin(
+        let end = try await Transfer.run(
             .download, "reference/writeToFile",
             .init(present: [
                 "reference": reference.param, "file": .string(path), "key": .string(key),
                 "keepExisting": replaces ? nil : true,
-            ]), path: path, call
-        ).end(call, within: wait, cancels: true)
+            ]), path: path, call)
         return try await end.orEarlier(key, of: reference, call).answer(call)
     }
 
@@ -60,26 +58,24 @@ extension Tool {
         output: Property.transfer, hints: .replacing, isOffered: { $0.allowsChanges && !$0.readable.isEmpty }
     ) { call in
         let arguments = call.arguments, path = try call.path()
-        let wait = arguments.integer("wait") ?? Transfer.usualWait
         if arguments.flag("recursive") {
             try call.checkNoGeneration()
             let folder = try call.reference()
-            return try await Transfer.begin(
+            return try await Transfer.run(
                 .folder, "reference/putDirectory",
                 .init(present: [
                     "reference": folder.param, "directory": .string(path), "ifGenerationMatch": 0,
                     "key": .string(await call.files.key(["upload all", path, folder.url])),
                 ]), path: path, call
-            ).end(call, within: wait, cancels: true).answer(call)
+            ).answer(call)
         }
         let object = try call.target(), replaced = try call.replaced()
         let key = await call.files.key(["upload", path, object.url, replaced.text], file: path)
-        let end = try await Transfer.begin(
+        let end = try await Transfer.run(
             .upload, "reference/putFile",
             .init(present: [
                 "reference": object.param, "file": .string(path), "key": .string(key), "ifGenerationMatch": replaced,
-            ]), path: path, call
-        ).end(call, within: wait, cancels: true)
+            ]), path: path, call)
         return try await end.orEarlier(key, of: object, call).answer(call)
     }
 
@@ -136,14 +132,14 @@ extension Tool {
             if call.arguments.flag("recursive") {
                 try call.checkNoGeneration()
                 let (from, to) = (try call.reference(), try call.reference("to"))
-                return try await Transfer.begin(
+                return try await Transfer.run(
                     .folder, "reference/copyAll",
                     .init(present: [
                         "reference": from.param, "to": to.param, "move": isMove ? true : nil, "ifGenerationMatch": 0,
                         "everything": from.object.isEmpty ? true : nil,
                         "key": .string(await call.files.key([name, from.url, to.url])),
-                    ]), call
-                ).end(call, within: Transfer.longestWait, cancels: true).answer(call)
+                    ]), within: Transfer.longestWait, call
+                ).answer(call)
             }
             let (from, to) = (try call.object(), try call.target("to"))
             return try await call.store(
@@ -263,8 +259,7 @@ extension Argument {
 extension ToolCall {
     /// Begins an upload or a copy, waits for its end, and shows the new object.
     fileprivate func store(_ object: ObjectName, _ method: String, _ params: [JSON.Member]) async throws -> ToolAnswer {
-        let end = try await Transfer.begin(.upload, method, params, self)
-            .end(self, within: Transfer.longestWait, cancels: true)
+        let end = try await Transfer.run(.upload, method, params, within: Transfer.longestWait, self)
         guard end.state == "success", let metadata = end.snapshot["metadata"] else {
             if end.state == "failed" { end.forget(link) }
             return try end.answer(self)

@@ -172,9 +172,12 @@ final class ServiceEvents: MethodContext {
 /// A notification of the service.
 private protocol ServiceEvent: PromptMethod where Context == ServiceEvents, Result == JSON {
     var event: JSON { get }
+    init(event: JSON)
 }
 
 extension ServiceEvent {
+    init(_ params: inout Params) throws(RPCError) { self.init(event: .object(params.takeRest())) }
+
     @Loop func run(in request: Request<ServiceEvents>) throws -> JSON {
         request.context.deliver(event)
         return .null
@@ -184,23 +187,19 @@ extension ServiceEvent {
 private struct UploadEvent: ServiceEvent {
     static let name = "uploadTask/event"
     let event: JSON
-    init(_ params: inout Params) throws(RPCError) { event = .object(params.takeRest()) }
 }
 
 private struct DownloadEvent: ServiceEvent {
     static let name = "downloadTask/event"
     let event: JSON
-    init(_ params: inout Params) throws(RPCError) { event = .object(params.takeRest()) }
 }
 
 private struct FolderEvent: ServiceEvent {
     static let name = "folderTask/event"
     let event: JSON
-    init(_ params: inout Params) throws(RPCError) { event = .object(params.takeRest()) }
 }
 
 private struct ObjectEvent: ServiceEvent {
     static let name = "storage/changed"
     let event: JSON
-    init(_ params: inout Params) throws(RPCError) { event = .object(params.takeRest()) }
 }

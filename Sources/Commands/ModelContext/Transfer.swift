@@ -58,9 +58,21 @@ extension Transfer {
     /// Those of a call that does not say how long it waits.
     static let usualWait: Int64 = 20
 
+    /// Begins a task with a method of the service, and waits until it has ended, or for some seconds. The end of the call
+    /// cancels the task.
+    ///
+    /// - Parameter seconds: nil for the argument `wait`.
+    @Loop static func run(
+        _ kind: Kind, _ method: String, _ params: [JSON.Member], path: String? = nil, within seconds: Int64? = nil,
+        _ call: ToolCall
+    ) async throws -> Transfer {
+        let seconds = seconds ?? call.arguments.integer("wait") ?? usualWait
+        return try await begin(kind, method, params, path: path, call).end(call, within: seconds, cancels: true)
+    }
+
     /// Begins a task with a method of the service. The request is sent even if the call is cancelled meanwhile, since the
     /// service may have begun the task: it is cancelled then.
-    @Loop static func begin(
+    @Loop private static func begin(
         _ kind: Kind, _ method: String, _ params: [JSON.Member], path: String? = nil, _ call: ToolCall
     ) async throws -> Transfer {
         let observed: [JSON.Member] =
