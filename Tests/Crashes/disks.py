@@ -38,7 +38,7 @@ def expect(truth, word):
 
 
 def full(stage):
-    """Fills the disk with small and large objects, and with a file of somebody else's. All of them can be deleted,
+    """Fills the disk with small and large objects, and with a file of another program. All of them can be deleted,
     before a restart and after one; then it goes on."""
     stage.root.mkdir()
     with mounted(stage.root, "-t", "tmpfs", "-o", "size=5m,mode=700", "none") as disk:

@@ -150,7 +150,7 @@ package struct ServiceOptions {
     }
 }
 
-/// As lines `NAME=VALUE`, or as a JSON object.
+/// The form of what a start announces: lines `NAME=VALUE`, or a JSON object.
 package enum Announcement { case lines, json }
 
 /// The form of log lines: for people, or JSON objects.

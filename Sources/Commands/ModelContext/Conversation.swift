@@ -6,7 +6,7 @@ import Platform
 ///     line ─▶ message ─▶ revision of the request ─▶ method, as a task to its first wait
 ///         end ─▶ answer, unless the client has cancelled the request
 ///
-/// It owns no descriptor: the server passes lines to `receive`, and `send` gets each message for the client.
+/// A conversation owns no descriptor: the server passes lines to `receive`, and `send` gets each message for the client.
 @Loop
 package final class Conversation {
     private let permissions: Permissions

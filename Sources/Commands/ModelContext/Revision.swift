@@ -10,7 +10,7 @@ enum Revision: Equatable, Sendable {
     case stateless
 
     static let newest = "2026-07-28"
-    /// Those with a handshake, the newest first.
+    /// The revisions with a handshake, the newest first.
     static let older = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
     /// The only one with batches.
     static let withBatches = "2025-03-26"

@@ -55,7 +55,7 @@ extension Property {
 extension Transfer {
     /// The seconds within which each call is answered, less than the time-outs of hosts.
     static let longestWait: Int64 = 48
-    /// Those of a call that does not say how long it waits.
+    /// The seconds that a call waits without the argument `wait`.
     static let usualWait: Int64 = 20
 
     /// Begins a task with a method of the service, and waits until it has ended, or for some seconds. The end of the call

@@ -163,7 +163,7 @@ extension String {
 
 // The forms of metadata in headers.
 extension ObjectMetadata {
-    /// As at Google, that of a composed object is no MD5.
+    /// The tag of a composed object is no MD5, as with Google.
     package var entityTag: EntityTag? {
         let isComposed = settable.kept?.componentCount != nil
         return EntityTag(

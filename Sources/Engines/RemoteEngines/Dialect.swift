@@ -106,7 +106,7 @@ extension Dialect {
 
 /// One write of an object. A service that counts no generations stores it with the object.
 struct RemoteWrite: Codable, Equatable, Sendable {
-    /// The same in all attempts of one upload, and different in all others.
+    /// An id that all attempts of one upload share.
     var id: String
     /// Higher than the generation that the write replaces.
     var generation: Int64

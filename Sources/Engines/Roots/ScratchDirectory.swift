@@ -2,7 +2,7 @@ import Platform
 
 /// A new directory with an unpredictable name, which only its user may use.
 ///
-/// It is locked while its process lives. Creating the next one in the same place removes those whose processes have
+/// A scratch directory is locked while its process lives. Creating the next one in the same place removes those whose processes have
 /// ended without removing them.
 package final class ScratchDirectory: Sendable {
     package let path: String

@@ -15,7 +15,7 @@ import Synchronization
 ///     folders/TASK      the plans of tasks over folders, one database each
 ///     files.sqlite3     the checksums of local files that tasks over folders have read
 ///
-/// Its files are created private, and opened relative to its descriptor without following links.
+/// The files of a root are created private, and opened relative to its descriptor without following links.
 package final class StorageRoot: Sendable {
     package let path: String
     package let directory: OpenFile

@@ -13,7 +13,7 @@ package struct Glob: Sendable {
         case names
         /// Only `*` and `**`.
         case stars
-        /// Those of `names`, and a backslash before a character that stands for itself. A `]` needs its `[`.
+        /// The syntax of `names`, and a backslash before a character that stands for itself. A `]` needs its `[`.
         case escaped
     }
 

@@ -56,14 +56,14 @@ extension RPCMethod {
 
 /// A method that answers at once, without a Swift task.
 ///
-/// Its `didReply` is never called.
+/// `didReply` is never called.
 public protocol PromptMethod<Context>: RPCMethod {
     @Loop func run(in request: Request<Context>) throws -> Result
 }
 
 /// A method that waits for its result, unless the result is known and can be answered at once.
 ///
-/// Its `didReply` is never called.
+/// `didReply` is never called.
 public protocol RecallingMethod<Context>: RPCMethod {
     /// The result that `run` would return now; nil if that requires a wait. Throws the errors of `run`.
     @Loop func knownResult(in request: Request<Context>) throws -> Result?

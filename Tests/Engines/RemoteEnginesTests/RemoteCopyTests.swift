@@ -6,7 +6,7 @@ import Testing
 
 @testable import RemoteEngines
 
-/// Copies and moves at a service, where requests fail and somebody else writes.
+/// Copies and moves at a service, where requests fail and other clients write.
 @Suite(.watchdog) struct RemoteCopyTests {
     private let bytes = noise(300_000)
 

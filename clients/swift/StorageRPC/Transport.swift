@@ -194,7 +194,7 @@ private final class LastWords: @unchecked Sendable {
         }
     }
 
-    /// Waits for the end of stderr, unless somebody else holds it open.
+    /// Waits for the end of stderr, unless another process holds it open.
     func text() -> String {
         _ = ended.wait(timeout: .now() + 3)
         let lines = lock.withLock { String(decoding: kept, as: UTF8.self) }.split(separator: "\n").suffix(10)

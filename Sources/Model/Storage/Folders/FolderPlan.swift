@@ -1,7 +1,7 @@
 /// The plan of one task over a folder: the request, the items and their progress. It outlives the process, and its
 /// memory does not grow with the number of items.
 ///
-/// Its methods throw errors of the disk. A plan belongs to one task and takes one call at a time, except that pages of
+/// The methods of a plan throw errors of the disk. A plan belongs to one task and takes one call at a time, except that pages of
 /// items may be read at any time.
 public protocol FolderPlan: AnyObject, Sendable {
     var id: String { get }

@@ -11,7 +11,7 @@ public protocol LocalFileAccess: Sendable {
     func read(_ path: String, upTo most: Int64) async throws(StorageError) -> (FileIdentity, [UInt8]?)
     /// The directory (an absolute path) that a task over a folder reads or writes.
     func tree(_ directory: String, isWritten: Bool) -> any LocalTree
-    /// The same files, restricted to the directories of a client.
+    /// These files, restricted to the directories of a client.
     func confined(to confinement: LocalConfinement) -> any LocalFileAccess
     /// Finds directories to which a client confines itself. Throws for one that cannot be used.
     func confinement(reading: [String]?, writing: [String]?) async throws(StorageError) -> LocalConfinement

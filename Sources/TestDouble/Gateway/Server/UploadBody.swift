@@ -22,7 +22,7 @@ import Transfers
 @Loop final class UploadBody {
     /// The bytes of a request that an upload keeps if its body breaks off or is wrong.
     enum Kept {
-        /// Those up to the last multiple of the granularity: a client of a session continues at such offsets only.
+        /// The bytes up to the last multiple of the granularity: a client of a session continues at such offsets only.
         case wholeGranules
         /// None, since the end of the body shows whether its bytes are right.
         case none
