@@ -110,6 +110,52 @@ import Testing
         return path
     }
 
+    @Test func `Completion of the template leads, value by value, to URIs that read their objects`() async throws {
+        let names = ["a b?.txt", "dir/é", "dir/p%41", "dir/x//y", "dir/../q"]
+        #expect(await place.sh("put \(names.map { "'\($0)'" }.joined(separator: " "))").status == 0)
+        try await onThread {
+            let agent = try Agent(place)
+            func complete(_ variable: String, _ value: String, bucket: String? = nil) throws -> [String] {
+                let answer = try agent.ask(
+                    "completion/complete",
+                    .init(present: [
+                        "ref": ["type": "ref/resource", "uri": "gs://{bucket}/{+object}"],
+                        "argument": ["name": .string(variable), "value": .string(value)],
+                        "context": bucket.map { ["arguments": ["bucket": .string($0)]] },
+                    ]))
+                return try #require(answer["result"]?["completion"]?["values"]?.array).compactMap(\.string)
+            }
+            #expect(try complete("bucket", "def") == ["default-bucket"])
+            #expect(try complete("bucket", "other") == [])
+            #expect(try complete("object", "") == [])
+            // A value that ends with a slash is a folder, which completes further.
+            var (objects, folders) = ([String](), [""])
+            while let folder = folders.popLast() {
+                for value in try complete("object", folder, bucket: "default-bucket") where value != folder {
+                    value.hasSuffix("/") ? folders.append(value) : objects.append(value)
+                }
+            }
+            let texts = try objects.map { object in
+                let result = try agent.read("gs://default-bucket/\(object)")["result"]
+                return result?["contents"]?.array?.first?["text"]?.string
+            }
+            #expect(Set(texts) == Set(names), "\(objects)")
+            #expect(try complete("object", "a%20b", bucket: "default-bucket") == ["a%20b%3F.txt"])
+            #expect(try agent.ask("completion/complete")["error"]?["code"] == -32602)
+            #expect(try agent.end() == 0)
+            let confined = try Agent(place, ["--within", "gs://other/f"])
+            let id = confined.say(
+                "completion/complete",
+                [
+                    .init(key: "ref", value: ["type": "ref/resource", "uri": "gs://{bucket}/{+object}"]),
+                    .init(key: "argument", value: ["name": "object", "value": ""]),
+                    .init(key: "context", value: ["arguments": ["bucket": "default-bucket"]]),
+                ])
+            #expect(try confined.answer(to: id)["result"]?["completion"]?["values"] == [])
+            #expect(try confined.end() == 0)
+        }
+    }
+
     @Test func `Every listed reference and URI reads exactly its object`() async throws {
         let names = ["plain.txt", "a b?.txt", "x//y", "p/../q", "folder/", "100%25", "deep/er/one", "é"]
         let quoted = names.map { "'\($0)'" }.joined(separator: " ")
