@@ -63,7 +63,7 @@ mon cluster log to file = false
 [osd]
 osd data = {place}/osd
 osd objectstore = memstore
-memstore device bytes = 2147483648
+memstore device bytes = 8589934592
 osd op num shards = 2
 osd crush initial weight = 1
 osd max object name len = 2048

@@ -94,6 +94,8 @@ final class RemoteUpload: TransferSession {
     /// The maximum time of `settle` after that. A cancellation takes less than a second in total.
     static let settlingTime = Duration.milliseconds(400)
 
+    func park() { source.park() }
+
     func discard() {
         Task { @Loop in
             opening.discard(upload, at: backend)

@@ -39,6 +39,7 @@ final class UploadReader: Sendable {
     /// The checksums of the bytes that the server has, for a source that can be read only once.
     private let received = Mutex(Passed())
     private let fault = Mutex<StorageError?>(nil)
+    private let partsAhead = PartsAhead()
 
     init(_ upload: Upload, at backend: RemoteBackend, fetch: Fetch? = nil) {
         present = Mutex(upload)
@@ -131,28 +132,40 @@ final class UploadReader: Sendable {
     /// In bytes: parts up to this size are read once, into memory; larger ones are read twice.
     private static let largestPartInMemory = 16 << 20
 
-    /// The bytes of a part, and their MD5.
+    /// The bytes of a part, and their MD5. The next part of a file is read while this one is being sent.
     func part(_ range: Range<Int64>) async throws(StorageError) -> (HTTPBody, md5: [UInt8]) {
-        let body: HTTPBody
         if case .file(let path, let identity) = source, range.count <= Self.largestPartInMemory {
-            body = .bytes(try await onThread { [self] () throws(StorageError) in try read(range, path, identity) })
-        } else {
-            body = try await self.body(range)
+            let ahead = try await partsAhead.take(range)
+            let part = if let ahead { ahead } else { try await whole(range, path, identity) }
+            let next = range.upperBound..<min(identity.size, range.upperBound.addingSaturated(Int64(range.count)))
+            if !next.isEmpty, !Task.isCancelled {
+                partsAhead.read(next) { [self] () async throws(StorageError) in try await whole(next, path, identity) }
+            }
+            return (.bytes(part.bytes), part.md5)
         }
-        switch body {
-        case .none: return (body, Checksum().md5)
-        case .bytes(let bytes):
-            return try await onThread { () throws(StorageError) in
-                var checksum = Checksum()
-                bytes.withUnsafeBytes { checksum.updateMD5($0) }
-                return (body, checksum.md5)
+        let body = try await body(range)
+        return try await onThread { [source, allowed] () throws(StorageError) in
+            var checksum = Checksum()
+            switch body {
+            case .none: break
+            case .bytes(let bytes): bytes.withUnsafeBytes { checksum.updateMD5($0) }
+            case .source: try source.read(range, in: allowed) { bytes, _ in checksum.updateMD5(bytes) }
             }
-        case .source:
-            return try await onThread { [source, allowed] () throws(StorageError) in
-                var checksum = Checksum()
-                try source.read(range, in: allowed) { bytes, _ in checksum.updateMD5(bytes) }
-                return (body, checksum.md5)
-            }
+            return (body, checksum.md5)
+        }
+    }
+
+    /// Gives back memory. The next part is read when it is sent.
+    func park() { partsAhead.drop() }
+
+    private func whole(
+        _ range: Range<Int64>, _ path: String, _ identity: FileIdentity
+    ) async throws(StorageError) -> PartsAhead.Part {
+        try await onThread { [self] () throws(StorageError) in
+            let bytes = try read(range, path, identity)
+            var checksum = Checksum()
+            bytes.withUnsafeBytes { checksum.updateMD5($0) }
+            return (bytes, checksum.md5)
         }
     }
 
@@ -265,6 +278,32 @@ final class UploadReader: Sendable {
     ) async throws(StorageError) -> Value {
         try await threads.run { Result { () throws(StorageError) in try body() } }.get()
     }
+}
+
+/// The part of a file that is being read before it is asked for.
+private final class PartsAhead: Sendable {
+    typealias Part = (bytes: [UInt8], md5: [UInt8])
+
+    private let part = Mutex<(range: Range<Int64>, Task<Result<Part, StorageError>, Never>)?>(nil)
+
+    func read(_ range: Range<Int64>, _ work: @escaping @Sendable () async throws(StorageError) -> Part) {
+        let task = Task { () async -> Result<Part, StorageError> in
+            do throws(StorageError) { return .success(try await work()) } catch { return .failure(error) }
+        }
+        part.withLock { $0 = (range, task) }
+    }
+
+    /// The part, if it is being read or has been.
+    func take(_ range: Range<Int64>) async throws(StorageError) -> Part? {
+        let part = part.withLock { part in
+            defer { part = nil }
+            return part
+        }
+        guard let part, part.range == range else { return nil }
+        return try await part.1.value.get()
+    }
+
+    func drop() { part.withLock { $0 = nil } }
 }
 
 private struct PartOfData: HTTPBodySource {

@@ -48,6 +48,31 @@ import Testing
         #expect(try await place.backend.metadata(of: ref("a")) == stored)
     }
 
+    @Test(arguments: [[], [1], [2], [1, 2]])
+    func `A file is read ahead part by part, and its object has all bytes also after pauses`(
+        parks: [Int]
+    ) async throws {
+        let place = try place()
+        let scratch = try Scratch()
+        let session = place.backend.stoppable(
+            try await place.backend.upload(file: scratch.file("source", Self.bytes), to: "a"))
+        guard case .opened(let granularity, _) = await session.perform(.open) else { return #expect(Bool(false)) }
+        let size = Int64(Self.bytes.count)
+        for part in 1...3 {
+            let start = Int64(part - 1) * granularity
+            let answer = await session.perform(.send(start..<min(size, start + granularity)))
+            if part < 3 {
+                #expect(answer == .received(upTo: start + granularity))
+            } else {
+                guard case .completed(let stored) = answer else { return #expect(Bool(false), "\(answer)") }
+                #expect(stored.checksums.crc32c == Checksum(of: Self.bytes).crc32c && stored.size == size)
+            }
+            if parks.contains(part) { session.park() }
+        }
+        #expect(try await place.bytes(of: ref("a")) == Self.bytes)
+        #expect(place.fixture.requests.count { $0.kind == .chunk } == 3)
+    }
+
     /// Carried out or not, each with an answer that is lost, late, or an error.
     private static let unanswered: [(name: String, action: Action)] = [
         ("reset before", .reset), ("500 before", .answer(500)),

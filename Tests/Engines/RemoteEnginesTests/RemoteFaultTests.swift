@@ -46,7 +46,7 @@ import Testing
         let what = Comment("\(type) \(trouble) \(size) \(chunks == nil ? "whole" : "chunks") \(failure?.message ?? "")")
         let isStruck = place.fixture.unfired.isEmpty
         // Firebase's protocol cannot delete one generation alone: what it stored wrong stays, and the error says so.
-        let isKept = type == FirebaseFixture.self && failure?.message.contains("It is kept") == true
+        let isKept = type == FirebaseFixture.self && failure?.message.contains("The object is kept") == true
         #expect(place.fixture.bytes("b", "a") == (failure == nil ? bytes : nil) || isKept, what)
         #expect(place.fixture.log.resentPersistedBytes == 0 || trouble.makesResend, what)
         // An empty upload has no byte that can be damaged, and a query completes it.
