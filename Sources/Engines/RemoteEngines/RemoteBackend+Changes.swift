@@ -85,6 +85,10 @@ extension RemoteBackend {
         var (before, mayBeDone, isHidden): (ObjectVersion?, Bool, Bool) = (nil, false, false)
         var object: ObjectMetadata?
         return try await retrying(change.caller) { () async throws(StorageError) in
+            let turn = try await self.turn(of: change.reference)
+            defer { turn?.done() }
+            // Others may have written between two turns.
+            if turn != nil, !mayBeDone { before = nil }
             var binding: Preconditions?
             if !isHidden, before == nil || mayBeDone {
                 let effect: ChangeEffect<Value>

@@ -19,6 +19,7 @@ package final class RemoteBackend: Backend {
     /// Threads that write and sync downloaded files.
     let downloading = WorkerThreads("downloads", limit: 8)
     let background = BackgroundWork()
+    let turns = WriteTurns()
     let time: TimeSource
     /// Loads the signer for each download URL; nil if none is configured.
     let signer: URLSignerSource?

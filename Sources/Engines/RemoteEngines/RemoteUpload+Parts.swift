@@ -184,20 +184,22 @@ struct PartsBookmark: Codable, Equatable {
 
     /// Makes the object of the parts.
     private func complete(_ session: RemoteSession, _ dialect: any PartDialect) async throws(StorageError) -> Answer {
+        guard let size = upload.source.size,
+            Int64(parts.tags.count) == (size + session.granularity - 1) / session.granularity
+        else { return try await resumedParts(dialect) }
+        let turn = try await backend.turn(of: upload.reference)
+        defer { turn?.done() }
         if parts.isCompleting, let stored = try await destination.ownStoredObject() {
             return .completed(try await checked(stored))
         }
         if let answer = try await destination.answerIfSuperseded() { return answer }
         try await destination.lookAgain()
         try checkIncoming()
-        guard let size = upload.source.size,
-            Int64(parts.tags.count) == (size + session.granularity - 1) / session.granularity
-        else { return try await resumedParts(dialect) }
         if size == 0 {
             // An upload in parts has at least one.
             self.session = nil
             backend.cancel(session, upload)
-            return try await sendWhole([])
+            return try await sendWhole([], turn)
         }
         let request = dialect.complete(session, parts.tags)
         parts.isCompleting = true
@@ -206,6 +208,7 @@ struct PartsBookmark: Codable, Equatable {
                 request, for: upload.caller, about: upload.reference,
                 onSent: counter(of: request.body.count, isLast: true), onLost: onLost)
         }
+        turn?.done()
         if response.isSuccess {
             let error = try response.understood(about: upload.reference, retryable: true) {
                 response throws(GarbledAnswer) in try dialect.errorOfCompletion(in: response)

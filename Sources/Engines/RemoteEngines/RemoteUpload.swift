@@ -192,16 +192,20 @@ extension RemoteBackend {
 
     /// Sends the upload in one request. A retry first checks whether the previous request has stored the object.
     func sendWhole() async throws(StorageError) -> Answer {
+        let turn = try await backend.turn(of: upload.reference)
+        defer { turn?.done() }
         if destination.fate.mayBeStored {
             if let stored = try await destination.ownStoredObject() { return .completed(stored) }
+        } else if destination.predecessor.isSeen {
+            try await destination.lookAgain()
         } else {
             try await destination.lookBefore()
         }
         if let answer = try await destination.answerIfSuperseded() { return answer }
-        return try await sendWhole(try await source.whole())
+        return try await sendWhole(try await source.whole(), turn)
     }
 
-    func sendWhole(_ bytes: [UInt8]) async throws(StorageError) -> Answer {
+    func sendWhole(_ bytes: [UInt8], _ turn: WriteTurn?) async throws(StorageError) -> Answer {
         let checksum = Checksum(of: bytes)
         try check(checksum.md5)
         try backend.dialect.check(upload.metadata)
@@ -212,6 +216,7 @@ extension RemoteBackend {
                 request, for: upload.caller, about: upload.reference,
                 onSent: counter(of: request.body.count, isLast: true), onLost: onLost)
         }
+        turn?.done()
         guard response.isSuccess else {
             throw try await destination.refusal(response, of: request, isRepetition: destination.predecessor.isBound)
         }
@@ -341,17 +346,20 @@ extension RemoteBackend {
 
     private func send(_ wanted: Range<Int64>, _ dialect: any ChunkDialect) async throws(StorageError) -> Answer {
         let range = try piece(of: wanted)
+        var turn: WriteTurn?
+        defer { turn?.done() }
         if range.upperBound == upload.source.size {
+            turn = try await backend.turn(of: upload.reference)
             if let answer = try await destination.answerIfSuperseded() { return answer }
             try await destination.lookAgain()
         }
-        return try await send(range, dialect, isRepeated: false)
+        return try await send(range, dialect, turn, isRepeated: false)
     }
 
     /// Sends bytes, and queries the session if they are refused, since the server's offset may differ. A repetition
     /// with a new token sends only bytes that the server does not have.
     private func send(
-        _ range: Range<Int64>, _ dialect: any ChunkDialect, isRepeated: Bool
+        _ range: Range<Int64>, _ dialect: any ChunkDialect, _ turn: WriteTurn?, isRepeated: Bool
     ) async throws(StorageError) -> Answer {
         let session = try opened()
         let isLast = range.upperBound == upload.source.size
@@ -367,6 +375,7 @@ extension RemoteBackend {
         }
         let response = isLast ? try await destination.last(reach: reach(after:), attempt) : try await attempt()
         if let status = status(in: response, after: range, session, dialect) {
+            turn?.done()
             return try await answer(status, response)
         }
         let refusal = try await destination.refusal(response, of: request)
@@ -382,7 +391,7 @@ extension RemoteBackend {
         case 401 where !isRepeated:
             guard try await backend.renewed(tokens, after: response, of: upload.caller) != nil else { throw refusal }
             let now = try await query(dialect)
-            if case .received(range.lowerBound) = now { return try await send(range, dialect, isRepeated: true) }
+            if case .received(range.lowerBound) = now { return try await send(range, dialect, turn, isRepeated: true) }
             return now
         default: throw refusal
         }

@@ -73,8 +73,11 @@ private struct ServerCopyBookmark: Codable {
     }
 
     private func send() async throws(StorageError) -> UploadStrategy.Answer {
+        let turn = try await backend.turn(of: upload.reference)
+        defer { turn?.done() }
         if let stored = try await stored() { return .completed(stored) }
         if let answer = try await destination.answerIfSuperseded() { return answer }
+        try await destination.lookAgain()
         guard let object = source.found else { throw StorageError(.internalError, "A copy has no source.") }
         let request = dialect.copy(
             object, as: upload, destination.nextWrite(), after: token, if: destination.binding)
@@ -82,6 +85,7 @@ private struct ServerCopyBookmark: Codable {
             onLost async throws(StorageError) in
             try await backend.ask(request, for: upload.caller, about: upload.reference, onLost: onLost)
         }
+        turn?.done()
         guard response.isSuccess else { throw try await refusal(response, of: request, object) }
         let status = try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
             try dialect.copied(response, by: request, of: object, to: upload.reference, after: token)

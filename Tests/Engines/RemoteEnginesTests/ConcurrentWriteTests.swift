@@ -103,6 +103,85 @@ import Testing
         _ = try await place.backend.run(.data([1, 2], to: ref("a")), retryTime: .seconds(600))
     }
 
+    /// The engines whose servers do not compare, so that the engine itself does.
+    private func comparing() throws -> [any RemoteFixture] {
+        [try FirebaseFixture(StorageFixture()), try S3Fixture(StorageFixture())]
+    }
+
+    /// Runs calls at the same time, and counts those that succeed.
+    private func successes(
+        _ count: Int, _ call: @escaping @Sendable (Int) async throws -> Void
+    ) async throws -> Int {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<count {
+                group.addTask {
+                    do { try await call(number) } catch let error as StorageError {
+                        guard error.code == .preconditionFailed else { throw error }
+                        return false
+                    }
+                    return true
+                }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+    }
+
+    @Test func `Of concurrent uploads with one generation as precondition exactly one succeeds`() async throws {
+        for place in try comparing() {
+            let first = try await place.backend.run(.data([1], to: ref("a")))
+            let winners = try await successes(8) { number in
+                _ = try await place.backend.run(
+                    Upload(
+                        reference: ref("a"), source: .data([UInt8(number)]), metadata: .init(),
+                        if: Preconditions(first.version)))
+            }
+            #expect(winners == 1, "\(type(of: place))")
+        }
+    }
+
+    @Test func `Concurrent updates of metadata are all in the object`() async throws {
+        for place in try comparing() {
+            _ = try await place.backend.run(.data([1], to: ref("a")))
+            let winners = try await successes(8) { [caller] number in
+                var change = MetadataChange()
+                change.custom = .merge(["k\(number)": "v"])
+                _ = try await place.backend.updateMetadata(of: ref("a"), change, if: .init(), for: caller)
+            }
+            let stored = try await place.backend.metadata(of: ref("a"))
+            #expect(winners == 8 && stored.settable.custom.count == 8 && stored.metageneration == 9)
+        }
+    }
+
+    @Test(arguments: 0..<8)
+    func `A deletion with a precondition removes no object of a concurrent upload`(round: Int) async throws {
+        for place in try comparing() {
+            let first = try await place.backend.run(.data([1], to: ref("a")))
+            async let deletion = successes(1) { [caller] _ in
+                try await place.backend.delete(ref("a"), if: Preconditions(first.version), for: caller)
+            }
+            let second = try await place.backend.run(.data([2], to: ref("a")))
+            _ = try await deletion
+            #expect(try await place.backend.metadata(of: ref("a")).generation == second.generation)
+        }
+    }
+
+    @Test func `A write that is cancelled before its turn lets the others go first`() async throws {
+        let turns = WriteTurns()
+        let first = try await turns.begin(ref("a"))
+        let name = try ref("a")
+        let cancelled = Task { try await turns.begin(name).done() }
+        let last = Task { try await turns.begin(name).done() }
+        cancelled.cancel()
+        await #expect(throws: StorageError.self) { try await cancelled.value }
+        first.done()
+        first.done()
+        try await last.value
+        // Another object has a turn of its own, and the next write to this one begins at once.
+        let other = try await turns.begin(ref("b"))
+        try await turns.begin(ref("a")).done()
+        other.done()
+    }
+
     @Test func `A retried upload has the generation of the existing object as its precondition`() async throws {
         let place = try GCSFixture(StorageFixture(), limits: .patient, clock: HurriedClock())
         try place.fixture.put([1], "b", "a")
