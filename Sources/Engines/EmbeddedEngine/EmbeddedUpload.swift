@@ -165,10 +165,11 @@ final class EmbeddedUpload: TransferSession {
 
     private func commit(whole bytes: [UInt8], here: Bool, _ attempt: PendingAnswer) {
         let checksum = Checksum(of: bytes)
-        do throws(StorageError) { try upload.check(md5: checksum.md5, checksum.crc32c) } catch {
+        let (md5, crc32c) = (checksum.md5, checksum.crc32c)
+        do throws(StorageError) { try upload.check(md5: md5, crc32c) } catch {
             return attempt.answer(.failed(error))
         }
-        commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, here: here, attempt)
+        commit(.bytes(bytes), size: Int64(bytes.count), md5: md5, crc32c: crc32c, here: here, attempt)
     }
 
     private func open(_ attempt: PendingAnswer) {

@@ -1,3 +1,5 @@
+import JSONText
+
 /// A dictionary whose keys are compared by their UTF-8 bytes, as servers do.
 ///
 /// Swift's own dictionary has one value for all canonically equivalent keys: `é` written as one scalar
@@ -64,7 +66,7 @@ extension String {
     /// Whether the two are the same in UTF-8, and not only canonically equivalent.
     public func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
-        return withBytes { own in other.withBytes { own.elementsEqual($0) } }
+        return withBytes { own in other.withBytes { UnsafeRawBufferPointer(own).hasSameBytes(as: $0) } }
     }
 
     /// The result of a function of the text in UTF-8. A native text is not copied.

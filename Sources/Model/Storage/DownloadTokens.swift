@@ -33,6 +33,9 @@ extension MetadataChange {
 extension [String] {
     /// Splits a comma-separated list of download tokens.
     public init(downloadTokens text: String) {
-        self = text.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0, as: UTF8.self) }
+        var text = text
+        self = text.withUTF8 { text in
+            text.split(separator: UInt8(ascii: ",")).map { String(decoding: $0, as: UTF8.self) }
+        }
     }
 }

@@ -5,6 +5,19 @@ public enum ContentProperty: String, CaseIterable, Sendable {
     /// The maximum size of a value, in bytes of UTF-8.
     public static let maxBytes = 8192
 
+    /// Hashes one byte: the default would hash the name, with each access to a property.
+    public func hash(into hasher: inout Hasher) {
+        let number: UInt8 =
+            switch self {
+            case .cacheControl: 0
+            case .contentDisposition: 1
+            case .contentEncoding: 2
+            case .contentLanguage: 3
+            case .contentType: 4
+            }
+        hasher.combine(number)
+    }
+
     /// Throws `invalidArgument` for a value that an HTTP header cannot hold.
     func check(_ value: String) throws(StorageError) {
         let param = "metadata.\(self)"

@@ -1,3 +1,5 @@
+import Platform
+
 /// A secret that authorises requests. It is sent only to the engine's server.
 public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The kind of a token decides how it is sent.
@@ -71,11 +73,11 @@ public protocol TokenSource: Sendable {
     /// server has just `refused`. Throws `unauthenticated` with a hint what to check.
     func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token?
     /// Whether the tokens belong to one client.
-    func isPersonal() async -> Bool
+    @Loop var isPersonal: Bool { get }
 }
 
 extension TokenSource {
-    public func isPersonal() async -> Bool { false }
+    @Loop public var isPersonal: Bool { false }
 }
 
 /// The tokens and the retry time of a call to an engine.

@@ -30,7 +30,7 @@ extension Transfers {
         let retryTime = client.settings.maxDownloadRetryTime
         var request = TaskRequest(
             file: file, retryTime: retryTime, userProject: caller.userProject,
-            hasOwnTokens: await caller.tokens?.isPersonal() ?? false)
+            hasOwnTokens: caller.tokens?.isPersonal ?? false)
         (request.newFilesMask, request.tree) = (client.newFilesMask, folder?.request.directory)
         (request.confinement, request.keepsExisting) = (client.confinement, keepsExisting ? true : nil)
         let number = list.newNumber()

@@ -74,7 +74,7 @@ extension Transfers {
 
     /// Makes the task, without regard to `--max-tasks`.
     func make(_ request: UploadRequest, _ found: FoundSource) async throws(StorageError) -> UploadTask {
-        try await make(try await plan(request, found), isAwaited: request.isAwaited)
+        try await make(plan(request, found), isAwaited: request.isAwaited)
     }
 
     /// Begins an upload. Returns the id of the task, and a closure that waits for the end.
@@ -83,7 +83,7 @@ extension Transfers {
     ) async throws(StorageError) -> (id: String, end: @Loop () async throws -> TaskSnapshot) {
         try tasks.reservePlace()
         defer { tasks.giveBackPlace() }
-        let new = try await plan(request, found)
+        let new = try plan(request, found)
         guard mayBeUnseen(new) else {
             let task = try await make(new, isAwaited: true)
             return (
@@ -100,12 +100,12 @@ extension Transfers {
         return (unseen.id, unseen.end)
     }
 
-    private func plan(_ request: UploadRequest, _ found: FoundSource) async throws(StorageError) -> NewUpload {
+    private func plan(_ request: UploadRequest, _ found: FoundSource) throws(StorageError) -> NewUpload {
         let client = orDefault(request.client), folder = request.folder
         let metadata = try request.metadata
         let known = found.failure == nil ? found.source.size : nil
         let strategy = strategy(of: found.source, size: known, chunkSize: client.settings.uploadChunkSizeBytes)
-        let task = await request.recorded(found.source, for: client)
+        let task = request.recorded(found.source, for: client)
         let number = tasks.uploads(of: folder?.id).newNumber()
         var record = TaskRecord(
             id: tasks.newID(number), kind: .upload, number: number,
@@ -263,12 +263,12 @@ final class NewUpload: Sendable {
 
 extension UploadRequest {
     /// The part of the request that a restart needs.
-    fileprivate func recorded(_ source: UploadSource, for client: TransferClient) async -> TaskRequest {
+    @Loop fileprivate func recorded(_ source: UploadSource, for client: TransferClient) -> TaskRequest {
         let settings = client.settings
         var task = TaskRequest(
             file: "", retryTime: settings.maxUploadRetryTime, chunkSize: settings.uploadChunkSizeBytes,
             userProject: settings.userProject, preconditions: conditions.isEmpty ? nil : conditions,
-            hasOwnTokens: await client.tokens?.isPersonal() ?? false)
+            hasOwnTokens: client.tokens?.isPersonal ?? false)
         task.origin = isStream ? .stream : client.origin
         (task.crc32c, task.confinement) = (change.crc32c, client.confinement)
         switch source {

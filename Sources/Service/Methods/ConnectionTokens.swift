@@ -84,7 +84,7 @@ package final class ConnectionTokens: TokenSource {
         return other?.secret == refused?.secret ? nil : other
     }
 
-    @Loop package func isPersonal() async -> Bool { !own.isEmpty }
+    @Loop package var isPersonal: Bool { !own.isEmpty }
 
     private func isPast(_ token: Token, in seconds: Double = 0) -> Bool {
         token.expires.map { $0 <= moment(in: seconds) } ?? false
@@ -166,7 +166,7 @@ private struct RequestTokens: TokenSource {
         try await request.context.tokens.token(kind, insteadOf: refused, for: request)
     }
 
-    @Loop func isPersonal() async -> Bool { await request.context.tokens.isPersonal() }
+    @Loop var isPersonal: Bool { request.context.tokens.isPersonal }
 }
 
 extension Request<ConnectionContext> {

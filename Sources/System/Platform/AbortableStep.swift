@@ -5,14 +5,9 @@ import Synchronization
 /// An abort answers at once, even if the working thread is blocked; that thread notices later. A commit that has begun
 /// cannot be aborted.
 package final class AbortableStep<Answer: Sendable>: Sendable {
-    private enum Phase { case running, committing, answered }
-
-    private struct State {
-        var phase = Phase.running
-        var waiter: CheckedContinuation<Answer, Never>?
-    }
-
-    private let state = Mutex(State())
+    private let phase = Mutex(StepPhase.running)
+    /// Used only while `phase` is locked, whose type depends on no other: generic types are looked up with each use.
+    private nonisolated(unsafe) var waiter: UnsafeContinuation<Answer, Never>?
     private let aborted: Answer
 
     private init(aborted: Answer) { self.aborted = aborted }
@@ -25,7 +20,7 @@ package final class AbortableStep<Answer: Sendable>: Sendable {
     ) async -> Answer {
         let step = AbortableStep(aborted: aborted)
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
+            await withUnsafeContinuation { waiter in
                 if step.wait(waiter) { begin(step) } else { waiter.resume(returning: aborted) }
             }
         } onCancel: {
@@ -34,15 +29,15 @@ package final class AbortableStep<Answer: Sendable>: Sendable {
     }
 
     /// False if the step is aborted already.
-    private func wait(_ waiter: CheckedContinuation<Answer, Never>) -> Bool {
-        state.withLock { state in
-            guard state.phase == .running else { return false }
-            state.waiter = waiter
+    private func wait(_ waiter: UnsafeContinuation<Answer, Never>) -> Bool {
+        phase.withLock { phase in
+            guard phase == .running else { return false }
+            self.waiter = waiter
             return true
         }
     }
 
-    package var isAborted: Bool { state.withLock { $0.phase == .answered } }
+    package var isAborted: Bool { phase.withLock { $0 == .answered } }
 
     package func answer(_ answer: Answer) { end(with: answer, unlessCommitting: false) }
 
@@ -51,20 +46,22 @@ package final class AbortableStep<Answer: Sendable>: Sendable {
     /// Checks and sets the phase under one lock: otherwise a commit could begin in between, and an abort would hide its
     /// outcome.
     private func end(with answer: Answer, unlessCommitting: Bool) {
-        let waiter: CheckedContinuation<Answer, Never>? = state.withLock { state in
-            if unlessCommitting, state.phase == .committing { return nil }
-            state.phase = .answered
-            defer { state.waiter = nil }
-            return state.waiter
+        let ended: UnsafeContinuation<Answer, Never>? = phase.withLock { phase in
+            if unlessCommitting, phase == .committing { return nil }
+            phase = .answered
+            defer { waiter = nil }
+            return waiter
         }
-        waiter?.resume(returning: answer)
+        ended?.resume(returning: answer)
     }
 
     /// Whether the commit may begin: true unless the step was aborted. Afterwards it cannot be aborted.
     package func mayCommit() -> Bool {
-        state.withLock { state in
-            if state.phase == .running { state.phase = .committing }
-            return state.phase == .committing
+        phase.withLock { phase in
+            if phase == .running { phase = .committing }
+            return phase == .committing
         }
     }
 }
+
+private enum StepPhase { case running, committing, answered }

@@ -97,7 +97,14 @@ package struct SocketAddress: Sendable {
     }
 
     /// Whether the address is on this machine only.
-    package var isLoopback: Bool { host.hasPrefix("127.") || host == "[::1]" || host.hasPrefix("[::ffff:127.") }
+    package var isLoopback: Bool {
+        withUnsafeBytes(of: storage) { bytes in
+            guard family == AF_INET6 else { return bytes[4] == 127 }
+            let address = bytes[8..<24]
+            let isMapped = address.prefix(10).allSatisfy { $0 == 0 } && bytes[18] == 0xFF && bytes[19] == 0xFF
+            return isMapped ? bytes[20] == 127 : address.dropLast().allSatisfy { $0 == 0 } && address.last == 1
+        }
+    }
 
     /// Whether the address is reached only from the same network: 169.254.0.0/16 or fe80::/64.
     package var isLinkLocal: Bool { host.hasPrefix("169.254.") || host.hasPrefix("[fe80::") }

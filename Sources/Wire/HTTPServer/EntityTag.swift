@@ -70,7 +70,8 @@ package struct EntityTag: Sendable, Equatable, CustomStringConvertible {
 
     /// `opaque` has no quotation marks. Returns nil for a character that a tag cannot have.
     package init?(_ opaque: String, isWeak: Bool = false) {
-        guard opaque.utf8.allSatisfy(Self.isTagCharacter) else { return nil }
+        var opaque = opaque
+        guard opaque.withUTF8({ $0.allSatisfy(Self.isTagCharacter) }) else { return nil }
         (self.opaque, self.isWeak) = (opaque, isWeak)
     }
 

@@ -42,11 +42,14 @@ package struct HTTPServerRequest: Sendable, Equatable {
     }
 
     package var queryItems: [QueryItem] {
-        (query ?? "").utf8.split(separator: UInt8(ascii: "&")).map { pair in
-            let cut = pair.firstIndex(of: UInt8(ascii: "="))
-            return QueryItem(
-                rawName: String(Substring(pair[..<(cut ?? pair.endIndex)])),
-                rawValue: cut.map { String(Substring(pair[pair.index(after: $0)...])) })
+        guard var query else { return [] }
+        return query.withUTF8 { query in
+            query.split(separator: UInt8(ascii: "&")).map { pair in
+                let cut = pair.firstIndex(of: UInt8(ascii: "="))
+                return QueryItem(
+                    rawName: String(decoding: pair[..<(cut ?? pair.endIndex)], as: UTF8.self),
+                    rawValue: cut.map { String(decoding: pair[($0 + 1)...], as: UTF8.self) })
+            }
         }
     }
 

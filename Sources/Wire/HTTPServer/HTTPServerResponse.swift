@@ -99,11 +99,6 @@ extension HTTPServerResponse.Body {
 enum ResponseHead {
     enum Persistence { case close, keepAlive, asUsual }
 
-    /// The fields that only the server sets.
-    private static let reserved = [
-        "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Upgrade", "Trailer", "Date",
-    ]
-
     static func bytes(_ response: HTTPServerResponse, _ persistence: Persistence, date: String) -> [UInt8] {
         var head: [UInt8] = []
         head.reserveCapacity(512)
@@ -129,7 +124,17 @@ enum ResponseHead {
 
     static func mayHaveBody(_ status: Int) -> Bool { status != 204 && status != 304 }
 
-    private static func isReserved(_ name: String) -> Bool { reserved.contains { isSameName($0, name) } }
+    /// Whether only the server sets the field. The length excludes most names.
+    private static func isReserved(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 4: isSameName(name, "Date")
+        case 7: isSameName(name, "Trailer") || isSameName(name, "Upgrade")
+        case 10: isSameName(name, "Connection") || isSameName(name, "Keep-Alive")
+        case 14: isSameName(name, "Content-Length")
+        case 17: isSameName(name, "Transfer-Encoding")
+        default: false
+        }
+    }
 
     private static let reasons = [
         200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 206: "Partial Content",
@@ -154,8 +159,8 @@ extension HTTPHeaders {
     }
 
     fileprivate func add(to lines: inout [UInt8], of isWanted: (String) -> Bool) {
-        for field in fields where isToken(field.name.utf8) && isWanted(field.name) {
-            lines.add(field.name, field.value)
+        for index in fields.indices where isWanted(fields[index].name) {
+            lines.add(fields[index].name, fields[index].value)
         }
     }
 }
@@ -166,12 +171,19 @@ extension [UInt8] {
     fileprivate mutating func add(_ text: String) {
         var text = text
         text.withUTF8 { text in
-            if text.allSatisfy(Self.isText) { self += text } else { self += text.filter(Self.isText) }
+            if HTTPHeaders.hasControls(text) { self += text.filter(Self.isText) } else { self += text }
         }
     }
 
+    /// Appends a line, unless the name is no token.
     fileprivate mutating func add(_ name: String, _ value: String) {
-        add(name)
+        var name = name
+        let isName = name.withUTF8 { name in
+            let isName = isToken(name)
+            if isName { self += name }
+            return isName
+        }
+        guard isName else { return }
         add(": ")
         add(value)
         endLine()

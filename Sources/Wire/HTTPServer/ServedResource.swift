@@ -91,8 +91,10 @@ enum ConditionalOutcome: Equatable {
 
     /// The validators and the extra headers, or only the named ones.
     private func validators(_ resource: ServedResource, with names: [String]? = nil) -> HTTPHeaders {
-        var headers = HTTPHeaders(
-            resource.headers.fields.filter { field in names?.contains { isSameName($0, field.name) } ?? true })
+        var headers = resource.headers
+        if let names {
+            headers = HTTPHeaders(headers.fields.filter { field in names.contains { isSameName($0, field.name) } })
+        }
         if let etag = resource.etag { headers.add("ETag", etag.description) }
         if let date = resource.lastModified { headers.add("Last-Modified", date.description) }
         return headers

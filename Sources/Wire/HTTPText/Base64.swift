@@ -24,8 +24,13 @@ extension [UInt8] {
 
     /// Two lower-case digits for each byte.
     package var hexadecimal: String {
-        let digits = Array<UInt8>("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? value + 0x30 : value + 0x57 }
+        return String(unsafeUninitializedCapacity: count * 2) { text in
+            for (index, byte) in enumerated() {
+                (text[index * 2], text[index * 2 + 1]) = (digit(byte >> 4), digit(byte & 15))
+            }
+            return count * 2
+        }
     }
 }
 

@@ -17,11 +17,23 @@ package struct HTTPDate: Sendable, Hashable, Comparable, CustomStringConvertible
         let (days, second) = moment.dividedByFloor(86_400)
         let day = CalendarDay(daysSince1970: days)
         let weekday = Int((days + 4).dividedByFloor(7).remainder)
-        let clock = "\(two(second / 3600)):\(two(second / 60 % 60)):\(two(second % 60))"
-        let name = Self.dayNames[weekday].prefix(3)
-        return
-            "\(name), \(two(day.day)) \(Self.monthNames[Int(day.month) - 1]) "
-            + "\(two(day.year / 100))\(two(day.year % 100)) \(clock) GMT"
+        var text = Array("Sun, 00 Jan 0000 00:00:00 GMT".utf8)
+        func put(_ name: String, at start: Int) {
+            for (index, byte) in name.utf8.prefix(3).enumerated() { text[start + index] = byte }
+        }
+        func put(_ number: Int64, at start: Int) {
+            text[start] = UInt8(ascii: "0") + UInt8(number / 10)
+            text[start + 1] = UInt8(ascii: "0") + UInt8(number % 10)
+        }
+        put(Self.dayNames[weekday], at: 0)
+        put(day.day, at: 5)
+        put(Self.monthNames[Int(day.month) - 1], at: 8)
+        put(day.year / 100, at: 12)
+        put(day.year % 100, at: 14)
+        put(second / 3600, at: 17)
+        put(second / 60 % 60, at: 20)
+        put(second % 60, at: 23)
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Nil for an invalid day or time. A leap second becomes the next second.
@@ -37,8 +49,6 @@ package struct HTTPDate: Sendable, Hashable, Comparable, CustomStringConvertible
 extension TimeSource {
     package var httpDate: HTTPDate { HTTPDate(secondsSince1970: microseconds() / 1_000_000) }
 }
-
-private func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
 extension HTTPDate {
     /// The three formats of RFC 9110, in the notation of strptime.

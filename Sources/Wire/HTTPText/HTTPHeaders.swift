@@ -1,3 +1,5 @@
+import CScan
+
 /// Header fields in order. Names are case-insensitive and may repeat.
 package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, CustomStringConvertible {
     package struct Field: Sendable, Equatable {
@@ -15,9 +17,11 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral,
 
     /// The last value of the name. Setting it replaces all fields of the name.
     package subscript(name: String) -> String? {
-        get { fields.last { isSameName($0.name, name) }?.value }
+        get { fields.indices.last { isSameName(fields[$0].name, name) }.map { fields[$0].value } }
         set {
-            fields.removeAll { isSameName($0.name, name) }
+            for index in fields.indices.reversed() where isSameName(fields[index].name, name) {
+                fields.remove(at: index)
+            }
             if let newValue { add(name, newValue) }
         }
     }
@@ -28,12 +32,19 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral,
         return values.count == 1 ? values[0] : nil
     }
 
-    package func all(_ name: String) -> [String] { fields.lazy.filter { isSameName($0.name, name) }.map(\.value) }
+    package func all(_ name: String) -> [String] {
+        fields.indices.lazy.filter { isSameName(fields[$0].name, name) }.map { fields[$0].value }
+    }
 
     /// The elements of a list field over all its lines, without empty ones.
     package func list(_ name: String) -> [Substring] {
         all(name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")).map { trimmed(Substring($0)) } }
             .filter { !$0.isEmpty }
+    }
+
+    /// Whether the bytes contain control characters other than tabs.
+    package static func hasControls(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        bytes.baseAddress.map { cscan_has_controls($0, bytes.count) } ?? false
     }
 
     package mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
@@ -51,6 +62,20 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral,
 /// Compares names, ignoring the case of ASCII letters.
 @inlinable package func isSameName(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
     one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8) { lowercased($0) == lowercased($1) }
+}
+
+/// The comparison of most names, whose lengths differ already.
+@inlinable package func isSameName(_ one: String, _ other: String) -> Bool {
+    one.utf8.count == other.utf8.count && isSameNameOfThisLength(one, other)
+}
+
+@usableFromInline package func isSameNameOfThisLength(_ one: String, _ other: String) -> Bool {
+    var (one, other) = (one, other)
+    return one.withUTF8 { one in
+        other.withUTF8 { other in
+            one.indices.allSatisfy { one[$0] == other[$0] || lowercased(one[$0]) == lowercased(other[$0]) }
+        }
+    }
 }
 
 @inlinable package func lowercased(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }

@@ -4,13 +4,19 @@ extension String {
 
     /// Percent-encoded for a path if slashes are kept, else for a segment.
     package func escaped(keepsSlashes: Bool) -> String {
+        func isKept(_ byte: UInt8) -> Bool {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
+            default: byte == 0x2F && keepsSlashes
+            }
+        }
+        if utf8.allSatisfy(isKept) { return self }
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
         for byte in utf8 {
-            switch byte {
-            case 0x2F where keepsSlashes: bytes.append(byte)
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
-            default:
+            if isKept(byte) {
+                bytes.append(byte)
+            } else {
                 bytes.append(0x25)
                 bytes.append(digits[Int(byte >> 4)])
                 bytes.append(digits[Int(byte & 15)])

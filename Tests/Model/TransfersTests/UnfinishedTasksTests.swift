@@ -51,8 +51,8 @@ import Transfers
         #expect(try next.transfers.uploads.task(upload.id).resume(tokens: own))
         #expect(try next.transfers.downloads.task(download.id).resume(tokens: own))
         let session = try await next.backend.nextSession(), fetch = try await next.backend.nextDownload()
-        #expect((session.upload.caller.tokens as? Tokens)?.personal == true)
-        #expect((fetch.download.caller.tokens as? Tokens)?.personal == true)
+        #expect((session.upload.caller.tokens as? Tokens)?.isPersonal == true)
+        #expect((fetch.download.caller.tokens as? Tokens)?.isPersonal == true)
     }
 
     @Test func `Forgetting unfinished tasks cancels them and keeps finished ones`() async throws {
@@ -96,10 +96,7 @@ import Transfers
 
 /// A source without tokens.
 struct Tokens: TokenSource {
-    var personal = false
-
-    init(isPersonal: Bool = false) { personal = isPersonal }
+    var isPersonal = false
 
     func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? { nil }
-    func isPersonal() async -> Bool { personal }
 }

@@ -151,10 +151,16 @@ private func request(_ text: String) throws -> HTTPServerRequest {
 
     @Test func `Hosts of this machine and the named hosts are accepted`() {
         let hosts = AcceptedHosts(andAlso: ["box.example", "10.0.0.1"])
-        for name in ["localhost", "LocalHost:1", "127.0.0.1", "127.9.8.7:80", "[::1]", "[::1]:8", "BOX.example:"] {
+        for name in [
+            "localhost", "LocalHost:1", "127.0.0.1", "127.9.8.7:80", "[::1]", "[::1]:8", "[::ffff:127.0.0.2]",
+            "BOX.example:",
+        ] {
             #expect(AcceptedHosts.host(of: name).map(hosts.accepts) == true, "\(name)")
         }
-        for name in ["10.0.0.2", "box.example.org", "a.localhost", "0127.0.0.1", "127.0.0.1.1", "127..0.1"] {
+        for name in [
+            "10.0.0.2", "box.example.org", "a.localhost", "0127.0.0.1", "127.0.0.1.1", "127..0.1", "[::127.0.0.1]",
+            "[::ffff:10.0.0.1]", "[::2:1]",
+        ] {
             #expect(AcceptedHosts.host(of: name).map(hosts.accepts) == false, "\(name)")
         }
     }

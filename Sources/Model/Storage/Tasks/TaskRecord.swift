@@ -26,7 +26,8 @@ public struct TaskRecord: Equatable, Sendable {
     /// The endpoint of the task, if it is another than the service's. Set by the task store.
     public var endpoint: String?
 
-    public enum Stage: Equatable, Sendable {
+    /// Boxed, so that copies of records are small.
+    public indirect enum Stage: Equatable, Sendable {
         case unfinished(TaskRequest, Bookmark?)
         case ended(TaskOutcome, at: Timestamp)
     }
@@ -103,7 +104,8 @@ public struct RetryRequest: Equatable, Sendable {
     public init(request: TaskRequest, bookmark: Bookmark? = nil) { (self.request, self.bookmark) = (request, bookmark) }
 }
 
-public enum TaskOutcome: Equatable, Sendable {
+/// Boxed like the stage of a record.
+public indirect enum TaskOutcome: Equatable, Sendable {
     case succeeded(ObjectMetadata)
     case cancelled
     /// Cancelled, although its last request has no answer and the server may still store the object.

@@ -66,7 +66,8 @@ public protocol TaskResult: Equatable, Sendable { var error: StorageError? { get
 
 /// The state of an upload or a download at one moment.
 public struct TaskSnapshot: TaskResult {
-    public enum Metadata: Equatable, Sendable {
+    /// Boxed, so that copies of snapshots are small.
+    public indirect enum Metadata: Equatable, Sendable {
         case uploading(SettableMetadata, md5Hash: String?)
         case stored(ObjectMetadata)
     }

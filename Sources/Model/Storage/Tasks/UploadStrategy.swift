@@ -22,7 +22,8 @@ public struct UploadStrategy: TransferStrategy {
         case compare(Range<Int64>)
     }
 
-    public enum Answer: TransferAnswer {
+    /// Boxed, since it passes through many closures.
+    public indirect enum Answer: TransferAnswer {
         /// Every chunk except the last must end at a multiple of `granularity`. `size` is the size of the copied
         /// object.
         case opened(granularity: Int64 = 1, size: Int64? = nil)

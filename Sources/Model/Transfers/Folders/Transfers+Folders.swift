@@ -16,7 +16,7 @@ extension Transfers {
         defer { tasks.giveBackPlace() }
         let client = orDefault(client)
         var request = request
-        (request.client, request.refreshes) = (await FolderClient(client, of: request.kind), nil)
+        (request.client, request.refreshes) = (FolderClient(client, of: request.kind), nil)
         let began = Beginning(context.time.now(), lastGeneration: try await backend.lastGeneration())
         let number = folders.newNumber()
         let id = tasks.newID(number)
@@ -136,14 +136,14 @@ extension FolderTask {
 }
 
 extension FolderClient {
-    fileprivate init(_ client: TransferClient, of kind: FolderRequest.Kind) async {
+    @Loop fileprivate init(_ client: TransferClient, of kind: FolderRequest.Kind) {
         self.init()
         let settings = client.settings
         retryTime = kind == .write ? settings.maxDownloadRetryTime : settings.maxUploadRetryTime
         operationRetryTime = settings.maxOperationRetryTime
         (chunkSize, userProject) = (settings.uploadChunkSizeBytes, settings.userProject)
         (newFilesMask, confinement) = (client.newFilesMask, client.confinement)
-        hasOwnTokens = await client.tokens?.isPersonal() ?? false
+        hasOwnTokens = client.tokens?.isPersonal ?? false
     }
 }
 

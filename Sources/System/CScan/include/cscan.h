@@ -14,6 +14,13 @@ static inline bool cscan_equal(const void *bytes, const void *others, size_t cou
     return memcmp(bytes, others, count) == 0;
 }
 
+/// Whether there are control characters other than tabs. The loop looks at all bytes, so that it becomes one of vectors.
+static inline bool cscan_has_controls(const uint8_t *bytes, size_t count) {
+    uint8_t found = 0;
+    for (size_t i = 0; i < count; i++) found |= (bytes[i] < 0x20 && bytes[i] != 0x09) | (bytes[i] == 0x7F);
+    return found;
+}
+
 typedef struct {
     size_t length;
     bool is_ascii;

@@ -136,6 +136,6 @@ extension HTTPServerResponse {
     static func json(_ json: JSON, status: Int = 200, headers: HTTPHeaders = [:]) -> HTTPServerResponse {
         var headers = headers
         headers["Content-Type"] = "application/json; charset=utf-8"
-        return HTTPServerResponse(status, headers: headers, body: .bytes(Array(json.text.utf8)))
+        return HTTPServerResponse(status, headers: headers, body: .bytes(json.bytes))
     }
 }

@@ -3,13 +3,15 @@ import HTTPText
 import JSONText
 import Storage
 
-/// A request of an SDK, with its decoded path and query.
-struct GatewayRequest {
+/// A request of an SDK, with its decoded path and query. A class, since what answers a request passes it on often.
+final class GatewayRequest: Sendable {
     let http: HTTPServerRequest
     let target: RequestTarget
     let body: HTTPRequestBody
     /// The values of the query's params without those that stand for headers; nil without an equals sign.
     let params: [String: String?]
+    /// The lengths of the params' names, as bits. Few names that are looked up have one of them.
+    private let lengths: UInt64
 
     /// Throws 400 where a header is not UTF-8, the path or the query is not percent-encoded UTF-8, or a param has two
     /// values.
@@ -40,16 +42,22 @@ struct GatewayRequest {
             }
         }
         (self.params, self.http) = (params, http)
+        lengths = params.keys.reduce(0) { $0 | Self.lengthBit($1) }
         try http.headers.checkRepetitions()
     }
 
     /// The value of a param; nil where it is absent or empty.
     subscript(name: String) -> String? {
-        params[name].flatMap { $0 }.flatMap { $0.isEmpty ? nil : $0 }
+        guard mayHave(name), let value = params[name] ?? nil, !value.isEmpty else { return nil }
+        return value
     }
 
     /// Whether the query has the param, with a value or without.
-    func has(_ name: String) -> Bool { params[name] != nil }
+    func has(_ name: String) -> Bool { mayHave(name) && params[name] != nil }
+
+    private func mayHave(_ name: String) -> Bool { lengths & Self.lengthBit(name) != 0 }
+
+    private static func lengthBit(_ name: String) -> UInt64 { 1 << UInt64(name.utf8.count & 63) }
 
     var isRead: Bool { http.isRead }
 
@@ -108,19 +116,20 @@ struct GatewayRequest {
     }
 
     /// The preconditions for the object that the request is about.
-    func preconditions() throws(GatewayError) -> Preconditions { try preconditions("if", named: "generation") }
+    func preconditions() throws(GatewayError) -> Preconditions {
+        Preconditions(
+            generation: try integer("ifGenerationMatch"), metageneration: try integer("ifMetagenerationMatch"),
+            notGeneration: try integer("ifGenerationNotMatch"),
+            notMetageneration: try integer("ifMetagenerationNotMatch"), named: try integer("generation"))
+    }
 
     /// The preconditions for the source of a copy or a move.
     func sourcePreconditions() throws(GatewayError) -> Preconditions {
-        try preconditions("ifSource", named: "sourceGeneration")
-    }
-
-    private func preconditions(_ prefix: String, named generation: String) throws(GatewayError) -> Preconditions {
         Preconditions(
-            generation: try integer("\(prefix)GenerationMatch"),
-            metageneration: try integer("\(prefix)MetagenerationMatch"),
-            notGeneration: try integer("\(prefix)GenerationNotMatch"),
-            notMetageneration: try integer("\(prefix)MetagenerationNotMatch"), named: try integer(generation))
+            generation: try integer("ifSourceGenerationMatch"),
+            metageneration: try integer("ifSourceMetagenerationMatch"),
+            notGeneration: try integer("ifSourceGenerationNotMatch"),
+            notMetageneration: try integer("ifSourceMetagenerationNotMatch"), named: try integer("sourceGeneration"))
     }
 }
 

@@ -61,9 +61,13 @@ import Transfers
         try change.require(expected)
         let body = UploadBody(source)
         if let bytes = try await body.whole() {
-            var upload = UploadRequest(.data(bytes), to: reference, change, if: conditions, for: .gateway)
-            upload.isAwaited = true
-            return try await stored(by: transfers.upload(upload))
+            let upload = UploadRequest(.data(bytes), to: reference, change, if: conditions, for: .gateway)
+            var waits = 0
+            defer { transfers.clientWaits.count -= waits }
+            return try await transfers.uploadAwaited(upload) { _ in
+                waits = 1
+                transfers.clientWaits.count += waits
+            }.stored
         }
         let size = (source as? HTTPRequestBody)?.length
         let upload = try await transfers.begin(
@@ -82,8 +86,17 @@ import Transfers
         task.start()
         transfers.clientWaits.count += 1
         defer { transfers.clientWaits.count -= 1 }
-        if case .stored(let metadata)? = try await task.result().metadata { return metadata }
-        throw StorageError(.internalError, "The task has ended without an object.")
+        return try await task.result().stored
+    }
+}
+
+extension TaskSnapshot {
+    /// The object of an upload that has succeeded.
+    fileprivate var stored: ObjectMetadata {
+        get throws {
+            if case .stored(let metadata)? = metadata { return metadata }
+            throw StorageError(.internalError, "The task has ended without an object.")
+        }
     }
 }
 

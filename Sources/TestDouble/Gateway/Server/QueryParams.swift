@@ -151,14 +151,17 @@ extension GatewayRequest {
         }
     }
 
+    private func isStandard(_ name: String) -> Bool {
+        QueryParams.standard.contains(name) && (target.api != .firebase || name != "fields")
+    }
+
     /// Throws 501 for a param that has a meaning which the row does not serve, and 400 for an unknown one.
     func checkParams(_ route: Route) throws(GatewayError) {
         if route.unknown == .unchecked { return }
         try checkTypes(route.params)
         let ignoresUnknown = route.unknown == .ignored || route.unknown == .ignoredWithMedia && self["alt"] == "media"
         guard self["alt"] != "media" || ignoresUnknown else { throw .badRequest("There is no alt=media here.") }
-        let standard = QueryParams.standard.subtracting(target.api == .firebase ? ["fields"] : [])
-        let others = params.filter { !route.params.contains($0.key) && !standard.contains($0.key) }
+        let others = params.filter { !route.params.contains($0.key) && !isStandard($0.key) }
         for (name, value) in others.sorted(by: { $0.key < $1.key }) {
             if value == "" && !QueryParams.subresources.contains(name) { continue }
             if ["", "false", "False"].contains(value), QueryParams.flags.contains(name) { continue }

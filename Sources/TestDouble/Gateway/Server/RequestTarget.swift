@@ -15,16 +15,16 @@ struct RequestTarget {
     private static let reserved: Set = ["b", "batch", "download", "internal", "resumable", "storage", "upload", "v0"]
 
     init(_ http: HTTPServerRequest) {
-        let parts = http.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        let encoded = parts.dropFirst().map { Substring($0) }
-        let decoded = encoded.map { percentDecoded($0) }
-        let unreadable = zip(encoded, decoded).first { $1 == nil }.map {
-            GatewayError.badRequest("The path is not UTF-8: \($0.0)")
+        var (segments, unreadable): ([String], GatewayError?) = ([], nil)
+        for encoded in http.path.segments {
+            let decoded = percentDecoded(encoded)
+            if decoded == nil, unreadable == nil { unreadable = .badRequest("The path is not UTF-8: \(encoded)") }
+            segments.append(decoded ?? "\u{FFFD}")
         }
-        let segments = decoded.map { $0 ?? "\u{FFFD}" }
         // Some clients put slashes around the segments before the bucket. Later slashes belong to names.
-        let head = segments.prefix { $0 != "b" }
-        let all = head.filter { !$0.isEmpty } + segments.dropFirst(head.count)
+        let head = segments.firstIndex(of: "b") ?? segments.count
+        var all = segments
+        if all[..<head].contains("") { all.replaceSubrange(..<head, with: all[..<head].filter { !$0.isEmpty }) }
         switch all.first {
         // A signature of Amazon says which API is meant, whatever the name of the bucket is.
         case _ where http.isSignedForAmazon: (api, path, flaw) = (.xml, Self.xml(segments), unreadable)
@@ -79,8 +79,22 @@ extension HTTPServerRequest {
     /// The request has a signature of Amazon's, of version 2 or 4, as a header or in its query.
     var isSignedForAmazon: Bool {
         if let field = headers["Authorization"] { return field.hasPrefix("AWS") }
-        return (query ?? "").utf8.split(separator: UInt8(ascii: "&")).contains { param in
-            Substring(param).hasPrefix("X-Amz-Algorithm=") || Substring(param).hasPrefix("AWSAccessKeyId=")
+        guard var query else { return false }
+        return query.withUTF8 { query in
+            query.split(separator: UInt8(ascii: "&")).contains { param in
+                param.starts(with: "X-Amz-Algorithm=".utf8) || param.starts(with: "AWSAccessKeyId=".utf8)
+            }
+        }
+    }
+}
+
+extension String {
+    /// The parts between the slashes of a path that begins with one.
+    fileprivate var segments: [String] {
+        var path = self
+        return path.withUTF8 { bytes in
+            bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+                .map { String(decoding: $0, as: UTF8.self) }
         }
     }
 }

@@ -29,6 +29,8 @@ final class Route: Sendable {
     let methods: Set<HTTPServerRequest.Method>
     /// Names, `*` for any segment, and a last `...` for all that follows, if anything.
     let pattern: [String]
+    /// The names in the pattern, with their places.
+    private let fixed: [(place: Int, name: String)]
     /// A param that the request must have, written as `uploads`, `upload_id=*` or `list-type=2`.
     let selector: (name: String, value: String?)?
     /// A header that the request must have.
@@ -52,6 +54,8 @@ final class Route: Sendable {
         unknown: Unknown = .refused, page: Page? = nil, _ handler: @escaping Handler
     ) {
         self.pattern = pattern.split(separator: "/").map(String.init)
+        fixed = self.pattern.enumerated().filter { $0.element != "*" && $0.element != "..." }
+            .map { (place: $0.offset, name: $0.element) }
         self.selector = selector.map {
             let parts = $0.split(separator: "=").map(String.init)
             return (parts[0], parts.dropFirst().first)
@@ -81,7 +85,7 @@ final class Route: Sendable {
 
     /// Whether the row is about the path, whose number of segments is one of its own.
     func isAbout(_ path: [String]) -> Bool {
-        zip(pattern, path).allSatisfy { $0 == "*" || $0 == "..." || $0 == $1 }
+        fixed.allSatisfy { path[$0.place] == $0.name }
     }
 
     /// The segments of a path of the row that `*` and `...` stand for.
@@ -142,7 +146,7 @@ extension Set<HTTPServerRequest.Method> {
         if response.status == 200, request["alt"] != "media", case .bytes(let bytes) = response.body,
             let json = JSON(wire: bytes)
         {
-            response.body = .bytes(Array(fields.selected(from: json).text.utf8))
+            response.body = .bytes(fields.selected(from: json).bytes)
         }
         return response
     }
