@@ -56,6 +56,7 @@ enum Program {
     private static func run(_ command: Command, _ freeDescriptors: Int, _ mask: UInt32) throws {
         switch command {
         case .help(let text): try Console.printUnescaped(text)
+        case .documentation(let page): try page.show()
         case .complete(let request):
             try request.limitTime()
             // Candidates that cannot be passed to a shell are omitted.

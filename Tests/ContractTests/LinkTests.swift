@@ -5,7 +5,7 @@ import Testing
 /// Links between the documents of the project.
 @Suite(.watchdog) struct LinkTests {
     private static let root = URL(filePath: #filePath).appending(path: "../../..").standardized
-    private static let folders = ["protocol", "clients", "Sources", "Tests"]
+    private static let folders = ["protocol", "clients", "Sources", "Tests", ".github"]
 
     private static func documents() throws -> [String] {
         let names = try folders.flatMap { folder in

@@ -66,6 +66,18 @@ import Testing
         }
     }
 
+    @Test func `A terminal shows a page of the documentation in the pager, a pipe gets its text`() async throws {
+        try await onThread {
+            try withTemporaryDirectory { directory in
+                setenv("PAGER", "basename -a -- pager", 1)
+                defer { unsetenv("PAGER") }
+                let words = ["help", "gateway.md"]
+                #expect(try Self.run(words, onTerminal: true, in: directory).out == "pager\ngateway.md\n")
+                #expect(try Self.run(words, in: directory).out.hasPrefix("# "))
+            }
+        }
+    }
+
     @Test func `Errors and logs always escape control characters in names`() async throws {
         try await onThread {
             try withTemporaryDirectory { directory in

@@ -448,7 +448,7 @@ Say DONE where no event does."
 (defun storage-rpc-resume (transfer)
   "Let TRANSFER go on where it was paused."
   (interactive (list (storage-rpc--choose "Resume " "paused")))
-  (storage-rpc--control transfer "resume" "goes on"))
+  (storage-rpc--control transfer "resume" "resumed"))
 
 ;;;###autoload
 (defun storage-rpc-retry (transfer)

@@ -298,7 +298,7 @@ local tests = {
     await(function() return said('downloaded copy.txt from gs://default%-bucket/a/copy.txt') end)
     assert(vim.fn.getfsize(directory .. '/copy.txt') == 5)
     vim.cmd('StorageGet a/copy.txt')
-    assert(said('is there; :StorageGet! replaces it'))
+    assert(said('exists; :StorageGet! replaces it'))
     vim.cmd('StorageGet none')
     await(function() return said('download of none failed: objectNotFound %(%-13010%)') end)
   end },
@@ -315,7 +315,7 @@ local tests = {
     vim.cmd('StoragePutDirectory tree my photos')
     assert(said('more than two names'))
     vim.cmd('StorageGetDirectory photos')
-    assert(said('is there; :StorageGetDirectory! replaces files in it'))
+    assert(said('exists; :StorageGetDirectory! replaces files in it'))
     local last
     storage.get_directory('photos', directory .. '/part', function(snapshot) last = snapshot end, { exclude = { 'large' } })
     await(function() return last end, 'the part')
@@ -433,7 +433,7 @@ local tests = {
     await(function() return storage.status():find('^↑%d+%%') end, 'the status')
     release()
     await(function() return said('stored large as gs://default%-bucket/large') end, 'the end')
-    assert(said('large: goes on') and said('large: 100 %%'))
+    assert(said('large: resumed') and said('large: 100 %%'))
     storage.stop()
     leave(job)
   end },

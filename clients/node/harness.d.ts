@@ -10,7 +10,7 @@ export interface Harness {
     stands: boolean;
     sleeping: number;
   }>;
-  /** Answers when nothing happens any more unless somebody does something. */
+  /** Answers when the service is idle until the next request. */
   settled(): Promise<{
     tasks: Record<string, number>;
     held: { hold: string; rule: string; on: string; reference: string; task?: string; at?: number }[];
@@ -59,14 +59,14 @@ export interface Harness {
     }[];
     generate?: { reference: string; count: number; size: number };
   }): Promise<{ objects: number; bytes: number }>;
-  /** Keeps the objects as they are, for `reset`, when nothing moves. */
+  /** Keeps the current objects for `reset`, when nothing moves. */
   save(params: { snapshot: string }): Promise<{ snapshot: string; objects: number; bytes: number }>;
   /**
    * An object whose path fits the pattern, once there is one: `**` fits anything, `*` all but a slash. The pattern is of
    * the default bucket, or begins with `gs://BUCKET/`. Without a signal it waits for half a minute.
    */
   waitFor(pattern: string, options?: { signal?: AbortSignal }): Promise<Reference>;
-  /** Begins anew, from a snapshot or without objects. */
+  /** Restarts, from a snapshot or without objects. */
   reset(params?: { snapshot?: string }): Promise<Record<string, never>>;
 }
 

@@ -118,7 +118,7 @@ export class Storage extends StorageMethods {
 
   /**
    * Ends the session, and a child process too, unless it serves others: after its running tasks, or with
-   * `drain: false` at once. Resolves after its end. A service that is shared or on a socket continues, and so do its tasks; requests that it
+   * `drain: false` at once. Resolves after its end. A service that is shared or on a socket continues with its tasks; requests that it
    * has not answered within three seconds fail.
    */
   close(options?: { drain?: boolean }): Promise<void>;
@@ -148,7 +148,7 @@ export interface UploadOptions extends TaskOptions {
 
 export interface KeyOptions {
   /**
-   * A name for the task: while one with this key has not ended, the same call goes on with it, and its first snapshot has
+   * A name for the task: while one with this key is unfinished, the same call joins it, and its first snapshot has
    * `continued`.
    */
   key?: string;
@@ -197,7 +197,7 @@ export interface CopyAllOptions extends DeleteAllOptions {
   others?: readonly said.FolderCopy[];
   /** Skips an object whose target has the same size and checksum; not for a move. */
   changed?: boolean;
-  /** 0 is the only value: nothing that is there is replaced. */
+  /** 0 is the only value: existing objects are not replaced. */
   ifGenerationMatch?: said.Precondition;
   /** With `key`: an unfinished task takes these copies, too, and what has come to its sources. */
   refresh?: boolean;
@@ -210,7 +210,7 @@ export interface FolderOptions extends Omit<DeleteAllOptions, "everything" | "ke
   trustTimes?: boolean;
   /** Deletes what the target has and the source has not, after everything else has succeeded. */
   delete?: boolean;
-  /** 0 is the only value: nothing that is there is replaced. */
+  /** 0 is the only value: existing objects are not replaced. */
   ifGenerationMatch?: said.Precondition;
 }
 
@@ -256,7 +256,7 @@ export class Reference extends ReferenceMethods {
    * rejects with an error whose `cause` is that of the source. A stream that was read to its end before is refused as well.
    */
   putStream(source: StreamSource, options?: PutStreamOptions): UploadTask;
-  /** The same without a source: a stream to write to. The object is there at its `finish`, as after `pipeline`. */
+  /** The same without a source: a stream to write to. The object is stored at its `finish`, as after `pipeline`. */
   putStream(options?: PutStreamOptions): UploadStream;
   /**
    * Starts to download: a stream to read, or to iterate over. All bytes are of one generation. It emits `error` where
@@ -264,11 +264,11 @@ export class Reference extends ReferenceMethods {
    */
   getStream(options?: GetStreamOptions): DownloadStream;
 
-  /** Starts to upload a local directory below this reference, as one task that goes on after a restart. */
+  /** Starts to upload a local directory below this reference, as one task that continues after a restart. */
   putDirectory(directory: string | FileURL, options?: PutDirectoryOptions): FolderTask;
   /** Starts to download all that is below this reference to a local directory, as one task. */
   writeToDirectory(directory: string | FileURL, options?: FolderOptions): FolderTask;
-  /** Starts to delete all objects below this reference, as one task. An object of its own name stays. */
+  /** Starts to delete all objects below this reference, as one task. An object with the folder's name is kept. */
   deleteAll(options?: DeleteAllOptions): FolderTask;
   /** Starts to copy all objects below this reference below another one, as one task. */
   copyAll(to: Reference | string, options?: CopyAllOptions): FolderTask;
@@ -276,7 +276,7 @@ export class Reference extends ReferenceMethods {
   moveAll(to: Reference | string, options?: Omit<CopyAllOptions, "changed">): FolderTask;
 
   /**
-   * The changes of this object and of those below it from now on, whoever makes them; of a bucket those of all.
+   * The changes at and below this reference from now on, by any client; of a bucket those of all objects.
    *
    *     for await (const { change, reference } of await storage.reference("uploads").changes()) console.log(change, `${reference}`);
    *
@@ -285,7 +285,7 @@ export class Reference extends ReferenceMethods {
   changes(options?: RequestOptions): Promise<AsyncGenerator<Change, void>>;
 }
 
-/** What happened to an object. `updated` is a change of the metadata; after `missed` list what is there. */
+/** What happened to an object. `updated` is a change of the metadata; after `missed` list the objects. */
 export interface Change {
   change: "created" | "replaced" | "updated" | "deleted" | "missed";
   /** The object; after `missed` what is observed. */
@@ -338,7 +338,7 @@ declare class Task<S, Outcome> extends TaskMethods {
   /**
    * Ends the wait after a failure at once. A task that has failed with an error that may pass runs again, from its
    * beginning, one over a folder with what has failed: its listeners hear of it again, and `wait` is for its new end;
-   * the callbacks of `observe` must be added anew. False if the task cannot be retried.
+   * the callbacks of `observe` must be added again. False if the task cannot be retried.
    */
   retry(): Promise<boolean>;
   /** Resolves once the task has ended. False if it had ended before, or completes at that moment. */
@@ -363,9 +363,9 @@ export class UploadTask extends Task<Snapshot, Metadata> {
   private constructor();
 
   /**
-   * Of an upload that putStream of an earlier session began, or of another program: a stream that goes on with it, from
+   * Of an upload that putStream of an earlier session began, or of another program: a stream that continues it, from
    * `offset` on, which is at most that of its snapshot: bytes that it has already are left out. If it is paused, resume it.
-   * Destroying the stream leaves the upload as it is.
+   * Destroying the stream does not affect the upload.
    */
   stream(options?: { offset?: number; md5Hash?: string }): UploadStream;
 }

@@ -226,7 +226,7 @@ def WhatAnEarlierSessionHasLeftIsFollowedWhenItIsResumed()
   storage_rpc.Stop()
   assert_equal('', storage_rpc#Status())
   StorageResume
-  AwaitSaid('gs://default-bucket/large: goes on')
+  AwaitSaid('gs://default-bucket/large: resumed')
   Await(() => storage_rpc#Status() =~ '^↑\d\+%', 'the status')
   Release()
   AwaitSaid('stored large as gs://default-bucket/large')

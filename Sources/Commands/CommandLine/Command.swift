@@ -8,6 +8,7 @@ import Tracing
 package enum Command {
     /// A page of help.
     case help(String)
+    case documentation(Handbook.Page)
     case version
     case complete(CompletionRequest)
     case serve(ServiceOptions)
@@ -22,7 +23,8 @@ package enum Command {
         var line = ArgumentReader(words)
         let name = line.nextCommand()
         if name == "help" {
-            self = .help(try Help.page(of: Array(words.dropFirst())))
+            let topic = Array(words.dropFirst())
+            self = try Help.documentation(topic).map { .documentation($0) } ?? .help(Help.page(of: topic))
             return
         }
         if name == "complete" {

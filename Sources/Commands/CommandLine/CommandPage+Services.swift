@@ -46,14 +46,14 @@ extension CommandPage {
             }
             options.service.buckets = Set(names)
         },
-        Flag("--harness", "tests may change faults and time; protocol/harness.md", \.service.harness),
+        Flag("--harness", "tests may change faults and time; help harness", \.service.harness),
     ]
 
     static let serve = CommandPage(
         name: "serve", synopsis: "", summary: "serve JSON-RPC on stdio (the default) or --socket",
         text: [
             "Serves clients on stdin and stdout, or on a Unix socket. storage-rpc alone is",
-            "storage-rpc serve. protocol/README.md begins with a session.",
+            "storage-rpc serve. help protocol begins with a session.",
         ],
         flags: [
             socket,
@@ -94,7 +94,7 @@ extension CommandPage {
         name: "mcp", synopsis: "", summary: "serve agents and editors, as an MCP server on stdio",
         text: [
             "Serves one client of the Model Context Protocol on stdin and stdout, through the",
-            "service that all clients of the root share: clients/agents.md. Objects can be",
+            "service that all clients of the root share: help agents. Objects can be",
             "read, and nothing else, unless flags allow more. Of the flags of services,",
             "--allow-read and --allow-write have another meaning here: without them no file",
             "of this machine is used.",
@@ -122,7 +122,7 @@ extension CommandPage {
         name: "gateway", synopsis: "[ADDRESS:PORT]", summary: "answer SDKs of Firebase and Google Cloud, for tests",
         text: [
             "Answers SDKs of Firebase Storage and Google Cloud Storage until SIGTERM or",
-            "Ctrl-C, in the foreground or the background: clients/gateway.md. ADDRESS:PORT is",
+            "Ctrl-C, in the foreground or the background: help gateway.md. ADDRESS:PORT is",
             "\(defaultGateway), unless another one is named; port 0 is a free one. Prints the",
             "variables for SDKs when it serves; GET /healthz answers 200 then. Its objects",
             "are gone at its end, unless --root names a directory for them.",

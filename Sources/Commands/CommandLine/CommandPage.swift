@@ -272,9 +272,8 @@ extension CommandPage {
         client(
             "call", "METHOD [PARAMS]", "call any method of the service",
             [
-                "Calls a method of protocol/reference.md and prints its result. PARAMS is a",
-                "JSON object; - reads it from"
-                    + " standard input. rpc.discover lists all methods.",
+                "Calls a method and prints its result: help reference. PARAMS is a JSON object;",
+                "- reads it from standard input. rpc.discover lists all methods.",
             ],
             [Flag("--events", "print notifications until the task ends, or Ctrl-C", \.printsEvents)],
             [#"call reference/getMetadata '{"reference": "gs://b/a.txt"}'"#]

@@ -125,7 +125,8 @@ extension Completion {
             if words.count == 3, words[1] == "--completions" {
                 kinds = [.fixed(Help.shells.map { Candidate(text: $0) })]
             } else if words.count == 2 {
-                kinds = [.fixed(Self.commands.dropLast() + Help.topics.map { Candidate(text: $0) })]
+                let topics = Help.topics + (Handbook()?.words ?? [])
+                kinds = [.fixed(Self.commands.dropLast() + topics.map { Candidate(text: $0) })]
                 if word.hasPrefix("-") {
                     kinds = [.fixed(["--man", "--completions"].map { Candidate(text: $0) })]
                 }

@@ -131,7 +131,7 @@ extension FlagGroup {
         ])
 
     static let bounds = FlagGroup(
-        name: "bounds", title: "Bounds, with their defaults; protocol/README.md explains them",
+        name: "bounds", title: "Bounds, with their defaults; help protocol explains them",
         flags: Bound.all.map { bound in
             Flag(bound.flag, nil, "N", "\(Limits()[keyPath: bound.value])") { options, line in
                 options.service.limits[keyPath: bound.value] = try line.number(in: bound.range)

@@ -24,7 +24,8 @@ package enum Help {
 
             REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket. To begin with:
               storage-rpc put README.md docs/README.md
-            More: help COMMAND, copying, patterns, metadata, storage, credentials, bounds.
+            More: help COMMAND, copying, patterns, metadata, storage, credentials, bounds;
+            help pages lists the documentation.
             Exit status: 0 done, 1 failed, 64 invalid words, 75 root in use, 128+N signal N.
             """
     }
@@ -39,13 +40,41 @@ package enum Help {
         if let group = groups.first(where: { $0.name == name }) {
             return text(of: group)
         }
+        if name == "pages" { return try pages() }
         throw UsageError(message: "there is no help about \"\(name)\"; try: storage-rpc help")
     }
+
+    /// The output of `help pages`.
+    private static func pages() throws(UsageError) -> String {
+        guard let book = Handbook() else { throw missingPages }
+        return """
+            The documentation of this version; storage-rpc help NAME shows a page:
+
+            \(table(book.list))
+
+            The files are in \(book.directory)
+            """
+    }
+
+    /// The page of the documentation that `help` shows for a word; nil for the name of a command or a topic.
+    static func documentation(_ words: [String]) throws(UsageError) -> Handbook.Page? {
+        guard words.count == 1, let name = words.first, !name.hasPrefix("-"), CommandPage.named(name) == nil,
+            !topics.contains(name)
+        else { return nil }
+        guard let book = Handbook() else {
+            guard name.hasSuffix(".md") else { return nil }
+            throw missingPages
+        }
+        return book.page(name)
+    }
+
+    private static let missingPages = UsageError(
+        message: "this program has no documentation beside it; packages install it in share/doc/storage-rpc")
 
     private static let texts = ["copying": copying, "patterns": patterns]
     private static var groups: [FlagGroup] { [FlagGroup.metadata] + FlagGroup.shared }
     /// The topics besides the commands.
-    static var topics: [String] { texts.keys.sorted() + groups.map(\.name) }
+    static var topics: [String] { texts.keys.sorted() + groups.map(\.name) + ["pages"] }
 
     /// The common rules of `put`, `get`, `cp` and `mv`.
     package static let copying = """

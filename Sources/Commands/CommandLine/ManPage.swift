@@ -28,7 +28,7 @@ extension Help {
             lines += [".B " + line("storage-rpc \(page.name)")]
             lines += [line((page.synopsis.isEmpty ? "" : page.synopsis + " ") + "[FLAGS]"), ".br"]
         }
-        lines += [".B storage\\-rpc help", "[COMMAND|TOPIC]", ".SH COMMANDS"]
+        lines += [".B storage\\-rpc help", "[COMMAND|TOPIC|PAGE]", ".SH COMMANDS"]
         for page in CommandPage.all {
             lines += [".SS " + line("\(page.name) \(page.synopsis)"), line(page.text.joined(separator: " "))]
             lines += flags(page.flags)
@@ -51,7 +51,8 @@ extension Help {
         }
         lines += [
             ".SH SEE ALSO", ".BR gsutil (1),", ".BR rclone (1);",
-            line("protocol/README.md and protocol/reference.md, which rpc.discover has, too."),
+            line("storage-rpc help pages, which lists the documentation;"),
+            line("help protocol begins with a session, help reference has every method."),
         ]
         return lines.joined(separator: "\n")
     }
@@ -68,6 +69,7 @@ extension Help {
         ("XDG_DATA_HOME", "Where the root is: storage-rpc below it, without --root. By default ~/.local/share."),
         ("HOME", "The home directory; by default that of the user database."),
         ("TMPDIR", "For plans of folders and for the harness, as long as they are used; /tmp by default."),
+        ("PAGER", "Shows pages of the documentation on a terminal; less by default."),
         ("TERM", "With dumb, progress is shown in lines."),
         ("NO_COLOR", "Traces have no colors."),
         ("STORAGE_RPC_TRACE", "The file of serve --trace, without the flag."),
@@ -102,6 +104,7 @@ extension Help {
     private static let files = [
         ("~/.local/share/storage-rpc", "The root: objects and state, unless --root names another directory."),
         ("ROOT/socket", "Where the service of the root listens, while one runs."),
+        ("PREFIX/share/doc/storage-rpc", "The documentation, where PREFIX/bin has the program."),
         ("ROOT/service.log", "The log of a service that storage-rpc connect has started."),
     ]
 

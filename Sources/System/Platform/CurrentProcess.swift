@@ -87,6 +87,22 @@ package enum CurrentProcess {
     /// Ends the process the way SIGPIPE does.
     package static func endByBrokenPipe() -> Never { end(bySignal: SIGPIPE) }
 
+    /// The directory of the program, without links. Nil if the program's file has been removed.
+    package static var programDirectory: String? {
+        guard let path = realpath(executable, nil) else { return nil }
+        defer { free(path) }
+        return String(cString: path).parentPath
+    }
+
+    /// Replaces this process by another program, which gets SIGPIPE's default. Returns if the program cannot be started.
+    package static func become(_ program: String, _ arguments: [String]) {
+        signal(SIGPIPE, SIG_DFL)
+        let words = ([program] + arguments).map { strdup($0) } + [nil]
+        execv(program, words)
+        for word in words { free(word) }
+        signal(SIGPIPE, SIG_IGN)
+    }
+
     /// The words of the command line; nil for one that is not UTF-8.
     package static var arguments: [String?] {
         (1..<max(1, Int(CommandLine.argc))).map { CommandLine.unsafeArgv[$0].flatMap { String(validatingCString: $0) } }

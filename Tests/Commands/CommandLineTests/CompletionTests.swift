@@ -23,6 +23,7 @@ import Testing
         #expect(try candidates("ca") == ["cat", "call"])
         #expect(try candidates("put", "--no-") == ["--no-clobber"])
         #expect(try candidates("help", "c").contains("copying"))
+        #expect(try candidates("help", "ga") == ["gateway", "gateway.md"])
         #expect(try candidates("help", "--completions", "") == ["bash", "zsh", "fish"])
         #expect(try candidates("--allow-o") == ["--allow-origin"])
         #expect(try candidates("nothing", "-").isEmpty)

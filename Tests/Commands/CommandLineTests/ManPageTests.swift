@@ -23,6 +23,31 @@ import Testing
         }
     }
 
+    /// Nil for words that are no page of the documentation.
+    private func documentation(_ word: String) throws -> Handbook.Page? {
+        guard case .documentation(let page) = try Command(["help", word]) else { return nil }
+        return page
+    }
+
+    @Test func `Each page that the man page names is shown by help`() throws {
+        let text = try page().replacing("\\-", with: "-")
+        let named = Set(text.matches(of: /\bhelp ([a-z.]*[a-z])\b/).map { String($0.1) })
+        #expect(named.isSuperset(of: ["copying", "pages", "protocol", "gateway.md"]))
+        for word in named { #expect(throws: Never.self, "\(word)") { try Command(["help", word]) } }
+        #expect(!text.contains(/(clients|protocol)\/[a-z]/), "a path is no word that help takes")
+    }
+
+    @Test func `A page of the documentation has the names of its file, its path and its folder`() throws {
+        let protocolPage = try #require(try documentation("protocol"))
+        #expect(try documentation("protocol/README.md")?.file == protocolPage.file)
+        #expect(try documentation("gateway.md")?.file == documentation("clients/gateway.md")?.file)
+        #expect(try documentation("gateway") == nil, "the command")
+        #expect(throws: UsageError.self) { try documentation("nothing.md") }
+        guard case .help(let list) = try Command(["help", "pages"]) else { throw POSIXError(.EINVAL) }
+        #expect(list.contains("  operations.md ") && list.contains("  protocol "))
+        #expect(list.contains("  harness.md ") && list.contains("  protocol/harness.md "))
+    }
+
     @Test func `Each variable that the program reads is on the man page`() throws {
         let named = Set(Help.environment.flatMap { $0.0.components(separatedBy: ", ") })
         let sources = URL(filePath: #filePath).appending(path: "../../../../Sources").standardized

@@ -16,7 +16,7 @@ end, { nargs = '?', desc = 'Upload the file of this buffer to a reference' })
 command('StorageGet', function(storage, reference, arguments)
   local file = reference:match('[^/]*$')
   if vim.fn.filereadable(file) == 1 and not arguments.bang then
-    return vim.notify(('storage-rpc: %s is there; :StorageGet! replaces it'):format(file), vim.log.levels.ERROR)
+    return vim.notify(('storage-rpc: %s exists; :StorageGet! replaces it'):format(file), vim.log.levels.ERROR)
   end
   storage.get_file(reference, file)
 end, { nargs = 1, bang = true, desc = 'Download a reference to a file of its name in this directory' })
@@ -44,7 +44,7 @@ command('StorageGetDirectory', function(storage, _, arguments)
   end
   directory = directory or reference:match('([^/]*)/*$')
   if vim.fn.isdirectory(directory) == 1 and not arguments.bang then
-    local text = 'storage-rpc: %s is there; :StorageGetDirectory! replaces files in it'
+    local text = 'storage-rpc: %s exists; :StorageGetDirectory! replaces files in it'
     return vim.notify(text:format(directory), vim.log.levels.ERROR)
   end
   storage.get_directory(reference, directory)

@@ -112,8 +112,8 @@ export interface UploadingMetadata {
 }
 
 /**
- * A change of metadata: absent properties stay, null removes, any other value sets. Each of the first five members
- * has at most 8192 bytes of UTF-8.
+ * A change of metadata: absent properties are kept, null removes, any other value sets. Each of the first five
+ * members has at most 8192 bytes of UTF-8.
  */
 export interface MetadataWrite {
   /** How caches may store the bytes, as in HTTP. */
@@ -130,8 +130,8 @@ export interface MetadataWrite {
   /** The media type of the content. */
   contentType?: string | null;
   /**
-   * Absent keys stay, null removes a key; null instead of the object removes all keys. The result has at most 8192
-   * bytes of UTF-8, keys and values together.
+   * Absent keys are kept, null removes a key; null instead of the object removes all keys. The result has at most
+   * 8192 bytes of UTF-8, keys and values together.
    */
   customMetadata?: { [name: string]: string | null } | null;
   /** On upload: the MD5 that the bytes must have, as the base64 of 16 bytes, else -13050. On update: ignored. */
@@ -221,7 +221,7 @@ export interface Snapshot {
   isMove?: boolean;
   /** The name that its client has given it; absent if there is none. */
   key?: string;
-  /** True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent. */
+  /** True in the answer to a request that has joined this task by its `key`; otherwise absent. */
   continued?: boolean;
 }
 
@@ -376,7 +376,7 @@ export interface FolderSnapshot {
   dryRun?: boolean;
   /** The name that its client has given it; absent if there is none. */
   key?: string;
-  /** True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent. */
+  /** True in the answer to a request that has joined this task by its `key`; otherwise absent. */
   continued?: boolean;
   /**
    * The first 20 items that have failed or are refused, and why; absent if there are none. `folderTask/items` lists
@@ -391,13 +391,13 @@ export interface FolderSnapshot {
 
 /** The number of files of a task over a folder. */
 export interface FolderCounts {
-  /** Files to transfer, whatever their state, without refused ones. */
+  /** Files to transfer, in any state, without refused ones. */
   total: number;
   /** Files that were transferred. */
   completed: number;
   /** Files that needed no transfer. */
   unchanged: number;
-  /** Objects or files to delete, whatever their state. */
+  /** Objects or files to delete, in any state. */
   toDelete: number;
   /** Objects or files that were deleted. */
   deleted: number;
@@ -414,7 +414,7 @@ export type FolderItemState = "pending" | "done" | "unchanged" | "refused" | "fa
 export interface FolderCopy {
   reference: ReferenceParam;
   to: ReferenceParam;
-  /** The object of just this name, instead of what is below it. */
+  /** The object with exactly this name, instead of the objects below it. */
   isObject?: boolean;
 }
 
@@ -468,7 +468,7 @@ export interface ServiceMetrics {
   metrics: Metric[];
 }
 
-/** Lists one page of what is below a reference: its direct children, or all. */
+/** Lists one page of the objects and folders below a reference: its direct children, or all. */
 export interface Listing {
   /** The folders: prefixes of the names of objects. */
   prefixes: Reference[];
@@ -479,8 +479,8 @@ export interface Listing {
   /** The metadata of the items, in their order; only with the param `metadata`. */
   metadata?: Metadata[];
   /**
-   * False if the embedded engine has never had an object in the bucket, nobody has made it and it is not the default
-   * bucket; absent otherwise.
+   * False if the embedded engine has never had an object in the bucket, the bucket was never created and is not the
+   * default bucket; absent otherwise.
    */
   bucketExists?: boolean;
 }
@@ -490,9 +490,9 @@ export interface Appended {
   /** All bytes before it are taken. */
   offset: number;
   /**
-   * The bytes before it survive an end of the process. Equal to offset on the embedded engine, unless its disk takes
-   * no record of the task: then it is what was recorded last; on the others, whose servers take multiples of 256
-   * KiB, less than a chunk behind it.
+   * The bytes before it survive an end of the process. On the embedded engine it equals offset, unless the disk has
+   * no room for the task's record: then it is the last recorded offset. On the others, whose servers accept
+   * multiples of 256 KiB, it is less than a chunk behind offset.
    */
   durable: number;
 }
@@ -521,7 +521,7 @@ export interface FolderTaskControl {
   snapshot: FolderSnapshot;
 }
 
-/** Lists the files of a task: what is or would be done with each, and why not. */
+/** Lists the files of a task, each with its action, its state and its error. */
 export interface FolderItems {
   items: FolderItem[];
   /** The pageToken for the next page; absent on the last page. */
@@ -560,7 +560,7 @@ export interface Methods {
       /** The bucket of references that do not name one. */
       defaultBucket: string;
       /**
-       * full: what is reported as stored survives a loss of power; none: it survives the end of the process alone
+       * full: reported successes survive a loss of power; none: they survive only the end of the process
        * (`--durability`).
        */
       durability?: "full" | "none";
@@ -617,8 +617,8 @@ export interface Methods {
         maxListResults: number;
       };
       /**
-       * Only on a connection that has given up rights: what it has kept. A service that does not know the params
-       * leaves it out.
+       * The remaining rights of a connection that has given up rights; otherwise absent. A service that does not
+       * know the params omits it.
        */
       rights?: {
         readOnly: boolean;
@@ -1256,7 +1256,7 @@ export const RPC_NAMES: { readonly [code: number]: string };
 export class StorageMethods {
   /** Returns the contract: this OpenRPC document. Equal to `protocol/openrpc.json` of the running version. */
   discover(options?: RequestOptions): Promise<{ [name: string]: any }>;
-  /** Checks that the service responds. Answers at once, whatever other work is in progress. */
+  /** Checks that the service responds. Answers at once, independent of other work in progress. */
   ping(options?: RequestOptions): Promise<"pong">;
   /**
    * Returns the state of the process. Uptime in seconds; the number of connections, this one included; the pending
@@ -1314,11 +1314,11 @@ export class ReferenceMethods {
    */
   getMetadata(options?: RequestOptions): Promise<Metadata>;
   /**
-   * Changes metadata: absent properties stay, null removes, any other value sets. Read-only properties are ignored,
-   * so a client can edit metadata that it has read and send it back. Absent keys of customMetadata stay too; null
-   * removes a key. metageneration increases by one. `ifGenerationMatch`: Changes only if the object has this
-   * generation, given as in metadata or as an integer; 0 requires that there is no object. Otherwise -13412.
-   * `ifMetagenerationMatch`: The same condition for the metageneration. In the SDK:
+   * Changes metadata: absent properties are kept, null removes, any other value sets. Read-only properties are
+   * ignored, so a client can edit metadata that it has read and send it back. Absent keys of customMetadata are
+   * kept, too; null removes a key. metageneration increases by one. `ifGenerationMatch`: Changes only if the object
+   * has this generation, given as in metadata or as an integer; 0 requires that there is no object. Otherwise
+   * -13412. `ifMetagenerationMatch`: The same condition for the metageneration. In the SDK:
    * `StorageReference.updateMetadata(_:)`.
    */
   updateMetadata(metadata: MetadataChange, options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<Metadata>;
@@ -1338,23 +1338,23 @@ export class ReferenceMethods {
    */
   revokeDownloadURL(options?: RequestOptions): Promise<string>;
   /**
-   * Deletes an object. Later requests do not find it; running downloads of it may fail. Objects below it stay.
+   * Deletes an object. Later requests do not find it; running downloads of it may fail. Objects below it are kept.
    * `ifGenerationMatch`: Deletes only if the object has this generation, given as in metadata or as an integer; 0
    * requires that there is no object. Otherwise -13412. `ifMetagenerationMatch`: The same condition for the
    * metageneration. In the SDK: `StorageReference.delete()`.
    */
   delete(options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<void>;
   /**
-   * Lists one page of what is below a reference: its direct children, or all. Sorted by the bytes of the names. The
-   * root is allowed; a reference without children has an empty page. A reference that is both an object and a folder
-   * lists what is below it. A page may have fewer results than requested without being the last. Names that
-   * references cannot express, which other tools may have created, are omitted. `maxResults`: The maximum number of
-   * prefixes and items together: 1 to 1000, else -13050. The default is 1000. `pageToken`: The pageToken of the
-   * previous page of the same reference, with the same `recursive`; one of another reference, or an unknown one, is
-   * -13050. `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
-   * Firebase Storage itself may omit them. `metadata`: The page has the metadata of its items. The list of Firebase
-   * Storage has none: with that engine the service asks for each item, and leaves out those that are gone meanwhile.
-   * `recursive`: Lists the items at any depth below the reference, and no prefixes. In the SDK:
+   * Lists one page of the objects and folders below a reference: its direct children, or all. Sorted by the bytes of
+   * the names. The root is allowed; a reference without children has an empty page. A reference that is both an
+   * object and a folder lists the folder. A page may have fewer results than requested without being the last. Names
+   * that references cannot express, which other tools may have created, are omitted. `maxResults`: The maximum
+   * number of prefixes and items together: 1 to 1000, else -13050. The default is 1000. `pageToken`: The pageToken
+   * of the previous page of the same reference, with the same `recursive`; one of another reference, or an unknown
+   * one, is -13050. `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with
+   * `object`. Firebase Storage itself may omit them. `metadata`: The page has the metadata of its items. The list of
+   * Firebase Storage has none: with that engine the service asks for each item, and leaves out those that are gone
+   * meanwhile. `recursive`: Lists the items at any depth below the reference, and no prefixes. In the SDK:
    * `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
    */
   list(options?: { maxResults?: number; pageToken?: string; exact?: boolean; metadata?: boolean; recursive?: boolean; } & RequestOptions): Promise<References>;

@@ -19,7 +19,7 @@ MOST = 10_000
 @dataclass(frozen=True)
 class ChangeOf(Generic[ReferenceT]):
     change: Literal["created", "replaced", "updated", "deleted", "missed"]
-    """`updated` is a change of the metadata. After `missed` there were more changes than could be kept: list what is there."""
+    """`updated` is a change of the metadata. After `missed` there were more changes than could be kept: list the objects."""
     reference: ReferenceT
     """The object; after `missed` what is observed."""
     generation: str | None = None

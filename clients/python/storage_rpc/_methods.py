@@ -163,7 +163,7 @@ class StorageMethods(Asking):
     def ping(self, *, timeout: float | None = None) -> str:
         """Checks that the service responds.
 
-        Answers at once, whatever other work is in progress.
+        Answers at once, independent of other work in progress.
         """
         return self._ask("service/ping", {}, str, timeout)
 
@@ -433,11 +433,10 @@ class ReferenceMethods(Asking, Referring):
 
         `if_metageneration_match`: The same condition for the metageneration.
 
-        `key`: A name for the task, of 1 to 256 bytes. While an upload with this key has not ended, the same request
-        does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
-        it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
-        `wait` aside, are InvalidArgument. An upload whose file has changed since is cancelled, and a new one takes
-        its place.
+        `key`: A name for the task, of 1 to 256 bytes. While an upload with this key is unfinished, the same request
+        joins it instead of starting another one, also after a restart and for another client: it is resumed if it is
+        paused, and the answer has `continued`. Params that differ from the first request, except observers and
+        `wait`, are InvalidArgument. An upload whose file has changed since is cancelled and replaced by a new one.
 
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
@@ -522,18 +521,18 @@ class ReferenceMethods(Asking, Referring):
         """Makes another object of an object.
 
         An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
-        missing one fails the task with ObjectNotFound. The new object has the metadata of the object, or the metadata
-        that is given. On the embedded engine its download URL is another: who has that of the object cannot read the
-        copy, nor the other way round. Google Cloud Storage copies download tokens, which are custom metadata there.
-        On the embedded engine no byte is copied: objects share a file until the last of them goes. Google Cloud
-        Storage copies by itself. Firebase Storage has no copies: the bytes go through the service, in constant
-        memory. Where the object is replaced meanwhile, the copy begins anew once; then, or with
-        if_source_generation_match, it fails with PreconditionFailed. A copy onto itself is a new generation.
+        missing one fails the task with ObjectNotFound. The new object has the metadata of the source, or the given
+        metadata. On the embedded engine the copy gets its own download URL: the URL of one object does not open the
+        other. Google Cloud Storage copies download tokens, which are custom metadata there. On the embedded engine no
+        byte is copied: the objects share a file until the last of them is deleted. Google Cloud Storage copies by
+        itself. Firebase Storage has no copies: the bytes pass through the service, in constant memory. If the source
+        is replaced meanwhile, the copy restarts once; the second time, or with if_source_generation_match, it fails
+        with PreconditionFailed. A copy onto itself is a new generation.
 
         `to`: The new object. One that has this name is replaced.
 
-        `metadata`: The metadata of the new object, instead of that of the object that is copied. Without content_type
-        it has that of that object. `md5_hash` is what that object must have, else NonMatchingChecksum.
+        `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
+        `md5_hash` must equal the source's, else NonMatchingChecksum.
 
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
@@ -577,16 +576,16 @@ class ReferenceMethods(Asking, Referring):
     ) -> UploadTask:
         """Gives an object another name, or moves it to another bucket.
 
-        As `copy`; then the object is deleted, whose download URLs are those of the new object where the engine keeps
-        them with the object. URLs with `expires_in` end. On the embedded engine both happen in one moment. Elsewhere
-        the object that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays,
-        and the task fails with PreconditionFailed. Firebase Storage deletes by name alone: there the service compares
-        just before. An object cannot be moved onto itself (InvalidArgument).
+        Like `copy`; then the source is deleted. Its download URLs lead to the new object, if the engine keeps them
+        with the object; URLs with `expires_in` end. On the embedded engine both are one change. On the others the
+        source is deleted afterwards: if it, or its metadata, has changed meanwhile, it is kept, and the task fails
+        with PreconditionFailed. Firebase Storage deletes only by name: there the service compares just before. An
+        object cannot be moved onto itself (InvalidArgument).
 
         `to`: The new name. An object that has it is replaced.
 
-        `metadata`: The metadata of the new object, instead of that of the object that is moved. Without content_type
-        it has that of that object. `md5_hash` is what that object must have, else NonMatchingChecksum.
+        `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
+        `md5_hash` must equal the source's, else NonMatchingChecksum.
 
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
@@ -640,10 +639,10 @@ class ReferenceMethods(Asking, Referring):
         *,
         timeout: float | None = None,
     ) -> Metadata:
-        """Changes metadata: absent properties stay, None removes, any other value sets.
+        """Changes metadata: absent properties are kept, None removes, any other value sets.
 
         Read-only properties are ignored, so a client can edit metadata that it has read and send it back. Absent keys
-        of custom_metadata stay too; None removes a key. metageneration increases by one.
+        of custom_metadata are kept, too; None removes a key. metageneration increases by one.
 
         `if_generation_match`: Changes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
@@ -698,7 +697,7 @@ class ReferenceMethods(Asking, Referring):
     ) -> None:
         """Deletes an object.
 
-        Later requests do not find it; running downloads of it may fail. Objects below it stay.
+        Later requests do not find it; running downloads of it may fail. Objects below it are kept.
 
         `if_generation_match`: Deletes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
@@ -724,12 +723,11 @@ class ReferenceMethods(Asking, Referring):
         *,
         timeout: float | None = None,
     ) -> Listing:
-        """Lists one page of what is below a reference: its direct children, or all.
+        """Lists one page of the objects and folders below a reference: its direct children, or all.
 
         Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A
-        reference that is both an object and a folder lists what is below it. A page may have fewer results than
-        requested without being the last. Names that references cannot express, which other tools may have created,
-        are omitted.
+        reference that is both an object and a folder lists the folder. A page may have fewer results than requested
+        without being the last. Names that references cannot express, which other tools may have created, are omitted.
 
         `max_results`: The maximum number of prefixes and items together: 1 to 1000, else InvalidArgument. The default
         is 1000.
@@ -824,10 +822,10 @@ class ReferenceMethods(Asking, Referring):
 
         `file`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a download with this key has not ended, the same request
-        does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
-        it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
-        `wait` aside, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes. While a download with this key is unfinished, the same request
+        joins it instead of starting another one, also after a restart and for another client: it is resumed if it is
+        paused, and the answer has `continued`. Params that differ from the first request, except observers and
+        `wait`, are InvalidArgument.
 
         `keep_existing`: A file that exists is not replaced: the task fails with PreconditionFailed. Default: `false`.
 
@@ -861,12 +859,12 @@ class ReferenceMethods(Asking, Referring):
     ) -> FolderTask:
         """Uploads a local directory below a reference, as one task.
 
-        The file `a/b.jpg` of the directory becomes the object `a/b.jpg` below the reference, whether or not something
-        is there. The task finds all files first, then transfers as many at a time as the engine's limits allow, and
-        survives a restart: it goes on with what is missing. Links are not followed: links, sockets, and names that
-        cannot be objects are reported as `refused`, and the task goes on. A file that fails does not stop the others,
-        unless the error concerns all of them (Unauthenticated, BucketNotFound, QuotaExceeded, RetryLimitExceeded);
-        then, or at the end, the task fails. Empty directories become nothing.
+        The file `a/b.jpg` of the directory becomes the object `a/b.jpg` below the reference, independent of existing
+        objects. The task finds all files first, then transfers as many at a time as the engine's limits allow. It
+        survives a restart, and continues with the remaining files. Links are not followed: links, sockets, and names
+        that cannot be objects are reported as `refused`, and the task continues. The failure of a file does not stop
+        the others, unless the error concerns all of them (Unauthenticated, BucketNotFound, QuotaExceeded,
+        RetryLimitExceeded); then, or at the end, the task fails. Empty directories are skipped.
 
         `directory`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
@@ -876,8 +874,7 @@ class ReferenceMethods(Asking, Referring):
         compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
         one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
-        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
-        what is left out.
+        `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
         `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
         that.
@@ -885,24 +882,24 @@ class ReferenceMethods(Asking, Referring):
         `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
         those that it had when a task with `trust_times` read it last. Without `changed` -32602.
 
-        `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
-        everything else has succeeded, and no object that has changed since it was listed. What is below something
-        refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
-        such as `a//b`.
+        `delete`: Deletes the objects below the reference that the directory does not have, after everything else has
+        succeeded, except objects that have changed since they were listed. Everything below a refused item is kept,
+        since the contents of the directory are unknown there; so are objects whose names cannot be files, such as
+        `a//b`.
 
         `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
         `metadata`: Of each new object. Without content_type each file has that of its name.
 
-        `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
+        `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
-        same request does not start another one, but goes on with it, also after a restart and for another client: it
-        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
+        same request joins it instead of starting another one, also after a restart and for another client: it is
+        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
+        observers and `wait`, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/putDirectory",
@@ -946,9 +943,9 @@ class ReferenceMethods(Asking, Referring):
         """Downloads all that is below a reference to a local directory, as one task.
 
         The object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
-        created. Each file appears whole, as with `write_to_file`. The task goes on after a restart and reports as
-        `put_directory` does. Objects whose names cannot be files, such as `a//b`, `../a`, or `a` beside `a/b`, are
-        `refused`; no link in the directory is followed.
+        created. Each file appears atomically, as with `write_to_file`. The task continues after a restart, and
+        reports like `put_directory`. Objects whose names cannot be files, such as `a//b`, `../a`, or `a` beside
+        `a/b`, are `refused`; no link in the directory is followed.
 
         `directory`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
@@ -958,8 +955,7 @@ class ReferenceMethods(Asking, Referring):
         compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
         one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
-        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
-        what is left out.
+        `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
         `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
         that.
@@ -967,20 +963,20 @@ class ReferenceMethods(Asking, Referring):
         `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
         those that it had when a task with `trust_times` read it last. Without `changed` -32602.
 
-        `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
-        Nothing is removed before everything else has succeeded, and no file that has changed since it was listed.
+        `delete`: Deletes the files in the directory that are not below the reference. Links and directories are kept.
+        Files are deleted after everything else has succeeded, except files that have changed since they were listed.
 
         `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
-        `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
+        `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
-        same request does not start another one, but goes on with it, also after a restart and for another client: it
-        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
+        same request joins it instead of starting another one, also after a restart and for another client: it is
+        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
+        observers and `wait`, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/writeToDirectory",
@@ -1020,8 +1016,9 @@ class ReferenceMethods(Asking, Referring):
     ) -> FolderTask:
         """Deletes all objects below a reference, as one task.
 
-        Lists what is below the reference first, and deletes that: an object that is replaced meanwhile stays, and is
-        reported as failed. `files.deleted` counts. An object that has the name of the folder itself stays.
+        First lists the objects below the reference, then deletes them: an object that is replaced meanwhile is kept,
+        and is reported as failed. `files.deleted` is the number of deleted objects. An object with the name of the
+        folder itself is kept.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
@@ -1029,8 +1026,7 @@ class ReferenceMethods(Asking, Referring):
         compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
         one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
-        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
-        what is left out.
+        `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
         `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path is not taken for all.
 
@@ -1041,14 +1037,14 @@ class ReferenceMethods(Asking, Referring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
-        same request does not start another one, but goes on with it, also after a restart and for another client: it
-        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
+        same request joins it instead of starting another one, also after a restart and for another client: it is
+        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
+        observers and `wait`, are InvalidArgument.
 
-        `refresh`: With `key`: where the request joins a task, the task lists the folder again, and also deletes what
-        was stored there before this request, and what has failed. What is stored later stays. With `dry_run`, or
-        without `key`, -32602.
+        `refresh`: With `key`: if the request joins a task, the task lists the folder again, and also deletes objects
+        that were stored there before this request, and failed ones. Objects that are stored later are kept. With
+        `dry_run`, or without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -1089,12 +1085,12 @@ class ReferenceMethods(Asking, Referring):
     ) -> FolderTask:
         """Copies or moves all objects below a reference, as one task.
 
-        The object `a/b.jpg` below `reference` becomes `a/b.jpg` below `to`, with its metadata, as `copy` and `move`
-        make it. All names are known before the first write, and it is InvalidArgument if a target would be in the
-        folder that it comes from, if two objects would become one, or if one would replace what is to be copied, too:
-        nothing is written then. A copy replaces only the generation that was at its target when the plan was made:
-        what came later stays, and the item has failed; `retry` replaces it. A move deletes an object only if it is
-        the generation that was copied.
+        The object `a/b.jpg` below `reference` becomes `a/b.jpg` below `to`, with its metadata, like `copy` and
+        `move`. All names are known before the first write: if a target would be in its source folder, if two objects
+        would get one target, or if a copy would replace another source, it is InvalidArgument, and nothing is
+        written. A copy replaces only the generation that its target had when the plan was made: a later object is
+        kept, and the item fails; `retry` replaces it. A move deletes an object only if it is the generation that was
+        copied.
 
         `to`: The folder that the objects are copied to, or the root of a bucket.
 
@@ -1120,7 +1116,7 @@ class ReferenceMethods(Asking, Referring):
 
         `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
-        `if_generation_match`: 0 is the only value: nothing that is there is replaced. An object whose target is there
+        `if_generation_match`: 0 is the only value: existing objects are not replaced. An object whose target exists
         counts as unchanged, and is not moved.
 
         `at_once`: Copies at most so many objects at a time, below the limits that count for all tasks.
@@ -1128,16 +1124,16 @@ class ReferenceMethods(Asking, Referring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
-        same request does not start another one, but goes on with it, also after a restart and for another client: it
-        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
+        same request joins it instead of starting another one, also after a restart and for another client: it is
+        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
+        observers and `wait`, are InvalidArgument.
 
-        `refresh`: With `key`: where the request joins a task, `reference`, `to` and `others` may be other ones, in
-        the same target bucket. The task takes them in addition to its own, and lists its sources again when it has
-        carried out its plan: it copies what was added or changed there since, and what has failed. An object that
-        came to a target after the task began stays, and the item has failed, unless it is an earlier copy that the
-        task has made of the same object. With `dry_run`, or without `key`, -32602.
+        `refresh`: With `key`: if the request joins a task, `reference`, `to` and `others` may differ from the task's,
+        in the same target bucket. The task adds them to its own, and lists its sources again when it has finished its
+        plan: it copies additions, changes and failed items. An object that was stored at a target after the task
+        began is kept, and the item fails, unless it is an earlier copy of the same object by this task. With
+        `dry_run`, or without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/copyAll",
@@ -1174,10 +1170,10 @@ class ReferenceMethods(Asking, Referring):
         """Begins a download whose bytes the client fetches piece by piece.
 
         `read` answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted
-        meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most, can be
-        paused and observed, waits for its client without a limit of time, and ends with the connection that began it,
-        with Cancelled. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the downloads that
-        run at the same time, and is not recorded.
+        meanwhile, the next read fails, and so does the task. The task buffers at most one piece, can be paused and
+        observed, waits for its client without a time limit, and ends with the connection that began it, with
+        Cancelled. Its snapshots have `origin: "stream"` and `offset`. It does not count as a running download, and is
+        not recorded.
 
         `offset`: The first byte that is read: at most the size of the object, else the task fails with
         InvalidArgument. 0 by default.
@@ -1211,14 +1207,14 @@ class TaskMethods(Asking):
         """Tries an upload again at once: the network is back.
 
         An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
-        one that was due. An upload that has failed with an error that is `retryable`, or with RetryLimitExceeded,
-        begins anew under the same id, with the same request and a new retry time: it is queued, listed as unfinished,
-        and survives restarts, as one that was just created. Its observers have received `failure` and are gone:
-        observe it again. It continues with the tokens of this connection. A copy or a move first finds out whether
-        its object is stored. `accepted` is false for an upload that runs without a wait, is paused, succeeded, was
-        cancelled or failed for good, for one of `put_data` whose bytes are gone, for one of the gateway or of another
-        endpoint, and for one that a release before this method recorded. With --max-tasks unfinished tasks, and if
-        the disk is full, it is QuotaExceeded, and the task stays as it is.
+        one that was due. An upload that has failed with a `retryable` error, or with RetryLimitExceeded, restarts
+        under the same id, with the same request and a new retry time: it is queued, listed as unfinished, and
+        survives restarts, like a new one. Its observers have received `failure` and were removed: observe it again.
+        It continues with the tokens of this connection. A copy or a move first checks whether its object is stored.
+        `accepted` is false for an upload that runs without a wait, is paused, succeeded, was cancelled or failed
+        permanently; for one of `put_data` whose bytes were not kept; for one of the gateway or of another endpoint;
+        and for one that a release before this method recorded. With --max-tasks unfinished tasks, and if the disk is
+        full, it is QuotaExceeded, and the task is unchanged.
         """
         return self._ask("retry", {}, lambda result: bool(result["accepted"]), timeout)
 
@@ -1246,29 +1242,31 @@ class FolderTaskMethods(Asking):
     def pause(self, *, timeout: float | None = None) -> bool:
         """Stops a task over a folder until it is resumed.
 
-        Answers once no byte moves. Large files go on from their last acknowledged byte, small ones begin anew.
+        Answers once all transfers have stopped. Large files later resume at their last acknowledged byte, small ones
+        restart.
         """
         return self._ask("pause", {}, lambda result: bool(result["accepted"]), timeout)
 
     def resume(self, *, timeout: float | None = None) -> bool:
-        """Goes on with what is missing.
+        """Continues with the remaining items.
 
-        A task that an earlier process has left is paused. It goes on with the tokens of the client that resumes it.
+        An unfinished task of an earlier process is paused. It continues with the tokens of the client that resumes
+        it.
         """
         return self._ask("resume", {}, lambda result: bool(result["accepted"]), timeout)
 
     def cancel(self, *, timeout: float | None = None) -> bool:
         """Stops a task over a folder for good.
 
-        What was transferred stays. Answers once no byte moves.
+        Finished transfers are kept. Answers once all transfers have stopped.
         """
         return self._ask("cancel", {}, lambda result: bool(result["accepted"]), timeout)
 
     def retry(self, *, timeout: float | None = None) -> bool:
         """Tries again what failed.
 
-        A wait after a failure ends now. A task that has failed goes on with the items that failed and those that are
-        still to do, under the same id; observers are added anew.
+        Ends a wait after a failure. A failed task continues with its failed and pending items, under the same id;
+        observe it again.
         """
         return self._ask("retry", {}, lambda result: bool(result["accepted"]), timeout)
 
@@ -1291,7 +1289,7 @@ class AsyncStorageMethods(AsyncAsking):
     async def ping(self) -> str:
         """Checks that the service responds.
 
-        Answers at once, whatever other work is in progress.
+        Answers at once, independent of other work in progress.
         """
         return await self._ask("service/ping", {}, str)
 
@@ -1517,11 +1515,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `if_metageneration_match`: The same condition for the metageneration.
 
-        `key`: A name for the task, of 1 to 256 bytes. While an upload with this key has not ended, the same request
-        does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
-        it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
-        `wait` aside, are InvalidArgument. An upload whose file has changed since is cancelled, and a new one takes
-        its place.
+        `key`: A name for the task, of 1 to 256 bytes. While an upload with this key is unfinished, the same request
+        joins it instead of starting another one, also after a restart and for another client: it is resumed if it is
+        paused, and the answer has `continued`. Params that differ from the first request, except observers and
+        `wait`, are InvalidArgument. An upload whose file has changed since is cancelled and replaced by a new one.
 
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
@@ -1602,18 +1599,18 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         """Makes another object of an object.
 
         An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
-        missing one fails the task with ObjectNotFound. The new object has the metadata of the object, or the metadata
-        that is given. On the embedded engine its download URL is another: who has that of the object cannot read the
-        copy, nor the other way round. Google Cloud Storage copies download tokens, which are custom metadata there.
-        On the embedded engine no byte is copied: objects share a file until the last of them goes. Google Cloud
-        Storage copies by itself. Firebase Storage has no copies: the bytes go through the service, in constant
-        memory. Where the object is replaced meanwhile, the copy begins anew once; then, or with
-        if_source_generation_match, it fails with PreconditionFailed. A copy onto itself is a new generation.
+        missing one fails the task with ObjectNotFound. The new object has the metadata of the source, or the given
+        metadata. On the embedded engine the copy gets its own download URL: the URL of one object does not open the
+        other. Google Cloud Storage copies download tokens, which are custom metadata there. On the embedded engine no
+        byte is copied: the objects share a file until the last of them is deleted. Google Cloud Storage copies by
+        itself. Firebase Storage has no copies: the bytes pass through the service, in constant memory. If the source
+        is replaced meanwhile, the copy restarts once; the second time, or with if_source_generation_match, it fails
+        with PreconditionFailed. A copy onto itself is a new generation.
 
         `to`: The new object. One that has this name is replaced.
 
-        `metadata`: The metadata of the new object, instead of that of the object that is copied. Without content_type
-        it has that of that object. `md5_hash` is what that object must have, else NonMatchingChecksum.
+        `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
+        `md5_hash` must equal the source's, else NonMatchingChecksum.
 
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
@@ -1655,16 +1652,16 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
     ) -> AsyncUploadTask:
         """Gives an object another name, or moves it to another bucket.
 
-        As `copy`; then the object is deleted, whose download URLs are those of the new object where the engine keeps
-        them with the object. URLs with `expires_in` end. On the embedded engine both happen in one moment. Elsewhere
-        the object that was copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays,
-        and the task fails with PreconditionFailed. Firebase Storage deletes by name alone: there the service compares
-        just before. An object cannot be moved onto itself (InvalidArgument).
+        Like `copy`; then the source is deleted. Its download URLs lead to the new object, if the engine keeps them
+        with the object; URLs with `expires_in` end. On the embedded engine both are one change. On the others the
+        source is deleted afterwards: if it, or its metadata, has changed meanwhile, it is kept, and the task fails
+        with PreconditionFailed. Firebase Storage deletes only by name: there the service compares just before. An
+        object cannot be moved onto itself (InvalidArgument).
 
         `to`: The new name. An object that has it is replaced.
 
-        `metadata`: The metadata of the new object, instead of that of the object that is moved. Without content_type
-        it has that of that object. `md5_hash` is what that object must have, else NonMatchingChecksum.
+        `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
+        `md5_hash` must equal the source's, else NonMatchingChecksum.
 
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
@@ -1715,10 +1712,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
     ) -> Metadata:
-        """Changes metadata: absent properties stay, None removes, any other value sets.
+        """Changes metadata: absent properties are kept, None removes, any other value sets.
 
         Read-only properties are ignored, so a client can edit metadata that it has read and send it back. Absent keys
-        of custom_metadata stay too; None removes a key. metageneration increases by one.
+        of custom_metadata are kept, too; None removes a key. metageneration increases by one.
 
         `if_generation_match`: Changes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
@@ -1765,7 +1762,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
     ) -> None:
         """Deletes an object.
 
-        Later requests do not find it; running downloads of it may fail. Objects below it stay.
+        Later requests do not find it; running downloads of it may fail. Objects below it are kept.
 
         `if_generation_match`: Deletes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
@@ -1788,12 +1785,11 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         metadata: bool | None = None,
         recursive: bool | None = None,
     ) -> AsyncListing:
-        """Lists one page of what is below a reference: its direct children, or all.
+        """Lists one page of the objects and folders below a reference: its direct children, or all.
 
         Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A
-        reference that is both an object and a folder lists what is below it. A page may have fewer results than
-        requested without being the last. Names that references cannot express, which other tools may have created,
-        are omitted.
+        reference that is both an object and a folder lists the folder. A page may have fewer results than requested
+        without being the last. Names that references cannot express, which other tools may have created, are omitted.
 
         `max_results`: The maximum number of prefixes and items together: 1 to 1000, else InvalidArgument. The default
         is 1000.
@@ -1872,10 +1868,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `file`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a download with this key has not ended, the same request
-        does not start another one, but goes on with it, also after a restart and for another client: it is resumed if
-        it is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
-        `wait` aside, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes. While a download with this key is unfinished, the same request
+        joins it instead of starting another one, also after a restart and for another client: it is resumed if it is
+        paused, and the answer has `continued`. Params that differ from the first request, except observers and
+        `wait`, are InvalidArgument.
 
         `keep_existing`: A file that exists is not replaced: the task fails with PreconditionFailed. Default: `false`.
 
@@ -1907,12 +1903,12 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
     ) -> AsyncFolderTask:
         """Uploads a local directory below a reference, as one task.
 
-        The file `a/b.jpg` of the directory becomes the object `a/b.jpg` below the reference, whether or not something
-        is there. The task finds all files first, then transfers as many at a time as the engine's limits allow, and
-        survives a restart: it goes on with what is missing. Links are not followed: links, sockets, and names that
-        cannot be objects are reported as `refused`, and the task goes on. A file that fails does not stop the others,
-        unless the error concerns all of them (Unauthenticated, BucketNotFound, QuotaExceeded, RetryLimitExceeded);
-        then, or at the end, the task fails. Empty directories become nothing.
+        The file `a/b.jpg` of the directory becomes the object `a/b.jpg` below the reference, independent of existing
+        objects. The task finds all files first, then transfers as many at a time as the engine's limits allow. It
+        survives a restart, and continues with the remaining files. Links are not followed: links, sockets, and names
+        that cannot be objects are reported as `refused`, and the task continues. The failure of a file does not stop
+        the others, unless the error concerns all of them (Unauthenticated, BucketNotFound, QuotaExceeded,
+        RetryLimitExceeded); then, or at the end, the task fails. Empty directories are skipped.
 
         `directory`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
@@ -1922,8 +1918,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
         one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
-        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
-        what is left out.
+        `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
         `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
         that.
@@ -1931,24 +1926,24 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
         those that it had when a task with `trust_times` read it last. Without `changed` -32602.
 
-        `delete`: Deletes the objects below the reference that the directory does not have. Nothing is removed before
-        everything else has succeeded, and no object that has changed since it was listed. What is below something
-        refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
-        such as `a//b`.
+        `delete`: Deletes the objects below the reference that the directory does not have, after everything else has
+        succeeded, except objects that have changed since they were listed. Everything below a refused item is kept,
+        since the contents of the directory are unknown there; so are objects whose names cannot be files, such as
+        `a//b`.
 
         `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
         `metadata`: Of each new object. Without content_type each file has that of its name.
 
-        `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
+        `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
-        same request does not start another one, but goes on with it, also after a restart and for another client: it
-        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
+        same request joins it instead of starting another one, also after a restart and for another client: it is
+        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
+        observers and `wait`, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/putDirectory",
@@ -1990,9 +1985,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         """Downloads all that is below a reference to a local directory, as one task.
 
         The object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
-        created. Each file appears whole, as with `write_to_file`. The task goes on after a restart and reports as
-        `put_directory` does. Objects whose names cannot be files, such as `a//b`, `../a`, or `a` beside `a/b`, are
-        `refused`; no link in the directory is followed.
+        created. Each file appears atomically, as with `write_to_file`. The task continues after a restart, and
+        reports like `put_directory`. Objects whose names cannot be files, such as `a//b`, `../a`, or `a` beside
+        `a/b`, are `refused`; no link in the directory is followed.
 
         `directory`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
@@ -2002,8 +1997,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
         one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
-        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
-        what is left out.
+        `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
         `changed`: Skips a file whose target has the same size and checksum. Only files on this machine are read for
         that.
@@ -2011,20 +2005,20 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `trust_times`: With `changed`: a local file is not read if its device, inode, size and times of change are
         those that it had when a task with `trust_times` read it last. Without `changed` -32602.
 
-        `delete`: Deletes the files in the directory that are not below the reference. Links and directories stay.
-        Nothing is removed before everything else has succeeded, and no file that has changed since it was listed.
+        `delete`: Deletes the files in the directory that are not below the reference. Links and directories are kept.
+        Files are deleted after everything else has succeeded, except files that have changed since they were listed.
 
         `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
-        `if_generation_match`: 0 is the only value: nothing that is there is replaced. A file whose target is there
+        `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
-        same request does not start another one, but goes on with it, also after a restart and for another client: it
-        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
+        same request joins it instead of starting another one, also after a restart and for another client: it is
+        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
+        observers and `wait`, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/writeToDirectory",
@@ -2062,8 +2056,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
     ) -> AsyncFolderTask:
         """Deletes all objects below a reference, as one task.
 
-        Lists what is below the reference first, and deletes that: an object that is replaced meanwhile stays, and is
-        reported as failed. `files.deleted` counts. An object that has the name of the folder itself stays.
+        First lists the objects below the reference, then deletes them: an object that is replaced meanwhile is kept,
+        and is reported as failed. `files.deleted` is the number of deleted objects. An object with the name of the
+        folder itself is kept.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
@@ -2071,8 +2066,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
         one that ends with a slash matches folders alone. What is below a folder that matches, matches.
 
-        `exclude`: Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove
-        what is left out.
+        `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
         `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path is not taken for all.
 
@@ -2083,14 +2077,14 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
-        same request does not start another one, but goes on with it, also after a restart and for another client: it
-        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
+        same request joins it instead of starting another one, also after a restart and for another client: it is
+        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
+        observers and `wait`, are InvalidArgument.
 
-        `refresh`: With `key`: where the request joins a task, the task lists the folder again, and also deletes what
-        was stored there before this request, and what has failed. What is stored later stays. With `dry_run`, or
-        without `key`, -32602.
+        `refresh`: With `key`: if the request joins a task, the task lists the folder again, and also deletes objects
+        that were stored there before this request, and failed ones. Objects that are stored later are kept. With
+        `dry_run`, or without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -2129,12 +2123,12 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
     ) -> AsyncFolderTask:
         """Copies or moves all objects below a reference, as one task.
 
-        The object `a/b.jpg` below `reference` becomes `a/b.jpg` below `to`, with its metadata, as `copy` and `move`
-        make it. All names are known before the first write, and it is InvalidArgument if a target would be in the
-        folder that it comes from, if two objects would become one, or if one would replace what is to be copied, too:
-        nothing is written then. A copy replaces only the generation that was at its target when the plan was made:
-        what came later stays, and the item has failed; `retry` replaces it. A move deletes an object only if it is
-        the generation that was copied.
+        The object `a/b.jpg` below `reference` becomes `a/b.jpg` below `to`, with its metadata, like `copy` and
+        `move`. All names are known before the first write: if a target would be in its source folder, if two objects
+        would get one target, or if a copy would replace another source, it is InvalidArgument, and nothing is
+        written. A copy replaces only the generation that its target had when the plan was made: a later object is
+        kept, and the item fails; `retry` replaces it. A move deletes an object only if it is the generation that was
+        copied.
 
         `to`: The folder that the objects are copied to, or the root of a bucket.
 
@@ -2160,7 +2154,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
-        `if_generation_match`: 0 is the only value: nothing that is there is replaced. An object whose target is there
+        `if_generation_match`: 0 is the only value: existing objects are not replaced. An object whose target exists
         counts as unchanged, and is not moved.
 
         `at_once`: Copies at most so many objects at a time, below the limits that count for all tasks.
@@ -2168,16 +2162,16 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
-        same request does not start another one, but goes on with it, also after a restart and for another client: it
-        is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        observers and `wait` aside, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
+        same request joins it instead of starting another one, also after a restart and for another client: it is
+        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
+        observers and `wait`, are InvalidArgument.
 
-        `refresh`: With `key`: where the request joins a task, `reference`, `to` and `others` may be other ones, in
-        the same target bucket. The task takes them in addition to its own, and lists its sources again when it has
-        carried out its plan: it copies what was added or changed there since, and what has failed. An object that
-        came to a target after the task began stays, and the item has failed, unless it is an earlier copy that the
-        task has made of the same object. With `dry_run`, or without `key`, -32602.
+        `refresh`: With `key`: if the request joins a task, `reference`, `to` and `others` may differ from the task's,
+        in the same target bucket. The task adds them to its own, and lists its sources again when it has finished its
+        plan: it copies additions, changes and failed items. An object that was stored at a target after the task
+        began is kept, and the item fails, unless it is an earlier copy of the same object by this task. With
+        `dry_run`, or without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/copyAll",
@@ -2212,10 +2206,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         """Begins a download whose bytes the client fetches piece by piece.
 
         `read` answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted
-        meanwhile, the next read fails, and so does the task. The task has a memory of one piece at most, can be
-        paused and observed, waits for its client without a limit of time, and ends with the connection that began it,
-        with Cancelled. Its snapshots have `origin: "stream"` and `offset`. It takes no place among the downloads that
-        run at the same time, and is not recorded.
+        meanwhile, the next read fails, and so does the task. The task buffers at most one piece, can be paused and
+        observed, waits for its client without a time limit, and ends with the connection that began it, with
+        Cancelled. Its snapshots have `origin: "stream"` and `offset`. It does not count as a running download, and is
+        not recorded.
 
         `offset`: The first byte that is read: at most the size of the object, else the task fails with
         InvalidArgument. 0 by default.
@@ -2249,14 +2243,14 @@ class AsyncTaskMethods(AsyncAsking):
         """Tries an upload again at once: the network is back.
 
         An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
-        one that was due. An upload that has failed with an error that is `retryable`, or with RetryLimitExceeded,
-        begins anew under the same id, with the same request and a new retry time: it is queued, listed as unfinished,
-        and survives restarts, as one that was just created. Its observers have received `failure` and are gone:
-        observe it again. It continues with the tokens of this connection. A copy or a move first finds out whether
-        its object is stored. `accepted` is false for an upload that runs without a wait, is paused, succeeded, was
-        cancelled or failed for good, for one of `put_data` whose bytes are gone, for one of the gateway or of another
-        endpoint, and for one that a release before this method recorded. With --max-tasks unfinished tasks, and if
-        the disk is full, it is QuotaExceeded, and the task stays as it is.
+        one that was due. An upload that has failed with a `retryable` error, or with RetryLimitExceeded, restarts
+        under the same id, with the same request and a new retry time: it is queued, listed as unfinished, and
+        survives restarts, like a new one. Its observers have received `failure` and were removed: observe it again.
+        It continues with the tokens of this connection. A copy or a move first checks whether its object is stored.
+        `accepted` is false for an upload that runs without a wait, is paused, succeeded, was cancelled or failed
+        permanently; for one of `put_data` whose bytes were not kept; for one of the gateway or of another endpoint;
+        and for one that a release before this method recorded. With --max-tasks unfinished tasks, and if the disk is
+        full, it is QuotaExceeded, and the task is unchanged.
         """
         return await self._ask("retry", {}, lambda result: bool(result["accepted"]))
 
@@ -2284,29 +2278,31 @@ class AsyncFolderTaskMethods(AsyncAsking):
     async def pause(self) -> bool:
         """Stops a task over a folder until it is resumed.
 
-        Answers once no byte moves. Large files go on from their last acknowledged byte, small ones begin anew.
+        Answers once all transfers have stopped. Large files later resume at their last acknowledged byte, small ones
+        restart.
         """
         return await self._ask("pause", {}, lambda result: bool(result["accepted"]))
 
     async def resume(self) -> bool:
-        """Goes on with what is missing.
+        """Continues with the remaining items.
 
-        A task that an earlier process has left is paused. It goes on with the tokens of the client that resumes it.
+        An unfinished task of an earlier process is paused. It continues with the tokens of the client that resumes
+        it.
         """
         return await self._ask("resume", {}, lambda result: bool(result["accepted"]))
 
     async def cancel(self) -> bool:
         """Stops a task over a folder for good.
 
-        What was transferred stays. Answers once no byte moves.
+        Finished transfers are kept. Answers once all transfers have stopped.
         """
         return await self._ask("cancel", {}, lambda result: bool(result["accepted"]))
 
     async def retry(self) -> bool:
         """Tries again what failed.
 
-        A wait after a failure ends now. A task that has failed goes on with the items that failed and those that are
-        still to do, under the same id; observers are added anew.
+        Ends a wait after a failure. A failed task continues with its failed and pending items, under the same id;
+        observe it again.
         """
         return await self._ask("retry", {}, lambda result: bool(result["accepted"]))
 

@@ -147,13 +147,13 @@ class FolderCounts:
     """The number of files of a task over a folder."""
 
     total: int
-    """Files to transfer, whatever their state, without refused ones."""
+    """Files to transfer, in any state, without refused ones."""
     completed: int
     """Files that were transferred."""
     unchanged: int
     """Files that needed no transfer."""
     to_delete: int
-    """Objects or files to delete, whatever their state."""
+    """Objects or files to delete, in any state."""
     deleted: int
     """Objects or files that were deleted."""
     refused: int
@@ -200,12 +200,12 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     key: str | None = None
     """The name that its client has given it; absent if there is none."""
     continued: bool | None = None
-    """True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent."""
+    """True in the answer to a request that has joined this task by its `key`; otherwise absent."""
 
 
 @dataclass(frozen=True)
 class ListingOf(Generic[ReferenceT]):
-    """Lists one page of what is below a reference: its direct children, or all."""
+    """Lists one page of the objects and folders below a reference: its direct children, or all."""
 
     prefixes: tuple[ReferenceT, ...]
     """The folders: prefixes of the names of objects."""
@@ -216,7 +216,7 @@ class ListingOf(Generic[ReferenceT]):
     metadata: tuple[Metadata, ...] = field(default_factory=tuple[Metadata, ...], hash=False)
     """The metadata of the items, in their order; only with the param `metadata`."""
     bucket_exists: bool | None = None
-    """False if the embedded engine has never had an object in the bucket, nobody has made it and it is not the
+    """False if the embedded engine has never had an object in the bucket, the bucket was never created and is not the
     default bucket; absent otherwise.
     """
 
@@ -267,7 +267,7 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
     key: str | None = None
     """The name that its client has given it; absent if there is none."""
     continued: bool | None = None
-    """True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent."""
+    """True in the answer to a request that has joined this task by its `key`; otherwise absent."""
     failures: tuple[ItemT, ...] = ()
     """The first 20 items that have failed or are refused, and why; absent if there are none. `items` lists all."""
     error: StorageError | None = None
@@ -276,7 +276,7 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
 
 
 class MetadataWrite(TypedDict, total=False):
-    """A change of metadata: absent properties stay, None removes, any other value sets. Each of the first five
+    """A change of metadata: absent properties are kept, None removes, any other value sets. Each of the first five
     members has at most 8192 bytes of UTF-8.
     """
 
@@ -293,8 +293,8 @@ class MetadataWrite(TypedDict, total=False):
     content_type: str | None
     """The media type of the content."""
     custom_metadata: Mapping[str, str | None] | None
-    """Absent keys stay, None removes a key; None instead of the object removes all keys. The result has at most 8192
-    bytes of UTF-8, keys and values together.
+    """Absent keys are kept, None removes a key; None instead of the object removes all keys. The result has at most
+    8192 bytes of UTF-8, keys and values together.
     """
     md5_hash: str | None
     """On upload: the MD5 that the bytes must have, as the base64 of 16 bytes, else InvalidArgument. On update:

@@ -124,7 +124,7 @@ class Harness:
         return self._call(ClockResult, "harness/clock", **given(at=at, advance=advance, toNext=to_next, run=run))
 
     def settled(self) -> SettledResult:
-        """Returns when nothing happens any more unless somebody does something."""
+        """Returns when the service is idle until the next request."""
         return self._call(SettledResult, "harness/settled")
 
     def journal(
@@ -200,11 +200,11 @@ class Harness:
         return self._call(SeedResult, "harness/seed", **params)
 
     def save(self, snapshot: str) -> SaveResult:
-        """Keeps the objects as they are, for `reset`, when nothing moves. Returns how many, and their bytes."""
+        """Keeps the current objects for `reset`, when nothing moves. Returns how many, and their bytes."""
         return self._call(SaveResult, "harness/save", snapshot=snapshot)
 
     def reset(self, snapshot: str | None = None) -> None:
-        """Begins anew, from a snapshot or without objects: without tasks and rules, with the first ids and times."""
+        """Restarts, from a snapshot or without objects: without tasks and rules, with the first ids and times."""
         self._call(dict, "harness/reset", **given(snapshot=snapshot))
 
     def wait_for(self, pattern: str, *, within: float = 30) -> Reference:

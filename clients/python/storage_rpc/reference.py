@@ -34,7 +34,7 @@ class Reference(Place, ReferenceMethods):
         return self.url
 
     def changes(self) -> Changes:
-        """The changes of this object and of those below it from now on, whoever makes them; of a bucket those of all.
+        """The changes at and below this reference from now on, by any client; of a bucket those of all objects.
 
         >>> with storage.reference("uploads").changes() as changes:
         ...     for change in changes:

@@ -24,7 +24,7 @@ class TaskOf(Waiting[S, R]):
         return Iteration(self)
 
     def snapshot(self, *, timeout: float | None = None) -> S:
-        """The task as it is now."""
+        """The current state of the task."""
         if self._end.done():
             last: S = self._end.result()
             return last

@@ -158,7 +158,7 @@ open class Storage: NSObject, @unchecked Sendable {
     }
 
     /// Ends the connection of this process to the service. A private service ends after its running tasks, unless it serves
-    /// others; a shared one, or one on a socket, goes on. The next call opens a new connection.
+    /// others; a shared one, or one on a socket, continues. The next call opens a new connection.
     public func close() async {
         guard let session = Session.existing(service) else { return }
         await withCheckedContinuation { continuation in session.close { continuation.resume() } }

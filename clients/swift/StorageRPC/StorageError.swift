@@ -20,7 +20,7 @@ public enum StorageError: Error, CustomNSError, @unchecked Sendable {
     case projectNotFound(project: String)
     /// The quota of the bucket is used up.
     case quotaExceeded(bucket: String, serverError: [String: Any])
-    /// The server knows nobody by the token.
+    /// The server does not accept the token.
     case unauthenticated(serverError: [String: Any])
     /// The user may not do that.
     case unauthorized(bucket: String, object: String, serverError: [String: Any])
@@ -79,7 +79,7 @@ public enum StorageError: Error, CustomNSError, @unchecked Sendable {
         case .quotaExceeded(let bucket, let serverError):
             (info, sentence) = (serverError, "The quota of bucket \(bucket) is exceeded.")
         case .unauthenticated(let serverError):
-            (info, sentence) = (serverError, "The server knows nobody by this token.")
+            (info, sentence) = (serverError, "The server does not accept this token.")
         case .unauthorized(let bucket, let object, let serverError):
             (info, sentence) = (serverError, "The user may not do that to gs://\(bucket)/\(object).")
         case .retryLimitExceeded: (info, sentence) = ([:], "The operation has failed for the whole retry time.")

@@ -69,7 +69,7 @@ open class StorageReference: NSObject, @unchecked Sendable {
         return started(task, completion) { [unowned task] _ in task.data }
     }
 
-    /// Downloads an object to a file, which is there when all of it is verified.
+    /// Downloads an object to a file, which appears when all of it is verified.
     @discardableResult
     open func write(toFile fileURL: URL) -> StorageDownloadTask { write(toFile: fileURL, completion: nil) }
 

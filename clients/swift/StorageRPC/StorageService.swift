@@ -9,7 +9,7 @@ public struct StorageService: Hashable, Sendable {
     public var command: [String]?
     /// The directory where the service keeps objects. Nil means the program's own default.
     public var root: String?
-    /// Whether all clients of the root, of any process, share one service, which goes on when they have gone. Otherwise
+    /// Whether all clients of the root, of any process, share one service, which continues after they have ended. Otherwise
     /// the service ends with this process.
     public var isShared: Bool
     /// The path of the Unix socket of a service that runs already. It takes no command, root, flags, and is not started.

@@ -71,7 +71,7 @@ struct Report: Sendable {
     }
 }
 
-/// An upload, a download or a task over a folder. It runs whether somebody holds it or not.
+/// An upload, a download or a task over a folder. It continues without a reference to it.
 ///
 /// Sound: all that changes is guarded by `lock`.
 open class StorageTask: NSObject, @unchecked Sendable {

@@ -160,10 +160,10 @@ extension StorageUploadTask {
     /// follows the first `offset` bytes, which the service has. A paused upload is resumed.
     ///
     /// While the stream of `putStream` is held, the upload is cancelled when the last of both is dropped. Otherwise the upload
-    /// goes on when this stream is dropped, and can be continued again.
+    /// continues when this stream is dropped, and can be continued again.
     ///
     /// - Throws: the error of an upload that has failed, and `StorageError.invalidArgument` for one that is no stream, is
-    ///   stored, or stays paused.
+    ///   stored, or remains paused.
     public func stream() async throws -> StorageUploadStream {
         let (id, session) = (try await taskID(), self.session)
         var snapshot = try await session.ask(StorageCalls.UploadTaskSnapshot(task: id), isOfTask: true)
@@ -174,7 +174,7 @@ extension StorageUploadTask {
         }
         guard let offset = snapshot.offset, snapshot.state != .paused else {
             if let error = snapshot.error { throw StorageError(error) }
-            throw StorageError.invalidArgument(message: "The upload \(id) is stored, stays paused, or is no stream.")
+            throw StorageError.invalidArgument(message: "The upload \(id) is stored or paused, or is not a stream.")
         }
         // Without bytes, but with its position: those without one follow it, whatever came of earlier ones.
         let call = StorageCalls.UploadTaskAppend(task: id, data: "", offset: offset)
@@ -294,7 +294,7 @@ extension StorageReference {
         return StorageDownloadStream(task)
     }
 
-    /// The changes of objects at this reference and below it, whoever makes them, from now on. Embedded engine.
+    /// The changes of objects at and below this reference, by any client, from now on. Embedded engine.
     ///
     /// Cancelling the Swift task ends the wait for this call, and a loop over the changes, with `CancellationError`.
     public func changes() async throws -> AsyncThrowingStream<StorageChange, any Error> {
@@ -330,7 +330,7 @@ public struct StorageChange: Sendable {
         case updated
         /// The object is gone.
         case deleted
-        /// Changes could not be told: list anew.
+        /// Changes were lost: list again.
         case missed
     }
 
@@ -362,7 +362,7 @@ final class ChangeFeed: Sendable {
                 generation: change.generation.flatMap(Int64.init),
                 metageneration: change.metageneration.flatMap(Int64.init)))
         if case .dropped = told {
-            finish(.unknown(message: "More than \(Self.limit) changes wait to be read: list anew.", serverError: [:]))
+            finish(.unknown(message: "More than \(Self.limit) changes wait to be read: list again.", serverError: [:]))
         }
     }
 

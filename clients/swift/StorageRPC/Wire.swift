@@ -9,7 +9,7 @@ public protocol StorageCall: Encodable, Sendable {
 }
 
 extension StorageWire {
-    /// A value, or null, which removes or resets what has one. A nil of the type `Nullable?` leaves it as it is.
+    /// A value, or null, which removes or resets what has one. A nil of the type `Nullable?` leaves it unchanged.
     public enum Nullable<Value: Codable & Sendable>: Codable, Sendable {
         /// JSON's null.
         case null

@@ -314,7 +314,7 @@ const fitting = {
   pause: ['starting', 'queued', 'running'], resume: ['paused'], retry: ['running'],
   cancel: ['starting', 'queued', 'running', 'paused'],
 }
-const done = {pause: 'paused', resume: 'goes on', retry: 'tries again', cancel: 'cancelled'}
+const done = {pause: 'paused', resume: 'resumed', retry: 'tries again', cancel: 'cancelled'}
 
 def State(transfer: dict<any>): string
   return get(transfer.snapshot, 'state', 'starting')
@@ -448,7 +448,7 @@ enddef
 export def GetHere(reference: string, replaces: bool)
   const file = matchstr(reference, '[^/]*$')
   if filereadable(file) && !replaces
-    Complain($'{file} is there; :StorageGet! replaces it')
+    Complain($'{file} exists; :StorageGet! replaces it')
   else
     GetFile(reference, file)
   endif
@@ -473,7 +473,7 @@ export def GetDirectoryHere(words: list<string>, replaces: bool)
   endif
   const directory = get(words, 1, matchstr(words[0], '[^/]*\ze/*$'))
   if isdirectory(directory) && !replaces
-    Complain($'{directory} is there; :StorageGetDirectory! replaces files in it')
+    Complain($'{directory} exists; :StorageGetDirectory! replaces files in it')
   else
     GetDirectory(words[0], directory)
   endif

@@ -155,7 +155,7 @@ local fitting = {
   retry = { running = true },
   cancel = { starting = true, queued = true, running = true, paused = true },
 }
-local done = { pause = 'paused', resume = 'goes on', retry = 'tries again', cancel = 'cancelled' }
+local done = { pause = 'paused', resume = 'resumed', retry = 'tries again', cancel = 'cancelled' }
 
 local function state(transfer)
   return transfer.snapshot and transfer.snapshot.state or 'starting'

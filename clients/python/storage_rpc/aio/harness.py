@@ -123,7 +123,7 @@ class AsyncHarness:
         return await self._call(ClockResult, "harness/clock", **given(at=at, advance=advance, toNext=to_next, run=run))
 
     async def settled(self) -> SettledResult:
-        """Returns when nothing happens any more unless somebody does something."""
+        """Returns when the service is idle until the next request."""
         return await self._call(SettledResult, "harness/settled")
 
     async def journal(
@@ -199,11 +199,11 @@ class AsyncHarness:
         return await self._call(SeedResult, "harness/seed", **params)
 
     async def save(self, snapshot: str) -> SaveResult:
-        """Keeps the objects as they are, for `reset`, when nothing moves. Returns how many, and their bytes."""
+        """Keeps the current objects for `reset`, when nothing moves. Returns how many, and their bytes."""
         return await self._call(SaveResult, "harness/save", snapshot=snapshot)
 
     async def reset(self, snapshot: str | None = None) -> None:
-        """Begins anew, from a snapshot or without objects: without tasks and rules, with the first ids and times."""
+        """Restarts, from a snapshot or without objects: without tasks and rules, with the first ids and times."""
         await self._call(dict, "harness/reset", **given(snapshot=snapshot))
 
     async def wait_for(self, pattern: str, *, within: float = 30) -> AsyncReference:

@@ -33,7 +33,7 @@ class AsyncReference(Place, AsyncReferenceMethods):
         return self.url
 
     def changes(self) -> AsyncChanges:
-        """The changes of this object and of those below it from now on, whoever makes them; of a bucket those of all.
+        """The changes at and below this reference from now on, by any client; of a bucket those of all objects.
 
         >>> async with storage.reference("uploads").changes() as changes:
         ...     async for change in changes:

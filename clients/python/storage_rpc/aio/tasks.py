@@ -26,7 +26,7 @@ class AsyncTaskOf(Waiting[S, R]):
         return Iteration(self)
 
     async def snapshot(self) -> S:
-        """The task as it is now."""
+        """The current state of the task."""
         if self._end.done():
             last: S = self._end.result()
             return last

@@ -24,22 +24,22 @@ public enum StorageCalls {
         public var protocolVersion: Int64?
         /// The client program.
         public var client: Client?
-        /// When the connection ends, the tasks pause that it has started, or resumed from a pause, unless another
-        /// client has resumed them since. So do the streams that it was the last to append to. A task that ran already
-        /// when the connection resumed, retried or joined it by its key pauses only if it would have paused with
-        /// another connection, and then with the last of them. Tasks whose requests have `wait` continue, and so do the
-        /// upload sessions of the gateway. Default: `false`.
+        /// When the connection ends, the service pauses the tasks that it has started, or resumed from a pause, unless
+        /// another client has resumed them since, and the streams that it was the last to append to. A task that was
+        /// already running when the connection resumed, retried or joined it by its key pauses only if it would also
+        /// have paused with another connection, and then with the last of these. Tasks whose requests have `wait`, and
+        /// the upload sessions of the gateway, continue. Default: `false`.
         public var pausesTasks: Bool?
         /// The connection gets `request/retry`. Default: `false`.
         public var tellsRetries: Bool?
         /// The connection gives up all changes of objects, and download URLs, for good. Default: `false`.
         public var readOnly: Bool?
-        /// The connection reads only local files in these directories, absolute paths, and none if there are none; they
-        /// must be in those of `--allow-read`, too. They must exist, else -13050.
+        /// The connection reads only local files in these directories, given as absolute paths; an empty list allows
+        /// none. They must exist, else -13050, and must also be within those of `--allow-read`.
         public var allowRead: [String]?
         /// As `allowRead`, for the local files that downloads write.
         public var allowWrite: [String]?
-        /// The connection uses only these objects and what is below them, and knows only tasks and buckets of these.
+        /// The connection uses only these objects and all objects below them, and sees only their tasks and buckets.
         /// Everything else is -13021, whether or not it exists.
         public var within: [StorageWire.ReferenceParam]?
         /// Answer
@@ -94,8 +94,8 @@ public enum StorageCalls {
                 /// The maximum number of results of `reference/listAll`.
                 public var maxListResults: Int64
             }
-            /// Only on a connection that has given up rights: what it has kept. A service that does not know the params leaves
-            /// it out.
+            /// The remaining rights of a connection that has given up rights; otherwise absent. A service that does not know
+            /// the params omits it.
             public struct Rights: Decodable, Sendable {
                 /// The readOnly.
                 public var readOnly: Bool
@@ -114,7 +114,7 @@ public enum StorageCalls {
             public var engine: String
             /// The bucket of references that do not name one.
             public var defaultBucket: String
-            /// full: what is reported as stored survives a loss of power; none: it survives the end of the process alone
+            /// full: reported successes survive a loss of power; none: they survive only the end of the process
             /// (`--durability`).
             public var durability: String?
             /// The methods.
@@ -123,8 +123,8 @@ public enum StorageCalls {
             public var notifications: [String]
             /// The limits.
             public var limits: Limits
-            /// Only on a connection that has given up rights: what it has kept. A service that does not know the params
-            /// leaves it out.
+            /// The remaining rights of a connection that has given up rights; otherwise absent. A service that does not
+            /// know the params omits it.
             public var rights: Rights?
             /// Only with `--harness`: clients may change faults and time.
             public var harness: Bool?
@@ -191,7 +191,7 @@ public enum StorageCalls {
         }
     }
 
-    /// `service/ping`: Checks that the service responds. Answers at once, whatever other work is in progress.
+    /// `service/ping`: Checks that the service responds. Answers at once, independent of other work in progress.
     public struct ServicePing: StorageCall {
         /// What the service answers.
         public typealias Answer = String
@@ -378,11 +378,10 @@ public enum StorageCalls {
         }
     }
 
-    /// `storage/observe`: Tells of changes of objects. From then on `storage/changed` tells this connection of each
-    /// object at the reference and below it that is created, replaced, updated or deleted, whoever does it: this
-    /// client, another one, or a client of the gateway. A reference to the root of a bucket observes all of it. The
-    /// observer ends with the connection, and counts as one of a task does. Only the embedded engine hears of changes:
-    /// elsewhere -13050.
+    /// `storage/observe`: Tells of changes of objects. Afterwards `storage/changed` reports each object at or below the
+    /// reference that is created, replaced, updated or deleted: by this client, another one, or a client of the
+    /// gateway. A reference to the root of a bucket observes the whole bucket. The observer ends with the connection,
+    /// and counts like an observer of a task. Only the embedded engine knows of changes: on the others -13050.
     public struct StorageObserve: StorageCall {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
@@ -524,11 +523,10 @@ public enum StorageCalls {
         public var ifGenerationMatch: Int64?
         /// The same condition for the metageneration.
         public var ifMetagenerationMatch: Int64?
-        /// A name for the task, of 1 to 256 bytes. While an upload with this key has not ended, the same request does
-        /// not start another one, but goes on with it, also after a restart and for another client: it is resumed if it
-        /// is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
-        /// `wait` aside, are -13050. An upload whose file has changed since is cancelled, and a new one takes its
-        /// place.
+        /// A name for the task, of 1 to 256 bytes. While an upload with this key is unfinished, the same request joins
+        /// it instead of starting another one, also after a restart and for another client: it is resumed if it is
+        /// paused, and the answer has `continued`. Params that differ from the first request, except observers and
+        /// `wait`, are -13050. An upload whose file has changed since is cancelled and replaced by a new one.
         public var key: String?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -591,19 +589,19 @@ public enum StorageCalls {
 
     /// `reference/copy`: Makes another object of an object. An upload task whose source is an object. Its size is
     /// unknown until the task has looked at the object; a missing one fails the task with -13010. The new object has
-    /// the metadata of the object, or the metadata that is given. On the embedded engine its download URL is another:
-    /// who has that of the object cannot read the copy, nor the other way round. Google Cloud Storage copies download
-    /// tokens, which are custom metadata there. On the embedded engine no byte is copied: objects share a file until
-    /// the last of them goes. Google Cloud Storage copies by itself. Firebase Storage has no copies: the bytes go
-    /// through the service, in constant memory. Where the object is replaced meanwhile, the copy begins anew once;
-    /// then, or with ifSourceGenerationMatch, it fails with -13412. A copy onto itself is a new generation.
+    /// the metadata of the source, or the given metadata. On the embedded engine the copy gets its own download URL:
+    /// the URL of one object does not open the other. Google Cloud Storage copies download tokens, which are custom
+    /// metadata there. On the embedded engine no byte is copied: the objects share a file until the last of them is
+    /// deleted. Google Cloud Storage copies by itself. Firebase Storage has no copies: the bytes pass through the
+    /// service, in constant memory. If the source is replaced meanwhile, the copy restarts once; the second time, or
+    /// with ifSourceGenerationMatch, it fails with -13412. A copy onto itself is a new generation.
     public struct ReferenceCopy: StorageCall {
         /// The object that is copied.
         public var reference: StorageWire.ReferenceParam
         /// The new object. One that has this name is replaced.
         public var to: StorageWire.ReferenceParam
-        /// The metadata of the new object, instead of that of the object that is copied. Without contentType it has
-        /// that of that object. `md5Hash` is what that object must have, else -13031.
+        /// The metadata of the new object, instead of the source's. contentType defaults to the source's. `md5Hash`
+        /// must equal the source's, else -13031.
         public var metadata: StorageWire.MetadataWrite?
         /// Stores only if the object at `to` has this generation, given as in metadata or as an integer; 0 requires
         /// that there is no object. Otherwise -13412.
@@ -637,19 +635,18 @@ public enum StorageCalls {
         }
     }
 
-    /// `reference/move`: Gives an object another name, or moves it to another bucket. As `reference/copy`; then the
-    /// object is deleted, whose download URLs are those of the new object where the engine keeps them with the object.
-    /// URLs with `expiresIn` end. On the embedded engine both happen in one moment. Elsewhere the object that was
-    /// copied is deleted after that: where it, or its metadata, was changed meanwhile, it stays, and the task fails
-    /// with -13412. Firebase Storage deletes by name alone: there the service compares just before. An object cannot be
-    /// moved onto itself (-13050).
+    /// `reference/move`: Gives an object another name, or moves it to another bucket. Like `reference/copy`; then the
+    /// source is deleted. Its download URLs lead to the new object, if the engine keeps them with the object; URLs with
+    /// `expiresIn` end. On the embedded engine both are one change. On the others the source is deleted afterwards: if
+    /// it, or its metadata, has changed meanwhile, it is kept, and the task fails with -13412. Firebase Storage deletes
+    /// only by name: there the service compares just before. An object cannot be moved onto itself (-13050).
     public struct ReferenceMove: StorageCall {
         /// The object that is moved.
         public var reference: StorageWire.ReferenceParam
         /// The new name. An object that has it is replaced.
         public var to: StorageWire.ReferenceParam
-        /// The metadata of the new object, instead of that of the object that is moved. Without contentType it has that
-        /// of that object. `md5Hash` is what that object must have, else -13031.
+        /// The metadata of the new object, instead of the source's. contentType defaults to the source's. `md5Hash`
+        /// must equal the source's, else -13031.
         public var metadata: StorageWire.MetadataWrite?
         /// Stores only if the object at `to` has this generation, given as in metadata or as an integer; 0 requires
         /// that there is no object. Otherwise -13412.
@@ -717,9 +714,9 @@ public enum StorageCalls {
         }
     }
 
-    /// `reference/updateMetadata`: Changes metadata: absent properties stay, null removes, any other value sets.
+    /// `reference/updateMetadata`: Changes metadata: absent properties are kept, null removes, any other value sets.
     /// Read-only properties are ignored, so a client can edit metadata that it has read and send it back. Absent keys
-    /// of customMetadata stay too; null removes a key. metageneration increases by one.
+    /// of customMetadata are kept, too; null removes a key. metageneration increases by one.
     public struct ReferenceUpdateMetadata: StorageCall {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
@@ -790,7 +787,7 @@ public enum StorageCalls {
     }
 
     /// `reference/delete`: Deletes an object. Later requests do not find it; running downloads of it may fail. Objects
-    /// below it stay.
+    /// below it are kept.
     public struct ReferenceDelete: StorageCall {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
@@ -812,10 +809,10 @@ public enum StorageCalls {
         }
     }
 
-    /// `reference/list`: Lists one page of what is below a reference: its direct children, or all. Sorted by the bytes
-    /// of the names. The root is allowed; a reference without children has an empty page. A reference that is both an
-    /// object and a folder lists what is below it. A page may have fewer results than requested without being the last.
-    /// Names that references cannot express, which other tools may have created, are omitted.
+    /// `reference/list`: Lists one page of the objects and folders below a reference: its direct children, or all.
+    /// Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A
+    /// reference that is both an object and a folder lists the folder. A page may have fewer results than requested
+    /// without being the last. Names that references cannot express, which other tools may have created, are omitted.
     public struct ReferenceList: StorageCall {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
@@ -912,10 +909,10 @@ public enum StorageCalls {
         public var reference: StorageWire.ReferenceParam
         /// An absolute path, or a `file://` URL of this machine, else -13050.
         public var file: String
-        /// A name for the task, of 1 to 256 bytes. While a download with this key has not ended, the same request does
-        /// not start another one, but goes on with it, also after a restart and for another client: it is resumed if it
-        /// is paused, and the answer has `continued`. Other params than those that it was begun with, observers and
-        /// `wait` aside, are -13050.
+        /// A name for the task, of 1 to 256 bytes. While a download with this key is unfinished, the same request joins
+        /// it instead of starting another one, also after a restart and for another client: it is resumed if it is
+        /// paused, and the answer has `continued`. Params that differ from the first request, except observers and
+        /// `wait`, are -13050.
         public var key: String?
         /// A file that exists is not replaced: the task fails with -13412. Default: `false`.
         public var keepExisting: Bool?
@@ -940,11 +937,12 @@ public enum StorageCalls {
     }
 
     /// `reference/putDirectory`: Uploads a local directory below a reference, as one task. The file `a/b.jpg` of the
-    /// directory becomes the object `a/b.jpg` below the reference, whether or not something is there. The task finds
-    /// all files first, then transfers as many at a time as the engine's limits allow, and survives a restart: it goes
-    /// on with what is missing. Links are not followed: links, sockets, and names that cannot be objects are reported
-    /// as `refused`, and the task goes on. A file that fails does not stop the others, unless the error concerns all of
-    /// them (-13020, -13011, -13013, -13030); then, or at the end, the task fails. Empty directories become nothing.
+    /// directory becomes the object `a/b.jpg` below the reference, independent of existing objects. The task finds all
+    /// files first, then transfers as many at a time as the engine's limits allow. It survives a restart, and continues
+    /// with the remaining files. Links are not followed: links, sockets, and names that cannot be objects are reported
+    /// as `refused`, and the task continues. The failure of a file does not stop the others, unless the error concerns
+    /// all of them (-13020, -13011, -13013, -13030); then, or at the end, the task fails. Empty directories are
+    /// skipped.
     public struct ReferencePutDirectory: StorageCall {
         /// The folder, or the root of a bucket.
         public var reference: StorageWire.ReferenceParam
@@ -956,31 +954,30 @@ public enum StorageCalls {
         /// path below the folder, any other with the name of the file or of a folder on the way to it; one that ends
         /// with a slash matches folders alone. What is below a folder that matches, matches.
         public var include: [String]?
-        /// Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove what is
-        /// left out.
+        /// Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
         public var exclude: [String]?
         /// Skips a file whose target has the same size and checksum. Only files on this machine are read for that.
         public var changed: Bool?
         /// With `changed`: a local file is not read if its device, inode, size and times of change are those that it
         /// had when a task with `trustTimes` read it last. Without `changed` -32602.
         public var trustTimes: Bool?
-        /// Deletes the objects below the reference that the directory does not have. Nothing is removed before
-        /// everything else has succeeded, and no object that has changed since it was listed. What is below something
-        /// refused stays, as it is not known what the directory has there, and so do objects whose names no file has,
-        /// such as `a//b`.
+        /// Deletes the objects below the reference that the directory does not have, after everything else has
+        /// succeeded, except objects that have changed since they were listed. Everything below a refused item is kept,
+        /// since the contents of the directory are unknown there; so are objects whose names cannot be files, such as
+        /// `a//b`.
         public var delete: Bool?
         /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
         public var dryRun: Bool?
         /// Of each new object. Without contentType each file has that of its name.
         public var metadata: StorageWire.MetadataWrite?
-        /// 0 is the only value: nothing that is there is replaced. A file whose target is there counts as unchanged.
+        /// 0 is the only value: existing objects are not replaced. A file whose target exists counts as unchanged.
         public var ifGenerationMatch: Int64?
         /// Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
         public var atOnce: Int64?
-        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the same
-        /// request does not start another one, but goes on with it, also after a restart and for another client: it is
-        /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        /// observers and `wait` aside, are -13050.
+        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the same
+        /// request joins it instead of starting another one, also after a restart and for another client: it is resumed
+        /// if it is paused, and the answer has `continued`. Params that differ from the first request, except observers
+        /// and `wait`, are -13050.
         public var key: String?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -1012,9 +1009,9 @@ public enum StorageCalls {
 
     /// `reference/writeToDirectory`: Downloads all that is below a reference to a local directory, as one task. The
     /// object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
-    /// created. Each file appears whole, as with `reference/writeToFile`. The task goes on after a restart and reports
-    /// as `reference/putDirectory` does. Objects whose names cannot be files, such as `a//b`, `../a`, or `a` beside
-    /// `a/b`, are `refused`; no link in the directory is followed.
+    /// created. Each file appears atomically, as with `reference/writeToFile`. The task continues after a restart, and
+    /// reports like `reference/putDirectory`. Objects whose names cannot be files, such as `a//b`, `../a`, or `a`
+    /// beside `a/b`, are `refused`; no link in the directory is followed.
     public struct ReferenceWriteToDirectory: StorageCall {
         /// The folder, or the root of a bucket.
         public var reference: StorageWire.ReferenceParam
@@ -1026,27 +1023,26 @@ public enum StorageCalls {
         /// path below the folder, any other with the name of the file or of a folder on the way to it; one that ends
         /// with a slash matches folders alone. What is below a folder that matches, matches.
         public var include: [String]?
-        /// Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove what is
-        /// left out.
+        /// Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
         public var exclude: [String]?
         /// Skips a file whose target has the same size and checksum. Only files on this machine are read for that.
         public var changed: Bool?
         /// With `changed`: a local file is not read if its device, inode, size and times of change are those that it
         /// had when a task with `trustTimes` read it last. Without `changed` -32602.
         public var trustTimes: Bool?
-        /// Deletes the files in the directory that are not below the reference. Links and directories stay. Nothing is
-        /// removed before everything else has succeeded, and no file that has changed since it was listed.
+        /// Deletes the files in the directory that are not below the reference. Links and directories are kept. Files
+        /// are deleted after everything else has succeeded, except files that have changed since they were listed.
         public var delete: Bool?
         /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
         public var dryRun: Bool?
-        /// 0 is the only value: nothing that is there is replaced. A file whose target is there counts as unchanged.
+        /// 0 is the only value: existing objects are not replaced. A file whose target exists counts as unchanged.
         public var ifGenerationMatch: Int64?
         /// Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
         public var atOnce: Int64?
-        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the same
-        /// request does not start another one, but goes on with it, also after a restart and for another client: it is
-        /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        /// observers and `wait` aside, are -13050.
+        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the same
+        /// request joins it instead of starting another one, also after a restart and for another client: it is resumed
+        /// if it is paused, and the answer has `continued`. Params that differ from the first request, except observers
+        /// and `wait`, are -13050.
         public var key: String?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -1075,9 +1071,9 @@ public enum StorageCalls {
         }
     }
 
-    /// `reference/deleteAll`: Deletes all objects below a reference, as one task. Lists what is below the reference
-    /// first, and deletes that: an object that is replaced meanwhile stays, and is reported as failed. `files.deleted`
-    /// counts. An object that has the name of the folder itself stays.
+    /// `reference/deleteAll`: Deletes all objects below a reference, as one task. First lists the objects below the
+    /// reference, then deletes them: an object that is replaced meanwhile is kept, and is reported as failed.
+    /// `files.deleted` is the number of deleted objects. An object with the name of the folder itself is kept.
     public struct ReferenceDeleteAll: StorageCall {
         /// The folder, or with `everything` the root of a bucket.
         public var reference: StorageWire.ReferenceParam
@@ -1087,8 +1083,7 @@ public enum StorageCalls {
         /// path below the folder, any other with the name of the file or of a folder on the way to it; one that ends
         /// with a slash matches folders alone. What is below a folder that matches, matches.
         public var include: [String]?
-        /// Leaves these files and folders out, which are patterns as in `include`. `delete` does not remove what is
-        /// left out.
+        /// Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
         public var exclude: [String]?
         /// Must be true for the root of a bucket, else -13050: an empty path is not taken for all.
         public var everything: Bool?
@@ -1099,14 +1094,14 @@ public enum StorageCalls {
         /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
         /// and failed ones.
         public var keepItems: Bool?
-        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the same
-        /// request does not start another one, but goes on with it, also after a restart and for another client: it is
-        /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        /// observers and `wait` aside, are -13050.
+        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the same
+        /// request joins it instead of starting another one, also after a restart and for another client: it is resumed
+        /// if it is paused, and the answer has `continued`. Params that differ from the first request, except observers
+        /// and `wait`, are -13050.
         public var key: String?
-        /// With `key`: where the request joins a task, the task lists the folder again, and also deletes what was
-        /// stored there before this request, and what has failed. What is stored later stays. With `dryRun`, or without
-        /// `key`, -32602.
+        /// With `key`: if the request joins a task, the task lists the folder again, and also deletes objects that were
+        /// stored there before this request, and failed ones. Objects that are stored later are kept. With `dryRun`, or
+        /// without `key`, -32602.
         public var refresh: Bool?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -1134,12 +1129,11 @@ public enum StorageCalls {
     }
 
     /// `reference/copyAll`: Copies or moves all objects below a reference, as one task. The object `a/b.jpg` below
-    /// `reference` becomes `a/b.jpg` below `to`, with its metadata, as `reference/copy` and `reference/move` make it.
-    /// All names are known before the first write, and it is -13050 if a target would be in the folder that it comes
-    /// from, if two objects would become one, or if one would replace what is to be copied, too: nothing is written
-    /// then. A copy replaces only the generation that was at its target when the plan was made: what came later stays,
-    /// and the item has failed; `folderTask/retry` replaces it. A move deletes an object only if it is the generation
-    /// that was copied.
+    /// `reference` becomes `a/b.jpg` below `to`, with its metadata, like `reference/copy` and `reference/move`. All
+    /// names are known before the first write: if a target would be in its source folder, if two objects would get one
+    /// target, or if a copy would replace another source, it is -13050, and nothing is written. A copy replaces only
+    /// the generation that its target had when the plan was made: a later object is kept, and the item fails;
+    /// `folderTask/retry` replaces it. A move deletes an object only if it is the generation that was copied.
     public struct ReferenceCopyAll: StorageCall {
         /// The folder, or with `everything` the root of a bucket.
         public var reference: StorageWire.ReferenceParam
@@ -1165,7 +1159,7 @@ public enum StorageCalls {
         public var changed: Bool?
         /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
         public var dryRun: Bool?
-        /// 0 is the only value: nothing that is there is replaced. An object whose target is there counts as unchanged,
+        /// 0 is the only value: existing objects are not replaced. An object whose target exists counts as unchanged,
         /// and is not moved.
         public var ifGenerationMatch: Int64?
         /// Copies at most so many objects at a time, below the limits that count for all tasks.
@@ -1173,16 +1167,16 @@ public enum StorageCalls {
         /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
         /// and failed ones.
         public var keepItems: Bool?
-        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the same
-        /// request does not start another one, but goes on with it, also after a restart and for another client: it is
-        /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
-        /// observers and `wait` aside, are -13050.
+        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the same
+        /// request joins it instead of starting another one, also after a restart and for another client: it is resumed
+        /// if it is paused, and the answer has `continued`. Params that differ from the first request, except observers
+        /// and `wait`, are -13050.
         public var key: String?
-        /// With `key`: where the request joins a task, `reference`, `to` and `others` may be other ones, in the same
-        /// target bucket. The task takes them in addition to its own, and lists its sources again when it has carried
-        /// out its plan: it copies what was added or changed there since, and what has failed. An object that came to a
-        /// target after the task began stays, and the item has failed, unless it is an earlier copy that the task has
-        /// made of the same object. With `dryRun`, or without `key`, -32602.
+        /// With `key`: if the request joins a task, `reference`, `to` and `others` may differ from the task's, in the
+        /// same target bucket. The task adds them to its own, and lists its sources again when it has finished its
+        /// plan: it copies additions, changes and failed items. An object that was stored at a target after the task
+        /// began is kept, and the item fails, unless it is an earlier copy of the same object by this task. With
+        /// `dryRun`, or without `key`, -32602.
         public var refresh: Bool?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -1216,10 +1210,9 @@ public enum StorageCalls {
 
     /// `reference/getStream`: Begins a download whose bytes the client fetches piece by piece. `downloadTask/read`
     /// answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted meanwhile,
-    /// the next read fails, and so does the task. The task has a memory of one piece at most, can be paused and
-    /// observed, waits for its client without a limit of time, and ends with the connection that began it, with -13040.
-    /// Its snapshots have `origin: "stream"` and `offset`. It takes no place among the downloads that run at the same
-    /// time, and is not recorded.
+    /// the next read fails, and so does the task. The task buffers at most one piece, can be paused and observed, waits
+    /// for its client without a time limit, and ends with the connection that began it, with -13040. Its snapshots have
+    /// `origin: "stream"` and `offset`. It does not count as a running download, and is not recorded.
     public struct ReferenceGetStream: StorageCall {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
@@ -1275,14 +1268,13 @@ public enum StorageCalls {
 
     /// `uploadTask/retry`: Tries an upload again at once: the network is back. An upload that waits after a failure
     /// (`retry` in its snapshot) tries again now; the attempt counts like the one that was due. An upload that has
-    /// failed with an error that is `retryable`, or with -13030, begins anew under the same id, with the same request
-    /// and a new retry time: it is queued, listed as unfinished, and survives restarts, as one that was just created.
-    /// Its observers have received `failure` and are gone: observe it again. It continues with the tokens of this
-    /// connection. A copy or a move first finds out whether its object is stored. `accepted` is false for an upload
-    /// that runs without a wait, is paused, succeeded, was cancelled or failed for good, for one of `reference/putData`
-    /// whose bytes are gone, for one of the gateway or of another endpoint, and for one that a release before this
-    /// method recorded. With --max-tasks unfinished tasks, and if the disk is full, it is -13013, and the task stays as
-    /// it is.
+    /// failed with a `retryable` error, or with -13030, restarts under the same id, with the same request and a new
+    /// retry time: it is queued, listed as unfinished, and survives restarts, like a new one. Its observers have
+    /// received `failure` and were removed: observe it again. It continues with the tokens of this connection. A copy
+    /// or a move first checks whether its object is stored. `accepted` is false for an upload that runs without a wait,
+    /// is paused, succeeded, was cancelled or failed permanently; for one of `reference/putData` whose bytes were not
+    /// kept; for one of the gateway or of another endpoint; and for one that a release before this method recorded.
+    /// With --max-tasks unfinished tasks, and if the disk is full, it is -13013, and the task is unchanged.
     public struct UploadTaskRetry: StorageCall {
         /// The task.
         public var task: String
@@ -1353,7 +1345,7 @@ public enum StorageCalls {
         /// The maximum number of tasks in a page: 1 to 1000, else -13050. Without it the answer has all tasks; if they
         /// do not fit into one answer, the request fails with -13013.
         public var maxResults: Int64?
-        /// The pageToken of the previous page of the same kind of tasks. It stays valid after a restart.
+        /// The pageToken of the previous page of the same kind of tasks. It remains valid after a restart.
         public var pageToken: String?
         /// Answer
         public struct Answer: Decodable, Sendable {
@@ -1431,7 +1423,7 @@ public enum StorageCalls {
     }
 
     /// `uploadTask/removeAllObservers`: Removes this connection's observers of a task, or those of one status. Returns
-    /// the number of removed observers. Observers of other connections stay.
+    /// the number of removed observers. Observers of other connections are kept.
     public struct UploadTaskRemoveAllObservers: StorageCall {
         /// The task.
         public var task: String
@@ -1453,17 +1445,17 @@ public enum StorageCalls {
     }
 
     /// `uploadTask/append`: Brings the next bytes of an upload that reference/putStream began. Exactly one of `data`
-    /// and `text` must be given. The answer comes when the bytes are taken: a client that waits for it, or for one of a
-    /// few earlier ones, never sends faster than the engine stores. Appends take their positions in the order in which
-    /// they arrive, so that several may be on their way. If one is answered with an error, whatever it is, those behind
-    /// it are -13050, and so is every later one without `offset`, until one with `offset` succeeds; the same holds for
-    /// the first append to a task of an earlier process. A message whose method or task cannot be read, or that is too
-    /// long, counts as such an append to each stream that its connection has begun or appended to. `$/cancelRequest`,
-    /// and the end of the connection, take back the bytes that the engine neither has nor is getting: the message of
-    /// the next -13050 names the position. To a paused task an append waits until the task is resumed. Where the disk
-    /// of the service is full, the answer is -13013 with `retryable`: the task stays, with all that is durable, and the
-    /// append can be repeated with its `offset`. To one that has ended it is the error of the task, or -13050 after
-    /// success.
+    /// and `text` must be given. The answer comes when the service has accepted the bytes: a client that waits for it,
+    /// or for one of a few earlier answers, never sends faster than the engine stores. Appends are applied in the order
+    /// in which they arrive, so a client may send several without waiting. If an append is answered with an error of
+    /// any kind, the pending ones after it are -13050, and so is every later one without `offset`, until one with
+    /// `offset` succeeds; the same holds for the first append to a task of an earlier process. A message whose method
+    /// or task cannot be read, or that is too long, counts as such an append to each stream that its connection has
+    /// begun or appended to. `$/cancelRequest`, and the end of the connection, discard the bytes that were not yet
+    /// passed to the engine: the message of the next -13050 names the position. An append to a paused task waits until
+    /// the task is resumed. If the disk of the service is full, the answer is -13013 with `retryable`: the task keeps
+    /// its durable bytes, and the append can be repeated with its `offset`. An append to an ended task gets the task's
+    /// error, or -13050 after success.
     public struct UploadTaskAppend: StorageCall {
         /// The task.
         public var task: String
@@ -1471,9 +1463,9 @@ public enum StorageCalls {
         public var data: String?
         /// Text whose UTF-8 bytes are stored.
         public var text: String?
-        /// Where in the object the bytes are. Those that the upload has already are left out, so that a client may
-        /// repeat what has no answer; a gap before them is -13050, and the message names both positions. By default
-        /// they follow the bytes of the append before.
+        /// The position of the bytes in the object. Bytes that the upload already has are skipped, so a client may
+        /// repeat an append without an answer; a gap before them is -13050, and the message names both positions. By
+        /// default they follow the bytes of the previous append.
         public var offset: Int64?
         /// What the service answers.
         public typealias Answer = StorageWire.Appended
@@ -1546,8 +1538,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `downloadTask/retry`: Tries a download again at once: the network is back. As `uploadTask/retry`: it ends the
-    /// wait of a download, and a download that has failed begins anew, from the first byte.
+    /// `downloadTask/retry`: Tries a download again at once: the network is back. Like `uploadTask/retry`: it ends the
+    /// wait of a download, or restarts a failed download at the first byte.
     public struct DownloadTaskRetry: StorageCall {
         /// The task.
         public var task: String
@@ -1617,7 +1609,7 @@ public enum StorageCalls {
         /// The maximum number of tasks in a page: 1 to 1000, else -13050. Without it the answer has all tasks; if they
         /// do not fit into one answer, the request fails with -13013.
         public var maxResults: Int64?
-        /// The pageToken of the previous page of the same kind of tasks. It stays valid after a restart.
+        /// The pageToken of the previous page of the same kind of tasks. It remains valid after a restart.
         public var pageToken: String?
         /// Answer
         public struct Answer: Decodable, Sendable {
@@ -1695,7 +1687,7 @@ public enum StorageCalls {
     }
 
     /// `downloadTask/removeAllObservers`: Removes this connection's observers of a task, or those of one status.
-    /// Returns the number of removed observers. Observers of other connections stay.
+    /// Returns the number of removed observers. Observers of other connections are kept.
     public struct DownloadTaskRemoveAllObservers: StorageCall {
         /// The task.
         public var task: String
@@ -1716,20 +1708,20 @@ public enum StorageCalls {
         }
     }
 
-    /// `downloadTask/read`: Answers the next bytes of a download that reference/getStream began. Several reads may be
-    /// on their way; they are answered in their order. A failure is retried for maxDownloadRetryTime, as in any
-    /// download. To a paused task a read waits until the task is resumed. The read that reaches the end has `isEnd:
+    /// `downloadTask/read`: Answers the next bytes of a download that reference/getStream began. A client may send
+    /// several reads without waiting; they are answered in order. A failure is retried for maxDownloadRetryTime, as in
+    /// any download. A read of a paused task waits until the task is resumed. The read that reaches the end has `isEnd:
     /// true`; then the task has succeeded. If the bytes do not match the checksum of the object, that read and the task
-    /// fail with -13031, and the client must discard what it has; if the object was replaced, with -13412, and if it
-    /// was deleted, with -13010. After the end a read answers no bytes, with `isEnd: true`; to a task that has failed
-    /// it is the error of the task. A read with `offset` answers the bytes that begin there, of the same generation, in
-    /// any order, also after the task has succeeded. Such reads change neither the position nor the progress of the
-    /// others. Their bytes are not verified; each is retried by itself, and one that fails does not fail the task.
+    /// fail with -13031, and the client must discard all bytes; if the object was replaced, with -13412, and if it was
+    /// deleted, with -13010. After the end a read answers no bytes, with `isEnd: true`; a read of a failed task gets
+    /// the task's error. A read with `offset` answers the bytes at that position, of the same generation, in any order,
+    /// also after the task has succeeded. Such reads do not affect the position and the progress of the others. Their
+    /// bytes are not verified; each is retried separately, and its failure does not fail the task.
     public struct DownloadTaskRead: StorageCall {
         /// The task.
         public var task: String
-        /// The most bytes of the piece, at least 1, with `offset` at least 0. 1 MiB by default, and no more than fit an
-        /// answer of maxMessageBytes; fewer where the memory of all clients is short.
+        /// The most bytes of the piece, at least 1, with `offset` at least 0. 1 MiB by default, and at most as many as
+        /// fit into an answer of maxMessageBytes; fewer if the memory of all clients is short.
         public var length: Int64?
         /// Where the piece begins. Beyond the end of the object it has no bytes. By default it follows the last piece
         /// of a read without offset.
@@ -1747,8 +1739,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `folderTask/pause`: Stops a task over a folder until it is resumed. Answers once no byte moves. Large files go
-    /// on from their last acknowledged byte, small ones begin anew.
+    /// `folderTask/pause`: Stops a task over a folder until it is resumed. Answers once all transfers have stopped.
+    /// Large files later resume at their last acknowledged byte, small ones restart.
     public struct FolderTaskPause: StorageCall {
         /// The task.
         public var task: String
@@ -1763,8 +1755,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `folderTask/resume`: Goes on with what is missing. A task that an earlier process has left is paused. It goes on
-    /// with the tokens of the client that resumes it.
+    /// `folderTask/resume`: Continues with the remaining items. An unfinished task of an earlier process is paused. It
+    /// continues with the tokens of the client that resumes it.
     public struct FolderTaskResume: StorageCall {
         /// The task.
         public var task: String
@@ -1779,8 +1771,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `folderTask/cancel`: Stops a task over a folder for good. What was transferred stays. Answers once no byte
-    /// moves.
+    /// `folderTask/cancel`: Stops a task over a folder for good. Finished transfers are kept. Answers once all
+    /// transfers have stopped.
     public struct FolderTaskCancel: StorageCall {
         /// The task.
         public var task: String
@@ -1795,8 +1787,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `folderTask/retry`: Tries again what failed. A wait after a failure ends now. A task that has failed goes on
-    /// with the items that failed and those that are still to do, under the same id; observers are added anew.
+    /// `folderTask/retry`: Tries again what failed. Ends a wait after a failure. A failed task continues with its
+    /// failed and pending items, under the same id; observe it again.
     public struct FolderTaskRetry: StorageCall {
         /// The task.
         public var task: String
@@ -1811,8 +1803,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `folderTask/snapshot`: Returns the task as it is now. `failures` has the first 20 files that failed or are
-    /// refused; `folderTask/items` has all.
+    /// `folderTask/snapshot`: Returns the current state of the task. `failures` has the first 20 files that failed or
+    /// are refused; `folderTask/items` has all.
     public struct FolderTaskSnapshot: StorageCall {
         /// The task.
         public var task: String
@@ -1867,7 +1859,7 @@ public enum StorageCalls {
         }
     }
 
-    /// `folderTask/items`: Lists the files of a task: what is or would be done with each, and why not. In the order in
+    /// `folderTask/items`: Lists the files of a task, each with its action, its state and its error. In the order in
     /// which they were found. An ended task keeps its failed and refused items, and a dry run keeps all.
     public struct FolderTaskItems: StorageCall {
         /// The task.
@@ -2017,7 +2009,7 @@ public enum StorageCalls {
     }
 
     /// `harness/disarm`: Removes rules, and returns how often they were applied. The calls that they hold continue. A
-    /// test that ends with `unfired` rules has not tested what it was written for.
+    /// test that ends with `unfired` rules has missed its subject.
     public struct HarnessDisarm: StorageCall {
         /// The name of one rule; all rules by default.
         public var rule: String?
@@ -2189,14 +2181,14 @@ public enum StorageCalls {
         }
     }
 
-    /// `harness/space`: Gives the connection a space. A space has objects, tasks, settings, rules, a clock and a
-    /// journal of its own; it shares nothing with others. Connections begin in the space of the socket they came by;
-    /// those of `--socket` and stdio begin in `main`. A space that exists is entered as it is: `seed`, `buckets`,
-    /// `quota` and `keep` count for a new one. With `gateway` SDKs have an address for it, on the host of `--gateway`
-    /// or on 127.0.0.1, at a port of its own. A client that connects to `socket` is in the space without a call of this
-    /// method. Download URLs of `--http` are those of `main` alone; those of a space with a gateway lead there. A space
-    /// ends with its last connection, unless `keep` is true; `main` stays. The connection's tokens stay, its settings
-    /// are those of the space.
+    /// `harness/space`: Gives the connection a space. A space has its own objects, tasks, settings, rules, clock and
+    /// journal; it shares nothing with others. Connections begin in the space of the socket they came by; those of
+    /// `--socket` and stdio begin in `main`. Entering an existing space does not change it: `seed`, `buckets`, `quota`
+    /// and `keep` apply only to a new one. With `gateway` SDKs have an address for it, on the host of `--gateway` or on
+    /// 127.0.0.1, at its own port. A client that connects to `socket` is in the space without calling this method.
+    /// Download URLs of `--http` belong only to `main`; those of a space with a gateway lead to the gateway. A space
+    /// ends with its last connection, unless `keep` is true; `main` never ends. The connection keeps its tokens, and
+    /// gets the settings of the space.
     public struct HarnessSpace: StorageCall {
         /// 1 to 64 of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`; a new name by default.
         public var space: String?
@@ -2309,9 +2301,9 @@ public enum StorageCalls {
 
     /// `harness/reset`: Resets the space. The objects are those of the snapshot, or none. Tasks end with -13040, rules
     /// are removed, requests that are held or rest end with -13000, and settings, clock, journal and ids start again
-    /// from the seed. The connections of the space stay; what they send meanwhile happens in the new space. A snapshot
-    /// that cannot be read, or an object that cannot be deleted at a server, is an error of a reset that has taken
-    /// place. On a remote engine the objects that this space has stored are deleted, and no others.
+    /// from the seed. The connections of the space are kept; requests that they send meanwhile run in the new space. A
+    /// snapshot that cannot be read, or an object that cannot be deleted at a server, is an error of a reset that has
+    /// taken place. On a remote engine the objects that this space has stored are deleted, and no others.
     public struct HarnessReset: StorageCall {
         /// The name of a snapshot; none by default.
         public var snapshot: String?

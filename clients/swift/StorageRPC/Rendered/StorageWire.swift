@@ -93,8 +93,8 @@ public enum StorageWire {
         public var customMetadata: [String: String]?
     }
 
-    /// A change of metadata: absent properties stay, null removes, any other value sets. Each of the first five members
-    /// has at most 8192 bytes of UTF-8.
+    /// A change of metadata: absent properties are kept, null removes, any other value sets. Each of the first five
+    /// members has at most 8192 bytes of UTF-8.
     public struct MetadataWrite: Codable, Sendable {
         /// How caches may store the bytes, as in HTTP.
         public var cacheControl: StorageWire.Nullable<String>?
@@ -107,8 +107,8 @@ public enum StorageWire {
         public var contentLanguage: StorageWire.Nullable<String>?
         /// The media type of the content.
         public var contentType: StorageWire.Nullable<String>?
-        /// Absent keys stay, null removes a key; null instead of the object removes all keys. The result has at most
-        /// 8192 bytes of UTF-8, keys and values together.
+        /// Absent keys are kept, null removes a key; null instead of the object removes all keys. The result has at
+        /// most 8192 bytes of UTF-8, keys and values together.
         public var customMetadata: StorageWire.Nullable<[String: StorageWire.Nullable<String>]>?
         /// On upload: the MD5 that the bytes must have, as the base64 of 16 bytes, else -13050. On update: ignored.
         public var md5Hash: StorageWire.Nullable<String>?
@@ -205,7 +205,7 @@ public enum StorageWire {
         public var isMove: Bool?
         /// The name that its client has given it; absent if there is none.
         public var key: String?
-        /// True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent.
+        /// True in the answer to a request that has joined this task by its `key`; otherwise absent.
         public var continued: Bool?
     }
 
@@ -352,7 +352,7 @@ public enum StorageWire {
         public var dryRun: Bool?
         /// The name that its client has given it; absent if there is none.
         public var key: String?
-        /// True in the answer to a request that goes on with this task, because it has its `key`; otherwise absent.
+        /// True in the answer to a request that has joined this task by its `key`; otherwise absent.
         public var continued: Bool?
         /// The first 20 items that have failed or are refused, and why; absent if there are none. `folderTask/items`
         /// lists all.
@@ -367,13 +367,13 @@ public enum StorageWire {
 
     /// The number of files of a task over a folder.
     public struct FolderCounts: Decodable, Sendable {
-        /// Files to transfer, whatever their state, without refused ones.
+        /// Files to transfer, in any state, without refused ones.
         public var total: Int64
         /// Files that were transferred.
         public var completed: Int64
         /// Files that needed no transfer.
         public var unchanged: Int64
-        /// Objects or files to delete, whatever their state.
+        /// Objects or files to delete, in any state.
         public var toDelete: Int64
         /// Objects or files that were deleted.
         public var deleted: Int64
@@ -403,7 +403,7 @@ public enum StorageWire {
         public var reference: StorageWire.ReferenceParam
         /// The to.
         public var to: StorageWire.ReferenceParam
-        /// The object of just this name, instead of what is below it.
+        /// The object with exactly this name, instead of the objects below it.
         public var isObject: Bool?
 
         /// Makes one. What is nil is not said.
@@ -473,7 +473,7 @@ public enum StorageWire {
         public var metrics: [StorageWire.Metric]
     }
 
-    /// Lists one page of what is below a reference: its direct children, or all.
+    /// Lists one page of the objects and folders below a reference: its direct children, or all.
     public struct Listing: Decodable, Sendable {
         /// The folders: prefixes of the names of objects.
         public var prefixes: [StorageWire.Reference]
@@ -483,8 +483,8 @@ public enum StorageWire {
         public var pageToken: String?
         /// The metadata of the items, in their order; only with the param `metadata`.
         public var metadata: [StorageWire.Metadata]?
-        /// False if the embedded engine has never had an object in the bucket, nobody has made it and it is not the
-        /// default bucket; absent otherwise.
+        /// False if the embedded engine has never had an object in the bucket, the bucket was never created and is not
+        /// the default bucket; absent otherwise.
         public var bucketExists: Bool?
     }
 
@@ -492,9 +492,9 @@ public enum StorageWire {
     public struct Appended: Decodable, Sendable {
         /// All bytes before it are taken.
         public var offset: Int64
-        /// The bytes before it survive an end of the process. Equal to offset on the embedded engine, unless its disk
-        /// takes no record of the task: then it is what was recorded last; on the others, whose servers take multiples
-        /// of 256 KiB, less than a chunk behind it.
+        /// The bytes before it survive an end of the process. On the embedded engine it equals offset, unless the disk
+        /// has no room for the task's record: then it is the last recorded offset. On the others, whose servers accept
+        /// multiples of 256 KiB, it is less than a chunk behind offset.
         public var durable: Int64
     }
 
@@ -513,7 +513,7 @@ public enum StorageWire {
         public var size: Int64?
     }
 
-    /// Lists the files of a task: what is or would be done with each, and why not.
+    /// Lists the files of a task, each with its action, its state and its error.
     public struct FolderItems: Decodable, Sendable {
         /// The items.
         public var items: [StorageWire.FolderItem]
