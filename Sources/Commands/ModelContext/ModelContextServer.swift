@@ -4,7 +4,8 @@ import Platform
 
 /// Serves one client of the Model Context Protocol on stdin and stdout.
 ///
-/// A message is a line. While the client does not read its answers, no further requests are read. The process ends soon
+/// A message is a line. While the client does not read its answers, no further requests are served, and few are read, so
+/// that the end of the input is noticed. The process ends soon
 /// after its input, even if requests are unanswered: their tasks continue in the service.
 @Loop
 package final class ModelContextServer {
@@ -16,11 +17,14 @@ package final class ModelContextServer {
     private var output: [UInt8] = []
     private var sent = 0
     private var hasEnded = false
+    /// The bytes of input that have come since the client does not read.
+    private var backlog = 0
+    private var isReceiving = false
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 
     /// The maximum size of a message: 1 MiB of text with each character escaped.
     private nonisolated static let mostBytes = 8 << 20
-    /// The unread output in bytes at which no more input is read.
+    /// The unread output in bytes at which no more requests are served, and the backlog at which no more input is read.
     private static let mostUnread = 1 << 20
     /// How long requests may take after the end of the input.
     private static let grace = Duration.milliseconds(700)
@@ -70,6 +74,7 @@ package final class ModelContextServer {
         switch stream.read(into: buffer) {
         case .bytes(let count):
             framing.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            if isCrowded { backlog += count }
             receive()
         case .notNow: break
         case .end, .broken:
@@ -83,7 +88,10 @@ package final class ModelContextServer {
     }
 
     private func receive() {
-        while let conversation, let frame = framing.next({ conversation.receive($0) }) {
+        guard !isReceiving, !isCrowded else { return }
+        (isReceiving, backlog) = (true, 0)
+        defer { isReceiving = false }
+        while !isCrowded, let conversation, let frame = framing.next({ conversation.receive($0) }) {
             if case .tooLong(_, let limit) = frame { conversation.refuseLine(over: limit) }
         }
     }
@@ -116,13 +124,14 @@ package final class ModelContextServer {
             sent = 0
         }
         conversation?.resume()
+        receive()
         adjust()
         endIfDone()
     }
 
-    private func adjust() { stream?.want(input: !hasEnded && !isCrowded, room: unread > 0) }
+    private func adjust() { stream?.want(input: !hasEnded && backlog <= Self.mostUnread, room: unread > 0) }
 
     private func endIfDone() {
-        if hasEnded, unread == 0, conversation?.pending ?? 0 == 0 { CurrentProcess.exitAtOnce(0) }
+        if hasEnded, !isReceiving, unread == 0, conversation?.pending ?? 0 == 0 { CurrentProcess.exitAtOnce(0) }
     }
 }

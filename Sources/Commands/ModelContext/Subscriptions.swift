@@ -8,10 +8,40 @@ final class Subscriptions {
     private final class Stream {
         /// The id of the request that has opened the stream; nil for the subscriptions of a handshake.
         let id: JSON?
-        /// The handles of the service's observers, by URI.
-        var handles: [String: String] = [:]
+        /// By the URI as this server writes it.
+        var watched: [String: Watched] = [:]
 
         init(_ id: JSON?) { self.id = id }
+
+        /// Whether the client hears of a change of an object through this resource: through the one that is next to it.
+        func isNext(_ uri: String, to object: ObjectName) -> Bool {
+            watched.filter { $0.value.covers(object) }
+                .max { $0.key.utf8.count < $1.key.utf8.count }?.key == uri
+        }
+    }
+
+    /// An object or a folder that a client hears of.
+    private struct Watched {
+        /// The URI as the client has written it.
+        let uri: String
+        let name: ObjectName
+        let isFolder: Bool
+        /// That of the service's observer.
+        var handle = ""
+
+        /// Nil for the URI of anything else.
+        init?(_ uri: String) {
+            guard let (name, isFolder) = ResourceURI.name(in: uri) else { return nil }
+            (self.uri, self.name, self.isFolder) = (uri, name, isFolder)
+        }
+
+        var key: String { isFolder ? ResourceURI.text(ofFolder: name) : ResourceURI.text(of: name) }
+
+        func covers(_ object: ObjectName) -> Bool {
+            guard isFolder else { return object == name }
+            return object.bucket.utf8.elementsEqual(name.bucket.utf8)
+                && object.object.utf8.starts(with: name.prefix.utf8)
+        }
     }
 
     private let link: ServiceLink
@@ -33,10 +63,11 @@ final class Subscriptions {
 
     // MARK: - Both generations
 
-    func subscribe(_ uri: String, _ revision: Revision) async throws { try await observe([uri], single, revision) }
+    func subscribe(_ uri: String, _ revision: Revision) async throws { try await observe(uri, single, revision) }
 
     func unsubscribe(_ uri: String) {
-        if let handle = single.handles.removeValue(forKey: uri) { remove(handle) }
+        guard let key = Watched(uri)?.key, let watched = single.watched.removeValue(forKey: key) else { return }
+        remove(watched.handle)
     }
 
     /// Opens a stream. Returns after the acknowledgment has been sent; `close` ends the stream.
@@ -49,34 +80,45 @@ final class Subscriptions {
         }
         let stream = Stream(id)
         streams[id.text] = stream
-        do { try await observe(uris, stream, revision) } catch {
+        let honoured: [String]
+        do { honoured = try await observeKnown(uris, stream, revision) } catch {
             close(id)
             throw error
         }
-        let honoured: JSON = uris.isEmpty ? [:] : ["resourceSubscriptions": .array(uris.map(JSON.string))]
-        tell(stream, "notifications/subscriptions/acknowledged", [.init(key: "notifications", value: honoured)])
+        let subscriptions: JSON = uris.isEmpty ? [:] : ["resourceSubscriptions": .array(honoured.map(JSON.string))]
+        tell(stream, "notifications/subscriptions/acknowledged", [.init(key: "notifications", value: subscriptions)])
     }
 
     func close(_ id: JSON) {
         guard let stream = streams.removeValue(forKey: id.text) else { return }
-        for handle in stream.handles.values { remove(handle) }
+        for watched in stream.watched.values { remove(watched.handle) }
         let mark = Self.mark(stream)
         held = held.filter { $0.value["params"]?["_meta"] != mark || mark == nil }
     }
 
-    private func observe(_ uris: [String], _ stream: Stream, _ revision: Revision) async throws {
-        for uri in uris where stream.handles[uri] == nil {
-            guard streams.values.reduce(single.handles.count, { $0 + $1.handles.count }) < Self.most else {
-                throw Refusal(code: -32603, message: "There are \(Self.most) subscriptions already")
+    /// Observes the resources that may be known, and returns their URIs. Throws if there are others alone.
+    private func observeKnown(_ uris: [String], _ stream: Stream, _ revision: Revision) async throws -> [String] {
+        var (honoured, refused): ([String], Refusal?) = ([], nil)
+        for uri in uris {
+            do {
+                try await observe(uri, stream, revision)
+                honoured.append(uri)
+            } catch let refusal as Refusal where refusal.code == Resources.missing(uri, revision).code {
+                refused = refusal
             }
-            try await observe(uri, stream, revision)
         }
+        if honoured.isEmpty, let refused { throw refused }
+        return honoured
     }
 
     private func observe(_ uri: String, _ stream: Stream, _ revision: Revision) async throws {
-        guard let (name, isFolder) = ResourceURI.name(in: uri) else { throw Resources.missing(uri, revision) }
+        guard var watched = Watched(uri) else { throw Resources.missing(uri, revision) }
+        guard stream.watched[watched.key] == nil else { return }
+        guard streams.values.reduce(single.watched.count, { $0 + $1.watched.count }) < Self.most else {
+            throw Refusal(code: -32603, message: "There are \(Self.most) subscriptions already")
+        }
         let answer: JSON
-        do { answer = try await link.call("storage/observe", ["reference": name.param]) } catch let failure
+        do { answer = try await link.call("storage/observe", ["reference": watched.name.param]) } catch let failure
             as ServiceFailure
         {
             if failure.name == "unauthorized" { throw Resources.missing(uri, revision) }
@@ -84,11 +126,10 @@ final class Subscriptions {
         }
         guard let handle = answer["handle"]?.string else { return }
         // The stream may have been closed, or the resource been named twice, meanwhile.
-        guard isOpen(stream), stream.handles[uri] == nil else { return remove(handle) }
-        stream.handles[uri] = handle
-        link.events.listen(to: handle) { [weak self] event in
-            self?.changed(uri, name, isFolder, event, stream)
-        }
+        guard isOpen(stream), stream.watched[watched.key] == nil else { return remove(handle) }
+        watched.handle = handle
+        stream.watched[watched.key] = watched
+        link.events.listen(to: handle) { [weak self, watched] event in self?.changed(watched, event, stream) }
     }
 
     private func isOpen(_ stream: Stream) -> Bool {
@@ -96,12 +137,14 @@ final class Subscriptions {
         return streams[id.text] === stream
     }
 
-    private func changed(_ uri: String, _ name: ObjectName, _ isFolder: Bool, _ event: JSON, _ stream: Stream) {
+    private func changed(_ watched: Watched, _ event: JSON, _ stream: Stream) {
         let object = ObjectName(event["reference"])
-        let isMissed = event["change"] == "missed"
-        if !isFolder, !isMissed, object != name { return }
-        let changed = isFolder && !isMissed && !isCrowded() ? object.map { ResourceURI.text(of: $0) } ?? uri : uri
-        tell(stream, "notifications/resources/updated", [.init(key: "uri", value: .string(changed))])
+        var uri = watched.uri
+        if event["change"] != "missed" {
+            guard let object, stream.isNext(watched.key, to: object) else { return }
+            if watched.isFolder, !isCrowded() { uri = ResourceURI.text(of: object) }
+        }
+        tell(stream, "notifications/resources/updated", [.init(key: "uri", value: .string(uri))])
     }
 
     private static func mark(_ stream: Stream) -> JSON? {
@@ -129,11 +172,11 @@ final class Subscriptions {
     /// Observes everything again after the end of the service. Each resource may have changed meanwhile.
     private func renew() {
         for stream in [single] + streams.values {
-            let uris = Array(stream.handles.keys)
-            stream.handles = [:]
+            let uris = stream.watched.values.map(\.uri)
+            stream.watched = [:]
             guard !uris.isEmpty else { continue }
             Loop.task { [self] in
-                try? await observe(uris, stream, .stateless)
+                _ = try? await observeKnown(uris, stream, .stateless)
                 for uri in uris where isOpen(stream) {
                     tell(stream, "notifications/resources/updated", [.init(key: "uri", value: .string(uri))])
                 }

@@ -124,9 +124,9 @@ final class EmbeddedUpload: TransferSession {
         return await progress.lastCheckpoint().flatMap { checkpoint in try? checkpoint.text }.map(Bookmark.init)
     }
 
-    /// The directories that the source must be in; nil for a spooled file.
+    /// The directories that the source must be in.
     private var allowed: AllowedDirectories? {
-        upload.isSpooled ? nil : backend.allowed.narrowed(to: upload.record.request?.confinement).reading
+        upload.isSpooled ? .own : backend.allowed.narrowed(to: upload.record.request?.confinement).reading
     }
 
     private func sendWhole(_ attempt: PendingAnswer) {

@@ -16,6 +16,10 @@ package struct AllowedDirectories: Sendable {
     /// The flag or the param that names the directories.
     private let name: String
 
+    /// The files that the service keeps itself, below its root, and that no client names.
+    package static let own = AllowedDirectories([], .reading, isOwn: true)
+    let isOwn: Bool
+
     /// What the files are used for.
     enum Use: String { case reading = "read", writing = "written" }
 
@@ -31,7 +35,7 @@ package struct AllowedDirectories: Sendable {
                 throw FileAccessPolicy.InvalidDirectory(message: "\(flag) \(directory) \(Self.unusable(error))")
             }
         }
-        (self.aliases, self.use, name) = (aliases, use, flag)
+        (self.aliases, self.use, name, isOwn) = (aliases, use, flag, false)
         locations = aliases.map(\.location)
     }
 
@@ -40,11 +44,11 @@ package struct AllowedDirectories: Sendable {
     }
 
     /// The directories of a confined client.
-    private init(_ directories: [LocalConfinement.Directory], _ use: Use) {
+    private init(_ directories: [LocalConfinement.Directory], _ use: Use, isOwn: Bool = false) {
         let named = directories.map { (path: Array($0.path.utf8), location: Array($0.location.utf8).names) }
         aliases = named.flatMap { [($0.location, $0.location), ($0.path.names.filter { $0 != .itself }, $0.location)] }
         locations = named.map(\.location)
-        (self.use, name) = (use, use == .reading ? "allowRead" : "allowWrite")
+        (self.use, name, self.isOwn) = (use, use == .reading ? "allowRead" : "allowWrite", isOwn)
     }
 
     /// What is both in the directories of the service and in those of a client; nil stands for everything.
@@ -61,7 +65,7 @@ package struct AllowedDirectories: Sendable {
         locations =
             a.locations.filter { one in b.locations.contains { one.starts(with: $0) } }
             + b.locations.filter { one in a.locations.contains { one.starts(with: $0) } }
-        (aliases, use, name) = (a.aliases + b.aliases, b.use, b.name)
+        (aliases, use, name, isOwn) = (a.aliases + b.aliases, b.use, b.name, false)
     }
 
     private static func absolute(_ path: String) throws(SystemError) -> ConfinedPathResolver.Names {

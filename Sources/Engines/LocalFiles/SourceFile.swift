@@ -95,7 +95,7 @@ package struct SourceFile {
     }
 
     private func currentIdentity() throws(StorageError) -> FileIdentity {
-        if let allowed {
+        if let allowed, !allowed.isOwn {
             let found = try allowed.find(path) { _ in changed("it was removed") }
             return FileIdentity(try Self.status(of: found, path))
         }
@@ -129,6 +129,7 @@ package struct SourceFile {
         let found = try find(path, in: allowed)
         let location = found.location
         if let why = location.flatMap(ClientPath.refusal) { throw .file(path, why) }
+        if allowed?.isOwn != true { try checkOutsideRoot(path, at: location ?? path) }
         _ = try status(of: found, path)
         do throws(SystemError) {
             return try OpenFile(location == nil ? path : found.pathInProc, .noWaiting)
@@ -137,9 +138,30 @@ package struct SourceFile {
         }
     }
 
+    /// Throws for what is, or would be, in the root of the service: its files have the bytes of all objects.
+    private static func checkOutsideRoot(_ path: String, at location: String) throws(StorageError) {
+        var place = location
+        while place != "/", place != "." {
+            place = place.parentPath
+            guard let directory = try? OpenFile(placeAt: place, isDirectory: true, noMagicLinks: false) else {
+                continue
+            }
+            guard !ReservedDirectory.covers(directory, at: directory.locationBytes) else {
+                throw .file(path, "cannot be read: it would be in the root of the service, whose files are its own")
+            }
+            return
+        }
+    }
+
     private static func find(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> OpenFile {
-        if let allowed { return try allowed.find(path) { unopenable(path, $0) } }
-        do throws(ClientPath.Failure) { return try ClientPath.open(path) } catch { throw unopenable(path, error) }
+        do throws(StorageError) {
+            if let allowed, !allowed.isOwn { return try allowed.find(path) { unopenable(path, $0) } }
+            do throws(ClientPath.Failure) { return try ClientPath.open(path) } catch { throw unopenable(path, error) }
+        } catch {
+            // A refusal does not tell whether the file exists.
+            if error.code != .unauthorized { try checkOutsideRoot(path, at: path) }
+            throw error
+        }
     }
 
     private static func unopenable(_ path: String, _ failure: ClientPath.Failure) -> StorageError {

@@ -44,7 +44,7 @@ final class UploadReader: Sendable {
     init(_ upload: Upload, at backend: RemoteBackend, fetch: Fetch? = nil) {
         present = Mutex(upload)
         (threads, self.fetch) = (backend.files, fetch)
-        allowed = upload.isSpooled ? nil : backend.allowed.reading
+        allowed = upload.isSpooled ? .own : backend.allowed.reading
     }
 
     /// The checksums of the first `end` bytes, for the next process. They include an MD5 only if the bytes can be read

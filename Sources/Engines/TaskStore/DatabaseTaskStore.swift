@@ -160,7 +160,7 @@ package struct DatabaseTaskStore: TaskRecordStore {
         let result = await threads.run { [files] in
             Result { () throws(StorageError) in
                 try storing(path) { () throws(SystemError) in try files.spool.write(bytes, for: task) }
-                var identity = try SourceFile.inspect(path, in: nil)
+                var identity = try SourceFile.inspect(path, in: .own)
                 // A later process renames the file when it adopts the task, which changes its ctime.
                 (identity.changedSeconds, identity.changedNanoseconds) = (nil, nil)
                 return identity

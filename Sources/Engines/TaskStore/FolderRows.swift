@@ -336,12 +336,14 @@ extension Database {
         try rows(
             // SQLite fails for a sum of integers beyond 64 bits.
             """
-            SELECT state, action, count(*) AS count, CAST(min(total(size), 9e18) AS INTEGER) AS bytes
+            SELECT state, action, count(*) AS count, count(error) AS errors,
+                CAST(min(total(size), 9e18) AS INTEGER) AS bytes
             FROM items GROUP BY state, action
             """
         ) { row in
             counts.add(
-                try row.action, try row.state, try row.integer("count"), try row.integer("bytes"))
+                try row.action, try row.state, try row.integer("count"), try row.integer("bytes"),
+                errors: try row.integer("errors"))
         }
         return counts
     }
@@ -349,7 +351,7 @@ extension Database {
 
 extension FolderCounts {
     fileprivate mutating func add(
-        _ action: FolderItem.Action, _ state: FolderItem.State, _ count: Int64, _ bytes: Int64
+        _ action: FolderItem.Action, _ state: FolderItem.State, _ count: Int64, _ bytes: Int64, errors: Int64
     ) {
         switch state {
         case .refused: return refused += count
@@ -357,7 +359,9 @@ extension FolderCounts {
         case .done where action == .delete: deleted += count
         case .done: (completed, completedBytes) = (completed + count, completedBytes.addingSaturated(bytes))
         case .unchanged where action == .delete: unchanged += count
-        case .unchanged: (unchanged, completedBytes) = (unchanged + count, completedBytes.addingSaturated(bytes))
+        case .unchanged:
+            (unchanged, completedBytes) = (unchanged + count, completedBytes.addingSaturated(bytes))
+            if errors > 0 { kept = (kept ?? 0) + errors }
         case .pending: break
         }
         switch action {

@@ -16,6 +16,7 @@ extension FolderSnapshot: JSONConvertible, JSONObjectWritable {
         json.member("state", state.rawValue)
         json.member("progress", progress)
         json.member("files", counts)
+        json.member("kept", counts.kept)
         json.member("isPlanned", isPlanned)
         json.member("reference", request.reference)
         json.member("directory", request.directory)

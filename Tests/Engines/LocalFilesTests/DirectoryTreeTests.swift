@@ -436,6 +436,21 @@ import Testing
         withExtendedLifetime(root) {}
     }
 
+    @Test(arguments: ["sub/root/lock", "sub/root/none", "sub/root/none/below", "link/objects/1", "file-link"])
+    func `A file of the root is read for no client, whether it exists or not`(name: String) throws {
+        let root = try StorageRoot(path + "/sub/root")
+        try make("tree/sub/root/objects")
+        try #require(symlink(root.path, path + "/link") == 0 && symlink("sub/root/lock", path + "/file-link") == 0)
+        let file = "\(path)/\(name)"
+        let policy = try FileAccessPolicy(reading: [path], writing: [])
+        for allowed in [nil, policy.reading] {
+            let error = #expect(throws: StorageError.self) { _ = try SourceFile.inspect(file, in: allowed) }
+            #expect(error?.message.contains("in the root of the service") == true, "\(error?.message ?? "")")
+        }
+        _ = try SourceFile.inspect(root.path + "/lock", in: .own)
+        withExtendedLifetime(root) {}
+    }
+
     @Test func `Directories of the system are left out`() async throws {
         let tree = tree("/", isWritten: false)
         for entry in try await all(tree, most: 100) where ["dev", "proc", "sys"].contains(entry.path) {

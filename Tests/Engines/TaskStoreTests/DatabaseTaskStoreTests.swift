@@ -200,7 +200,7 @@ import Testing
         let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")
         #expect(try await taskStore.records().isEmpty)
         let (path, identity) = try await taskStore.spool(noise(70_000), for: "task")
-        var expected = try SourceFile.inspect(path, in: nil)
+        var expected = try SourceFile.inspect(path, in: .own)
         (expected.changedSeconds, expected.changedNanoseconds) = (nil, nil)
         #expect(try contentsOf(path) == noise(70_000) && identity == expected)
         var status = stat()

@@ -245,6 +245,16 @@ import Testing
         #expect(try await all(plan) == items)
     }
 
+    @Test func `Unchanged items with an error are those that were kept`() async throws {
+        let plan = try await begin(FolderFiles(try root(), place: "p"))
+        let error = StorageError(.preconditionFailed, "A sentence.")
+        try await plan.add(
+            [FolderItem("a", .transfer, .unchanged, error: error), FolderItem("b", .transfer, .unchanged)],
+            directories: [])
+        let counts = try await plan.counts()
+        #expect(counts.unchanged == 2 && counts.kept == 1)
+    }
+
     @Test func `Failed reads become directories that are still to be read`() async throws {
         let plan = try await begin(FolderFiles(try root(), place: "p"))
         try await plan.keep(.working)

@@ -293,7 +293,17 @@ import Testing
         request.keepsExisting = true
         let end = try await ended(request)
         #expect(end.state == .success && end.counts.unchanged == 1 && end.counts.completed == 1)
+        #expect(end.counts.kept == 1)
         #expect(objects.names == ["d/a", "e/a", "e/b"] && objects["e/a"] == "old")
+    }
+
+    @Test func `With keepsExisting and onlyChanged only what differs counts as kept`() async throws {
+        (objects["d/a"], objects["d/b"], objects["e/a"], objects["e/b"]) = ("1", "2", "1", "3")
+        var request = try Self.request()
+        (request.keepsExisting, request.onlyChanged) = (true, true)
+        let end = try await ended(request)
+        #expect(end.state == .success && end.counts.unchanged == 2 && end.counts.kept == 1, "\(end)")
+        #expect(objects["e/b"] == "3")
     }
 
     @Test func `With onlyChanged what has the same bytes is not copied again`() async throws {

@@ -541,6 +541,7 @@ import Testing
         let end = await ended(task)
         #expect(end.state == .failed && end.counts.failed == 1, "\(end)")
         #expect(end.counts.completed == 0 && end.counts.unchanged == 0 && end.counts.completedBytes == 0)
+        #expect(end.counts.kept == nil)
         tree.fail("d", nil)
         #expect(try await stage.transfers.retry(task) === task)
         if !isThere { try await write() }

@@ -365,6 +365,11 @@ export interface FolderSnapshot {
    */
   progress: Progress;
   files: FolderCounts;
+  /**
+   * The unchanged files whose targets exist and were kept, because of `ifGenerationMatch`, without a comparison or
+   * although they differ. Absent if there are none.
+   */
+  kept?: number;
   /** All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk. */
   isPlanned: boolean;
   reference: Reference;
@@ -431,7 +436,7 @@ export interface FolderItem {
   reference?: Reference;
   /** The object that is copied or moved; otherwise absent. */
   source?: Reference;
-  /** Why it is refused or has failed. */
+  /** Why it is refused or has failed; of an unchanged one whose target was kept, that it may differ. */
   error?: StorageError;
 }
 

@@ -238,7 +238,7 @@ class FolderItemOf(Generic[ReferenceT]):
     source: ReferenceT | None = None
     """The object that is copied or moved; otherwise absent."""
     error: StorageError | None = None
-    """Why it is refused or has failed."""
+    """Why it is refused or has failed; of an unchanged one whose target was kept, that it may differ."""
 
 
 @dataclass(frozen=True)
@@ -258,6 +258,10 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
     is_planned: bool
     """All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk."""
     reference: ReferenceT
+    kept: int | None = None
+    """The unchanged files whose targets exist and were kept, because of `if_generation_match`, without a comparison
+    or although they differ. Absent if there are none.
+    """
     directory: str | None = None
     """The local directory. Absent where there is none."""
     to: ReferenceT | None = None

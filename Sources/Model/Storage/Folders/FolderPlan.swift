@@ -88,6 +88,8 @@ public struct FolderCounts: Codable, Equatable, Sendable {
     public var completed: Int64 = 0
     public var completedBytes: Int64 = 0
     public var unchanged: Int64 = 0
+    /// The unchanged transfers whose targets exist and are not known to be equal. Nil for none.
+    public var kept: Int64?
     /// All deletions in any state, without refused ones; `deleted` counts the finished ones.
     public var toDelete: Int64 = 0
     public var deleted: Int64 = 0

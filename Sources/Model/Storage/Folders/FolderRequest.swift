@@ -136,7 +136,7 @@ public struct FolderItem: Equatable, Sendable {
     public var replaced: Int64?
     /// The version of the local file that is deleted.
     public var version: LocalVersion?
-    /// Why the item is refused or has failed.
+    /// Why the item is refused or has failed, or why an unchanged one is not known to be equal to its target.
     public var error: StorageError?
 
     public init(

@@ -233,7 +233,7 @@ extension FolderWork {
         let target = try request.object(item.path)
         guard error.code == .preconditionFailed, error.isAbout(target) else { throw error }
         guard request.keepsExisting else { throw error.afterPlan(at: target) }
-        return unchanged(item)
+        return kept(item)
     }
 
     /// Throws if a move would remove a source that is newer than the task, and no client has resumed the task.

@@ -674,6 +674,7 @@ import Storage
             }
             task.count { counts in
                 if item.state != .done { counts.unchanged -= 1 }
+                if item.error != nil { counts.kept = counts.kept.flatMap { $0 > 1 ? $0 - 1 : nil } }
                 counts.completedBytes -= item.size
             }
             let failed = failed(item, error)
@@ -735,7 +736,7 @@ import Storage
             return done(item, size: before.result.size, generation: before.result.generation)
         }
         // A transfer of an earlier process knows its own file.
-        if task.transfersBefore[item.path] == nil, try await isKept(item) { return unchanged(item) }
+        if task.transfersBefore[item.path] == nil, try await isKept(item) { return kept(item) }
         guard request.kind == .write,
             try await plan.hasItems(below: item.path)
         else { return nil }
@@ -809,6 +810,13 @@ import Storage
         return item.with(.unchanged)
     }
 
+    /// The settled item of a target that exists, and that the request keeps without a comparison, or although it differs.
+    func kept(_ item: FolderItem) -> FolderItem {
+        task.count { $0.kept = ($0.kept ?? 0) + 1 }
+        return unchanged(item).with(
+            .unchanged, StorageError(.preconditionFailed, "The target exists, and the request keeps what exists."))
+    }
+
     /// Transfers the file of an item, and returns the settled item; nil if the transfer was stopped.
     private func transfer(_ item: FolderItem, again: Bool = false) async throws(StorageError) -> FolderItem? {
         guard !isEnded else { return nil }
@@ -841,14 +849,14 @@ import Storage
             if request.kind.isCopy, let copied = try await copied(item) { return copied }
             let isOwn = request.kind.isCopy ? false : await isTransferred(item)
             guard isOwn || request.keepsExisting else { throw error }
-            return unchanged(item)
+            return isOwn ? unchanged(item) : kept(item)
         case .failed(let error):
             _ = try? await transfer.cancel(tokens: tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
             // The file may have changed since an earlier process began the transfer.
             if again, !isEnded { return try await self.transfer(item, again: true) }
             if request.kind.isCopy { return try await end(ofCopy: item, after: error) }
-            if error.code == .preconditionFailed, request.keepsExisting { return unchanged(item) }
+            if error.code == .preconditionFailed, request.keepsExisting { return kept(item) }
             throw error
         case nil:
             task.transfersBefore[item.path] = transfer

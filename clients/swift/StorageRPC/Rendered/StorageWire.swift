@@ -340,6 +340,9 @@ public enum StorageWire {
         public var progress: StorageWire.Progress
         /// The files.
         public var files: StorageWire.FolderCounts
+        /// The unchanged files whose targets exist and were kept, because of `ifGenerationMatch`, without a comparison
+        /// or although they differ. Absent if there are none.
+        public var kept: Int64?
         /// All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk.
         public var isPlanned: Bool
         /// The reference.
@@ -430,7 +433,7 @@ public enum StorageWire {
         public var reference: StorageWire.Reference?
         /// The object that is copied or moved; otherwise absent.
         public var source: StorageWire.Reference?
-        /// Why it is refused or has failed.
+        /// Why it is refused or has failed; of an unchanged one whose target was kept, that it may differ.
         public var error: StorageWire.StorageError?
     }
 
