@@ -61,7 +61,7 @@ import Testing
             try service.waitForLog("the gateway listens")
             let base = try #require(service.logged.firstMatch(of: /STORAGE_EMULATOR_HOST=(http:\S+)/)?.1)
             try client.call("service/status")
-            let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
+            let http = HTTPClient.direct
             let upload = HTTPRequest("POST", "\(base)/v0/b/b/o?name=a", body: .bytes([1]))
             #expect(try await http.perform(upload).status == 403)
             client.wire.endInput()

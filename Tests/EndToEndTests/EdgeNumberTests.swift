@@ -8,7 +8,7 @@ import Testing
 /// Numbers at the edges of what an integer holds, in requests to the gateway. None of them ends the process.
 @Suite(.watchdog) struct EdgeNumberTests {
     private let place = Place()
-    private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    private let http = HTTPClient.direct
     private static let edges = [
         "0", "1", "-1", "9223372036854775806", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
         "18446744073709551615", "1e400", "",

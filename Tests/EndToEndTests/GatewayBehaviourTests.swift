@@ -44,7 +44,7 @@ struct GatewayClient: Sendable {
     let bucket: String
     /// Calls a method over JSON-RPC.
     let call: @Sendable (String, String) async throws -> JSON
-    private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    private let http = HTTPClient.direct
 
     var v0: String { "/v0/b/\(bucket)/o" }
     var gcs: String { "/storage/v1/b/\(bucket)/o" }

@@ -8,7 +8,7 @@ import Testing
 /// What the service keeps of uploads through its gateway: of those that have ended nothing, of those that wait little.
 @Suite(.watchdog(minutes: 10)) struct GatewayResourceTests {
     private let place = Place()
-    private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    private let http = HTTPClient.direct
     private static let chunk = 262_144
 
     private func service(_ flags: [String] = []) throws -> (ServiceProcess, String) {

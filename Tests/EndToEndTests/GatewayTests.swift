@@ -9,7 +9,7 @@ import Testing
 /// `serve --gateway` with the real program: requests of SDKs, beside requests of a test over JSON-RPC.
 @Suite(.watchdog(minutes: 10)) struct GatewayTests {
     private let place = Place()
-    private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    private let http = HTTPClient.direct
     private static let chunk = 262_144
 
     /// A service with a gateway on any port, and the beginning of its URLs.

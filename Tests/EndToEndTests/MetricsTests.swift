@@ -8,7 +8,7 @@ import Testing
 /// `service/metrics` and `GET /metrics`, with the real program.
 @Suite(.watchdog) struct MetricsTests {
     private let place = Place()
-    private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    private let http = HTTPClient.direct
 
     /// A service with both HTTP servers, which has done some work, and their addresses.
     private func busyService() throws -> (ServiceProcess, Caller, urls: String, gateway: String) {

@@ -83,7 +83,7 @@ package final class GatewaySpace: @unchecked Sendable {
     /// Host and port.
     package let address: String
     private let wire: WireClient
-    private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    private let http = HTTPClient.direct
 
     private init(_ address: String, _ wire: WireClient) { (self.address, self.wire) = (address, wire) }
 

@@ -44,9 +44,9 @@ package struct FirebaseFixture: RemoteFixture {
 
     package init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws {
         self.fixture = fixture
-        let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
         backend = .firebase(
-            at: try Self.endpoint(fixture), version: "test", http: http, limits: limits, time: TimeSource(clock: clock))
+            at: try Self.endpoint(fixture), version: "test", http: .direct, limits: limits,
+            time: TimeSource(clock: clock))
     }
 }
 
@@ -57,9 +57,9 @@ package struct GCSFixture: RemoteFixture {
 
     package init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws {
         self.fixture = fixture
-        let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
         backend = .gcs(
-            at: try Self.endpoint(fixture), version: "test", http: http, limits: limits, time: TimeSource(clock: clock))
+            at: try Self.endpoint(fixture), version: "test", http: .direct, limits: limits,
+            time: TimeSource(clock: clock))
     }
 }
 
@@ -69,11 +69,17 @@ package struct S3Fixture: RemoteFixture {
     package let backend: RemoteBackend
 
     package init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws {
+        try self.init(fixture, limits: limits, clock: clock, largestCopy: 5 << 30)
+    }
+
+    package init(
+        _ fixture: StorageFixture, limits: HTTPLimits = .patient, clock: any Clock<Duration> = ContinuousClock(),
+        largestCopy: Int64
+    ) throws {
         self.fixture = fixture
-        let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
         backend = try .s3(
             at: try Self.endpoint(fixture), region: "us-east-1", tokens: FixedAccessKey(fixture.s3.accessKey.text),
-            version: "test", http: http, limits: limits, time: TimeSource(clock: clock))
+            version: "test", http: .direct, limits: limits, time: TimeSource(clock: clock), largestCopy: largestCopy)
     }
 }
 
@@ -94,4 +100,9 @@ extension HTTPLimits {
         (limits.connect, limits.stall, limits.answer) = (.seconds(3600), .seconds(3600), .seconds(3600))
         return limits
     }
+}
+
+extension HTTPClient {
+    /// Uses no proxy.
+    package static var direct: HTTPClient { HTTPClient(environment: HTTPEnvironment { _ in nil }) }
 }

@@ -268,6 +268,9 @@ package struct CommandOptions {
             let names = engines.map { "--engine \($0)" }.joined(separator: " and ")
             throw UsageError(message: "\(flag) is for \(names); try --help")
         }
+        if service.credentials.isAnonymous, let flag = given.first(where: Self.ofAccessKey.contains) {
+            throw UsageError(message: "\(flag) and --anonymous exclude each other; try --help")
+        }
         if service.gateway == nil, !service.harness, let flag = given.first(where: Self.ofGateway.contains) {
             throw UsageError(message: "\(flag) is for --gateway and --harness; try --help")
         }
@@ -281,8 +284,10 @@ package struct CommandOptions {
     private static let credentialFlags =
         Token.Kind.allCases.map { ([$0.fileFlag, $0.commandFlag], $0.engines) } + [
             (["--service-account", "--application-default", "--user-project"], ["firebase", "gcs"]),
-            (["--profile"], ["s3"]),
+            (["--profile", "--anonymous"], ["s3"]),
         ]
+
+    private static let ofAccessKey = [Token.Kind.accessKey.fileFlag, Token.Kind.accessKey.commandFlag, "--profile"]
 
     /// The limits of uploads through the gateway, in the service or in a space of its harness.
     private static let ofGateway = ["--max-upload-sessions", "--max-upload-session-seconds"]

@@ -116,6 +116,7 @@ extension FlagGroup {
             Flag(
                 "--application-default", "those of this machine: the default with gcs",
                 \.service.credentials.useApplicationDefault),
+            Flag("--anonymous", "no access key: for public buckets of s3", \.service.credentials.isAnonymous),
             Flag("--profile", "NAME", "of ~/.aws/config and ~/.aws/credentials", \.service.credentials.profile),
             Flag("--user-project", nil, "PROJECT", "the project of Google Cloud that pays") { options, line in
                 let project = try line.value("a project")

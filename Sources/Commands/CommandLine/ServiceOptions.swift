@@ -114,9 +114,6 @@ package struct ServiceOptions {
         if engine == .embedded, endpoint != nil {
             throw UsageError(message: "--endpoint is for --engine firebase, --engine gcs and --engine s3; try --help")
         }
-        if engine == .embedded || engine == .s3, settings.userProject != nil {
-            throw UsageError(message: "--user-project is for --engine firebase and --engine gcs; try --help")
-        }
         for (flag, isGiven) in [
             ("--region", region != nil), ("--path-style", hasPathStyle), ("--virtual-host", hasVirtualHosts),
         ] where isGiven && engine != .s3 {

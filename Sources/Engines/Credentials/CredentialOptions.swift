@@ -11,6 +11,8 @@ package struct CredentialOptions: Sendable, CustomStringConvertible, CustomRefle
     package var useApplicationDefault = false
     /// Access keys come from the sources of Amazon's SDKs, unless others are named.
     package var useAmazon = false
+    /// There is no access key, and none is looked for.
+    package var isAnonymous = false
     /// The profile of Amazon's files; nil for the one that `AWS_PROFILE` names, or else `default`.
     package var profile: String?
     /// The commands of `commands` that are running.
@@ -33,7 +35,7 @@ package struct CredentialOptions: Sendable, CustomStringConvertible, CustomRefle
 /// source fails.
 package func makeTokenSource(_ options: CredentialOptions, _ context: CredentialContext) -> any TokenSource {
     var sources: [any TokenSource] = []
-    for kind in Token.Kind.allCases {
+    for kind in Token.Kind.allCases where kind != .accessKey || !options.isAnonymous {
         if let path = options.files[kind] {
             sources.append(StoredTokenSource(kind: kind, location: .file(path), now: context.time.now))
         }
@@ -50,7 +52,9 @@ package func makeTokenSource(_ options: CredentialOptions, _ context: Credential
     if options.useApplicationDefault {
         sources.append(CachedTokenSource(ApplicationDefault(environment: options.environment, context: context)))
     }
-    if options.useAmazon { sources.append(CachedTokenSource(AmazonCredentials(options, context))) }
+    if options.useAmazon, !options.isAnonymous {
+        sources.append(CachedTokenSource(AmazonCredentials(options, context)))
+    }
     return TokenSourceChain(sources: sources)
 }
 

@@ -75,12 +75,7 @@ package struct SourceFile {
     }
 
     private func readAll() throws(StorageError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: Int(identity.size))
-        let outcome = bytes.withUnsafeMutableBytes { buffer in
-            Result { () throws(StorageError) in try read(into: buffer, at: 0) }
-        }
-        try outcome.get()
-        return bytes
+        try [UInt8](count: Int(identity.size)) { buffer throws(StorageError) in try read(into: buffer, at: 0) }
     }
 
     /// Compares the identities of the file at the path, whose error is more helpful, and of the open file.

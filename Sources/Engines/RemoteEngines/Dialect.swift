@@ -20,13 +20,16 @@ protocol Dialect: Sendable {
     func refusesToken(_ response: HTTPResponse) -> Bool
     /// Takes from a response what later requests need: the server's clock, the region. Returns true if the same request
     /// would be signed differently then, so that it is worth sending again.
-    func adapts(to response: HTTPResponse, from url: String) -> Bool
+    func adapts(to response: HTTPResponse, of request: RemoteRequest, at url: String) -> Bool
     /// Where users get a token, as the end of an error message.
     var signIn: String { get }
 
     // MARK: Objects
     /// Whether requests carry preconditions. Otherwise the engine checks the metadata first.
     var bindsWrites: Bool { get }
+    /// Whether the server of a bucket is known to check the generation that an upload in one request replaces, with the
+    /// write.
+    func checksConditions(in bucket: String) -> Bool
     /// Whether the service stores the `RemoteWrite` of each object, so that an object tells who has written it.
     var marksWrites: Bool { get }
     /// The time by the server's clock; nil for that of this machine.
@@ -91,7 +94,8 @@ protocol Dialect: Sendable {
 
 extension Dialect {
     func refusesToken(_ response: HTTPResponse) -> Bool { response.status == 401 }
-    func adapts(to response: HTTPResponse, from url: String) -> Bool { false }
+    func adapts(to response: HTTPResponse, of request: RemoteRequest, at url: String) -> Bool { false }
+    func checksConditions(in bucket: String) -> Bool { bindsWrites }
     var marksWrites: Bool { false }
     var writeTime: Timestamp? { nil }
     func metadata(writtenBy request: RemoteRequest, _ response: HTTPResponse, of reference: Reference, size: Int64?)
@@ -117,6 +121,8 @@ struct RemoteWrite: Codable, Equatable, Sendable {
     /// The checksums of all bytes, as far as they are known before the first one is sent.
     var md5: [UInt8]?
     var crc32c: UInt32?
+    /// The tag of the object that a write with a precondition on its generation replaces.
+    var replacedTag: String?
 }
 
 enum Sessions {
@@ -171,6 +177,8 @@ struct PartPage: Equatable {
 
 /// Copies that the service makes itself, in one or several calls.
 protocol CopyDialect: Sendable {
+    /// The session whose parts the calls copy, according to the token of one; nil if there is none.
+    func session(of token: String, copying object: ObjectMetadata) -> RemoteSession?
     /// - Parameters:
     ///   - object: the source.
     ///   - token: the token of the previous call; nil for the first one.
@@ -184,6 +192,10 @@ protocol CopyDialect: Sendable {
         _ response: HTTPResponse, by request: RemoteRequest, of object: ObjectMetadata, to reference: Reference,
         after token: String?
     ) throws(GarbledAnswer) -> CopyStatus
+}
+
+extension CopyDialect {
+    func session(of token: String, copying object: ObjectMetadata) -> RemoteSession? { nil }
 }
 
 enum CopyStatus {

@@ -45,6 +45,9 @@ package struct Endpoint: Equatable, Sendable {
     /// The server is Amazon's own, whose hosts are named by region.
     package var isAmazons = false
 
+    /// The host and the port.
+    var host: Substring { url[(url.firstRange(of: "://")?.upperBound ?? url.startIndex)...] }
+
     /// The URL of a bucket; nil if buckets are paths, or for a name that a host cannot have.
     func bucketURL(_ bucket: String) -> String? {
         let isHost = bucket.utf8.allSatisfy { byte in

@@ -99,7 +99,7 @@ extension RemoteBackend {
                     return try await self.attempt(change, nil, nil, refusal, &mayBeDone)
                 case (.nothing, nil):
                     try change.conditions.check(.none, at: change.reference)
-                    throw .objectNotFound(change.reference)
+                    throw try await self.missing(change.reference, change.caller)
                 case (.object(let now, _), nil):
                     (before, object) = (now.version, now)
                     effect = .pending(now.version)

@@ -87,9 +87,10 @@ extension RemoteBackend {
         guard dialect.buckets(of: "", after: nil) != nil else {
             throw StorageError(.invalidArgument, "The engine \(properties.kind.rawValue) cannot list buckets.")
         }
-        guard let project = project ?? caller.userProject ?? (dialect.bucketsHaveProjects ? nil : "") else {
-            throw .noProject
+        guard dialect.bucketsHaveProjects || project == nil else {
+            throw .invalidArgument("project", "The engine \(properties.kind.rawValue) knows no projects of buckets.")
         }
+        guard let project = dialect.bucketsHaveProjects ? project ?? caller.userProject : "" else { throw .noProject }
         var (names, token): ([String], String?) = ([], nil)
         repeat {
             guard let request = dialect.buckets(of: project, after: token) else { break }

@@ -54,19 +54,20 @@ package final class RemoteBackend: Backend {
     /// - Parameters:
     ///   - region: the region to sign for, until the server names another one.
     ///   - tokens: the source of keys for calls that bring none.
+    ///   - largestCopy: the size of the largest object that the server copies in one request, in bytes.
     package static func s3(
         at endpoint: Endpoint, region: String, tokens: (any TokenSource)? = nil, version: String, http: HTTPClient,
         limits: HTTPLimits = HTTPLimits(), time: TimeSource, allowed: FileAccessPolicy = .everywhere,
-        debug: (@Sendable (String) -> Void)? = nil
+        largestCopy: Int64 = 5 << 30, debug: (@Sendable (String) -> Void)? = nil
     ) throws(SigningUnavailable) -> RemoteBackend {
         let library: CryptoLibrary
         do throws(CryptoLibrary.Missing) { library = try CryptoLibrary.ofSystem.get() } catch {
             throw SigningUnavailable(reason: error.reason)
         }
-        let signer = S3Signer(region: region, library, now: time.now)
+        let signer = S3Signer(endpoint, region: region, library, now: time.now)
         return RemoteBackend(
-            .s3, S3Dialect(endpoint: endpoint, signer: signer, library: library), endpoint, version, http, limits, time,
-            nil, allowed, debug, tokens)
+            .s3, S3Dialect(endpoint: endpoint, signer: signer, library: library, largestCopy: largestCopy), endpoint,
+            version, http, limits, time, nil, allowed, debug, tokens)
     }
 
     /// Why no request can be signed.
@@ -101,6 +102,12 @@ package final class RemoteBackend: Backend {
         return RemoteCopy(of: source, as: upload, self)
     }
 
+    package func preconditionChecks(in bucket: String) -> PreconditionChecks {
+        var checks = PreconditionChecks(all: dialect.bindsWrites ? .atomic : .compared)
+        if dialect.checksConditions(in: bucket) { checks.upload = .atomic }
+        return checks
+    }
+
     package func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         try await retrying(caller) { () async throws(StorageError) in try await self.metadataOnce(of: reference, caller)
         }
@@ -124,8 +131,21 @@ package final class RemoteBackend: Backend {
         of request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> HTTPResponse {
         let response = try await ask(request, for: caller, about: reference)
+        if request.method == "HEAD", response.status == 404 { throw try await missing(reference, caller) }
         guard response.isSuccess else { throw .refusal(response, of: request, to: reference, by: dialect) }
         return response
+    }
+
+    /// The error of an object that was not found. The answer to a HEAD does not tell whether the bucket is missing: a read
+    /// does.
+    func missing(_ reference: Reference, _ caller: Caller) async throws(StorageError) -> StorageError {
+        guard dialect.metadata(of: reference, generation: nil).method == "HEAD" else {
+            return .objectNotFound(reference)
+        }
+        let read = dialect.media(of: reference, generation: nil, isGzip: false, from: 0, to: 1)
+        let response = try await ask(read, for: caller, about: reference)
+        guard response.status == 404 else { return .objectNotFound(reference) }
+        return .refusal(response, of: read, to: reference, by: dialect)
     }
 
     /// Retries until the body succeeds, fails permanently, or the caller's retry time has passed.
@@ -165,7 +185,7 @@ package final class RemoteBackend: Backend {
             fresh =
                 dialect.refusesToken(response)
                 ? try await renewed(tokens, after: response, of: caller)
-                : dialect.adapts(to: response, from: url(of: request)) ? tokens : nil
+                : dialect.adapts(to: response, of: request, at: url(of: request)) ? tokens : nil
         } catch {
             throw error.about(reference)
         }

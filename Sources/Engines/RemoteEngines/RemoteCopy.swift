@@ -71,7 +71,13 @@ final class RemoteCopy: TransferSession {
     }
 
     func discard() {
-        Task { @Loop in if case .bytes(let upload) = way { upload.discard() } }
+        Task { @Loop in
+            switch way {
+            case .server(let copy): copy.discard()
+            case .bytes(let upload): upload.discard()
+            case nil: break
+            }
+        }
     }
 
     private static func makeWay(

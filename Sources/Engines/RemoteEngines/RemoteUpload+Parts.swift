@@ -94,12 +94,13 @@ struct PartsBookmark: Codable, Equatable {
         return try await complete(session, dialect)
     }
 
+    private var mostParts: Int { Int(clamping: backend.properties.parts?.mostParts ?? .max) }
+
     private func checkNumber(_ number: Int, _ session: RemoteSession) throws(StorageError) {
-        let most = backend.properties.parts?.mostParts ?? .max
-        guard number > most else { return }
+        guard number > mostParts else { return }
         throw StorageError(
             .invalidArgument,
-            "An upload has at most \(most) parts, and those of this one have \(session.granularity) bytes: "
+            "An upload has at most \(mostParts) parts, and those of this one have \(session.granularity) bytes: "
                 + "set uploadChunkSizeBytes to a larger number before it begins.")
     }
 
@@ -145,7 +146,10 @@ struct PartsBookmark: Codable, Equatable {
                 response throws(GarbledAnswer) in try dialect.parts(in: response)
             }
             listed += page.parts
-            next = page.next.flatMap { $0 > after ? $0 : nil }
+            guard listed.count <= mostParts else {
+                return .forgotten(StorageError(.unknown, "The server lists more parts than an upload may have."))
+            }
+            next = page.parts.isEmpty ? nil : page.next.flatMap { $0 > after ? $0 : nil }
         }
         return try await resumed(with: listed, of: session, dialect)
     }
@@ -185,7 +189,7 @@ struct PartsBookmark: Codable, Equatable {
     /// Makes the object of the parts.
     private func complete(_ session: RemoteSession, _ dialect: any PartDialect) async throws(StorageError) -> Answer {
         guard let size = upload.source.size,
-            Int64(parts.tags.count) == (size + session.granularity - 1) / session.granularity
+            Int64(parts.tags.count) == session.partCount(of: size)
         else { return try await resumedParts(dialect) }
         let turn = try await backend.turn(of: upload.reference)
         defer { turn?.done() }
@@ -273,26 +277,35 @@ struct PartsBookmark: Codable, Equatable {
     func discardParts(of session: RemoteSession, _ dialect: any PartDialect) {
         guard !parts.isCompleting else { return }
         guard parts.restored != nil else { return backend.cancel(session, upload) }
-        backend.background.run { [self] in
-            // An earlier process sends Complete after the last part.
-            guard let size = upload.source.size, let listed = try? await partsSize(of: session, dialect), listed < size
-            else { return }
-            backend.cancel(session, upload)
+        guard let size = upload.source.size else { return }
+        backend.cancel(session, upload, unlessWhole: size, dialect)
+    }
+}
+
+extension RemoteBackend {
+    /// Cancels a session of parts in the background, unless it has the last part of an object of this size: Complete, which
+    /// follows that part, may have been sent.
+    @Loop func cancel(_ session: RemoteSession, _ upload: Upload, unlessWhole size: Int64, _ dialect: any PartDialect) {
+        background.run { [self] in
+            guard let isWhole = try? await hasLastPart(session, of: size, upload, dialect), !isWhole else { return }
+            cancel(session, upload)
         }
     }
 
-    /// The size of all parts that the session has received, at least.
-    private func partsSize(
-        of session: RemoteSession, _ dialect: any PartDialect
-    ) async throws(StorageError) -> Int64 {
-        let last = Int(((upload.source.size ?? 0) - 1) / max(session.granularity, 1))
+    private func hasLastPart(
+        _ session: RemoteSession, of size: Int64, _ upload: Upload, _ dialect: any PartDialect
+    ) async throws(StorageError) -> Bool {
+        let last = Int(clamping: session.partCount(of: size) - 1)
         let request = dialect.parts(of: session, after: max(0, last))
-        let response = try await backend.success(
-            of: request, upload.reference, upload.caller.with(retryTime: .seconds(4)))
+        let response = try await success(of: request, upload.reference, upload.caller.with(retryTime: .seconds(4)))
         let page = try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
             try dialect.parts(in: response)
         }
-        // The last part completes the object.
-        return page.parts.isEmpty ? 0 : .max
+        return !page.parts.isEmpty
     }
+}
+
+extension RemoteSession {
+    /// The number of parts of an object of this size.
+    fileprivate func partCount(of size: Int64) -> Int64 { size == 0 ? 0 : (size - 1) / granularity + 1 }
 }

@@ -52,7 +52,7 @@ final class RemoteUpload: TransferSession {
         let mark =
             upload.isRestored
             ? upload.bookmark.flatMap { try? UploadBookmark(text: $0.text) }.flatMap { mark in
-                mark.end >= 0 && mark.end <= upload.source.size ?? mark.end ? mark : nil
+                mark.granularity > 0 && mark.end >= 0 && mark.end <= upload.source.size ?? mark.end ? mark : nil
             } : nil
         destination = UploadDestination(upload, source, backend, before: mark?.before, write: mark?.parts?.write)
         parts = UploadedParts(mark?.parts)

@@ -34,6 +34,15 @@ private struct ServerCopyBookmark: Codable {
         return (try? mark.text).map(Bookmark.init)
     }
 
+    /// Cancels a copy in parts at the server.
+    func discard() {
+        guard let token, let object = source.found, case .parts(let parts) = backend.dialect.sessions,
+            let session = dialect.session(of: token, copying: object)
+        else { return }
+        self.token = nil
+        backend.cancel(session, upload, unlessWhole: object.size, parts)
+    }
+
     /// The answer to a step. Throws an error that concerns the source.
     func answer(
         to step: UploadStrategy.Step, replacesNewer: Bool
@@ -61,6 +70,7 @@ private struct ServerCopyBookmark: Codable {
 
     private func open() async throws(StorageError) -> UploadStrategy.Answer {
         if let answer = try await destination.answerIfSuperseded() { return answer }
+        try backend.dialect.check(upload.metadata)
         if let expected = source.found?.checksums.md5 { try upload.checkMD5(expected) }
         try await destination.lookBefore(createsSession: true)
         (token, copied) = (nil, 0)
@@ -96,8 +106,10 @@ private struct ServerCopyBookmark: Codable {
         case .done(let stored): return .completed(try await destination.verified(stored))
         case .copied(let count, let token):
             destination.fate.handle(.begunAnew)
+            // The call that opens a session copies nothing yet.
+            let isOpened = self.token == nil && count == 0
             (self.token, copied) = (token, count)
-            return .received(upTo: count)
+            return isOpened ? try await send() : .received(upTo: count)
         }
     }
 

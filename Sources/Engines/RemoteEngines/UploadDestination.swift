@@ -34,6 +34,8 @@ import Storage
     var fate = UploadFate()
     var replacesNewer = true
     var predecessor = Predecessor.recorded(nil)
+    /// The generation and the tag of the object that was looked up last.
+    private var seen: (generation: Int64, tag: String)?
     /// The preconditions of requests: the client's, and in a retry the generation that was found.
     private(set) var binding: Preconditions
     /// The identity of the object that this upload stores, the same in all attempts.
@@ -78,6 +80,7 @@ import Storage
             (write.generation, write.time) = (next, time)
         }
         write.partSize = partSize
+        write.replacedTag = seen.flatMap { $0.generation == binding.generation ? $0.tag : nil }
         (write.md5, write.crc32c) = (upload.expectedMD5.flatMap { [UInt8](base64: $0) }, upload.expectedCRC32C)
         if backend.dialect.marksWrites { self.write = write }
         return write
@@ -98,7 +101,9 @@ import Storage
     }
 
     private func look(generation: Int64? = nil) async throws(StorageError) -> LookupResult {
-        try await backend.look(at: upload.reference, generation: generation, for: upload.caller)
+        let found = try await backend.look(at: upload.reference, generation: generation, for: upload.caller)
+        if case .object(let object, _) = found, let tag = object.tagOfBytes { seen = (object.generation, tag) }
+        return found
     }
 
     /// Records the object's version before anything is sent. Before a session is created it always reads it, since some
@@ -210,6 +215,9 @@ import Storage
         _ response: HTTPResponse, of request: RemoteRequest, isRepetition: Bool = false
     ) async throws(StorageError) -> StorageError {
         var refusal = StorageError.refusal(response, of: request, to: upload.reference, by: backend.dialect)
+        if response.status == 404, request.headers["If-Match"] != nil, case .nothing = try await look() {
+            return .preconditionFailed(upload.reference, ObjectVersion.none).after(httpStatus: 404)
+        }
         guard response.status == 412, refusal.code == .unknown, !binding.isEmpty else { return refusal }
         guard isRepetition else { return try await backend.preconditionFailed(upload.reference, for: upload.caller) }
         refusal.retryable = true

@@ -172,14 +172,9 @@ final class UploadReader: Sendable {
     /// Reads a range of a file into memory. Blocks.
     private func read(_ range: Range<Int64>, _ path: String, _ identity: FileIdentity) throws(StorageError) -> [UInt8] {
         let file = try SourceFile(path, identity, in: allowed)
-        var outcome = Result<Void, StorageError>.success(())
-        let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
-            outcome = Result { () throws(StorageError) in
-                try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
-            }
-            if case .success = outcome { count = range.count }
+        let bytes = try [UInt8](count: range.count) { buffer throws(StorageError) in
+            try file.read(into: buffer, at: range.lowerBound)
         }
-        try outcome.get()
         if range.upperBound == identity.size { try file.checkUnchanged() }
         passed.withLock { passed in bytes.withUnsafeBytes { passed.take($0, at: range.lowerBound) } }
         return bytes
@@ -363,15 +358,9 @@ extension UploadSource {
 extension IncomingBytes {
     /// The bytes of a range of the present piece. Blocks.
     fileprivate func bytes(_ range: Range<Int64>) throws(StorageError) -> [UInt8] {
-        var outcome = Result<Void, StorageError>.success(())
-        let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
-            outcome = Result { () throws(StorageError) in
-                try read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
-            }
-            if case .success = outcome { count = range.count }
+        try [UInt8](count: range.count) { buffer throws(StorageError) in
+            try read(into: buffer, at: range.lowerBound)
         }
-        try outcome.get()
-        return bytes
     }
 }
 

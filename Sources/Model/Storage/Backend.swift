@@ -98,6 +98,9 @@ public protocol Backend: Sendable {
     /// Revokes the earlier URLs, and returns a new one.
     func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
 
+    /// How preconditions are checked in a bucket, as far as it is known.
+    func preconditionChecks(in bucket: String) -> PreconditionChecks
+
     /// The newest generation that the engine has given. Nil if the engine does not say, or if its generations have no
     /// order.
     func lastGeneration() async throws(StorageError) -> Int64?
@@ -109,6 +112,7 @@ public protocol Backend: Sendable {
 }
 
 extension Backend {
+    public func preconditionChecks(in bucket: String) -> PreconditionChecks { PreconditionChecks(all: .atomic) }
     public func lastGeneration() async throws(StorageError) -> Int64? { nil }
     public func mayBeDamaged(_ object: FolderObject) -> Bool { false }
     public func isNewer(

@@ -1,3 +1,5 @@
+import HTTPText
+
 /// The properties of an object that its owner may set, besides custom metadata.
 public enum ContentProperty: String, CaseIterable, Sendable {
     case cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType
@@ -184,6 +186,10 @@ public struct ObjectMetadata: Equatable, Sendable {
     public var downloadTokens: [String]?
     /// What identifies the write that has stored the object; nil unless the engine marks its writes.
     package var writeID: String?
+    /// The tag of the bytes, which conditions of requests name; nil unless the engine needs it.
+    package var tagOfBytes: String?
+    /// Headers of the object that a change of its metadata has to repeat, since it would remove them.
+    package var keptHeaders: HTTPHeaders = [:]
 
     public init(
         reference: Reference, generation: Int64, metageneration: Int64, size: Int64, timeCreated: Timestamp,

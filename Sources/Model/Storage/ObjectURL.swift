@@ -1,4 +1,5 @@
 import HTTPText
+import Synchronization
 
 /// An http or https URL of an object or a bucket, in one of the shapes that the services use:
 ///
@@ -9,9 +10,27 @@ import HTTPText
 /// - `HOST/BUCKET/PATH` with https and a signature: a signed URL of another endpoint
 /// - `s3.REGION.amazonaws.com/BUCKET/PATH` and `BUCKET.s3.REGION.amazonaws.com/PATH`: Amazon S3
 /// - `HOST/BUCKET/PATH` with a signature of Amazon's: a presigned URL of another server of S3
-struct ObjectURL {
+/// - `HOST/BUCKET/PATH`, and `BUCKET.HOST/PATH` if it has virtual hosts: the server of S3 that this process uses
+package struct ObjectURL {
+    /// A server of S3, whose URLs need no signature to be understood.
+    package struct Server: Sendable {
+        fileprivate let url: String
+        fileprivate let hasVirtualHosts: Bool
+
+        /// - Parameter url: scheme, host and port, in lower case and without a default port.
+        package init(_ url: String, hasVirtualHosts: Bool) { (self.url, self.hasVirtualHosts) = (url, hasVirtualHosts) }
+    }
+
+    /// The server that this process uses; nil unless its engine is `s3`.
+    package static var serverOfProcess: Server? {
+        get { known.withLock { $0 } }
+        set { known.withLock { $0 = newValue } }
+    }
+
+    private static let known = Mutex<Server?>(nil)
+
     /// The still encoded bytes of a part of the URL.
-    typealias Text = Substring.UTF8View
+    fileprivate typealias Text = Substring.UTF8View
 
     private let url: String
     /// In lower case, without a default port.
@@ -21,7 +40,7 @@ struct ObjectURL {
     private let query: Text
 
     /// `rest` is the text after the scheme.
-    init(_ url: String, _ rest: Text, isSecure: Bool) {
+    init(_ url: String, _ rest: Substring.UTF8View, isSecure: Bool) {
         (self.url, self.isSecure) = (url, isSecure)
         let target = rest.prefix { !"?#".utf8.contains($0) }
         segments = target.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -38,6 +57,7 @@ struct ObjectURL {
         if let bucket = bucketInHost { return (bucket, joined(path)) }
         if isOfAmazon { return try pathStylePlace(path) }
         if take("v0", "b", from: &path) { return try apiPlace(path) }
+        if server?.url == "\(scheme)\(host)" { return try pathStylePlace(path) }
         // A bucket may have the name with which paths of the JSON API begin, and that API has no signed URLs.
         if isSigned, isPathStyle { return try pathStylePlace(path) }
         let isUpload = take("upload", from: &path)
@@ -66,7 +86,7 @@ struct ObjectURL {
     private var unlike: StorageError { .notAStorageURL(url, "it must look like http[s]://HOST/v0/b/BUCKET/o/PATH") }
 
     private var bucketInHost: [UInt8]? {
-        if let bucket = bucketInHostOfAmazon { return bucket }
+        if let bucket = bucketInHostOfAmazon ?? bucketInHostOfServer { return bucket }
         let suffix = ".storage.googleapis.com"
         guard host.hasSuffix(suffix), host.utf8.count > suffix.utf8.count, !host.contains("@") else { return nil }
         return Array(host.utf8.dropLast(suffix.utf8.count))
@@ -84,6 +104,16 @@ struct ObjectURL {
     private var bucketInHostOfAmazon: [UInt8]? {
         guard let labels = labelsBeforeAmazon, !labels.isEmpty else { return nil }
         return Array(labels.joined(separator: ".").utf8)
+    }
+
+    private var scheme: String { isSecure ? "https://" : "http://" }
+
+    private var server: Server? { Self.serverOfProcess }
+
+    private var bucketInHostOfServer: [UInt8]? {
+        guard let server, server.hasVirtualHosts, server.url.hasPrefix(scheme), !host.contains("@") else { return nil }
+        let suffix = "." + server.url.dropFirst(scheme.count)
+        return host.hasSuffix(suffix) && host.count > suffix.count ? Array(host.dropLast(suffix.count).utf8) : nil
     }
 
     private var isOfAmazon: Bool {

@@ -14,6 +14,28 @@ extension ObjectMetadata {
     public var version: ObjectVersion { ObjectVersion(generation: generation, metageneration: metageneration) }
 }
 
+/// How an engine checks the preconditions of a write.
+public enum PreconditionCheck: String, Sendable {
+    /// With the write itself: of two clients that require the same version only one succeeds.
+    case atomic
+    /// Just before the write: a write of another client in between is not noticed.
+    case compared
+}
+
+/// How the preconditions of each kind of write are checked in a bucket.
+public struct PreconditionChecks: Equatable, Sendable {
+    /// Of objects that are uploaded in one request.
+    public var upload: PreconditionCheck
+    public var largeUpload: PreconditionCheck
+    public var copy: PreconditionCheck
+    public var updateMetadata: PreconditionCheck
+    public var delete: PreconditionCheck
+
+    public init(all check: PreconditionCheck) {
+        (upload, largeUpload, copy, updateMetadata, delete) = (check, check, check, check, check)
+    }
+}
+
 /// The versions that a request requires. Zero requires that no object exists, nil allows any version.
 public struct Preconditions: Codable, Equatable, Sendable {
     public var generation: Int64?

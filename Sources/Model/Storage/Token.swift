@@ -39,16 +39,19 @@ public struct AccessKey: Hashable, Sendable, CustomStringConvertible, CustomRefl
         (self.id, self.secret, self.sessionToken) = (id, secret, sessionToken)
     }
 
-    /// Parses `ID:SECRET` or `ID:SECRET:SESSION-TOKEN`. Nil for any other text.
+    /// Parses `ID:SECRET` or `ID:SECRET:SESSION-TOKEN`, where `%3A` is a colon of the ID. Nil for any other text.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count >= 2, !parts.contains("") else { return nil }
         self.init(
-            id: String(parts[0]), secret: String(parts[1]), sessionToken: parts.count == 3 ? String(parts[2]) : nil)
+            id: parts[0].replacing("%3A", with: ":"), secret: String(parts[1]),
+            sessionToken: parts.count == 3 ? String(parts[2]) : nil)
     }
 
     /// `ID:SECRET` or `ID:SECRET:SESSION-TOKEN`.
-    public var text: String { ([id, secret] + (sessionToken.map { [$0] } ?? [])).joined(separator: ":") }
+    public var text: String {
+        ([id.replacing(":", with: "%3A"), secret] + (sessionToken.map { [$0] } ?? [])).joined(separator: ":")
+    }
 
     public var description: String { "AccessKey(…)" }
     public var customMirror: Mirror { Mirror(self, children: []) }

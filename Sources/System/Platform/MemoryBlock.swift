@@ -12,3 +12,17 @@ public final class MemoryBlock: @unchecked Sendable {
     /// The first `count` bytes.
     public func prefix(_ count: Int) -> UnsafeMutableRawBufferPointer { .init(rebasing: bytes[..<count]) }
 }
+
+extension [UInt8] {
+    /// Bytes that `fill` writes into memory that is not cleared before.
+    package init<Failure: Error>(
+        count: Int, fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        var outcome = Result<Void, Failure>.success(())
+        self.init(unsafeUninitializedCapacity: count) { buffer, filled in
+            outcome = Result { () throws(Failure) in try fill(UnsafeMutableRawBufferPointer(buffer)) }
+            if case .success = outcome { filled = count }
+        }
+        try outcome.get()
+    }
+}

@@ -25,6 +25,10 @@ package final class HarnessBackend: Backend {
 
     package var withoutRules: HarnessBackend { HarnessBackend(engine, ledger, nil) }
 
+    package func preconditionChecks(in bucket: String) -> PreconditionChecks {
+        engine.preconditionChecks(in: bucket)
+    }
+
     package func beginUpload(_ upload: Upload) -> any UploadSession {
         let session = SpaceUpload(engine.beginUpload(upload), upload.reference, upload.source, ledger)
         guard let harness else { return session }

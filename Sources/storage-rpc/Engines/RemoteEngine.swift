@@ -58,6 +58,7 @@ struct RemoteEngine: Engine {
         _ options: ServiceOptions, _ log: Log, time: TimeSource, keepsTasks: Bool
     ) throws -> RemoteEngine {
         let (endpoint, http) = (try options.s3Endpoint(), HTTPClient())
+        ObjectURL.serverOfProcess = ObjectURL.Server(endpoint.url, hasVirtualHosts: endpoint.hasVirtualHosts)
         let context = CredentialContext(http: http, time: time)
         var credentials = options.credentials
         credentials.useAmazon = true

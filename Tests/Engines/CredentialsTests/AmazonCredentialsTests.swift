@@ -35,6 +35,7 @@ import Testing
     @Test(arguments: [
         ("id:secret", AccessKey(id: "id", secret: "secret")),
         ("id:se/c+r=:t:o", AccessKey(id: "id", secret: "se/c+r=", sessionToken: "t:o")),
+        ("account%3Auser:secret", AccessKey(id: "account:user", secret: "secret")),
         ("id", nil), ("id:", nil), (":secret", nil), ("id:secret:", nil), ("", nil),
     ])
     func `The text of an access key has two or three parts`(text: String, key: AccessKey?) throws {
@@ -87,7 +88,7 @@ import Testing
         let token = try await source(variables).token(.accessKey, insteadOf: nil)
         #expect(token == Token(.accessKey, "id:s3cr3t:tok", expires: day.now.later(bySeconds: 100)))
         for change in [
-            ["AWS_SECRET_ACCESS_KEY": ""], ["AWS_ACCESS_KEY_ID": "i:d"], ["AWS_SECRET_ACCESS_KEY": "s3cr3t\n"],
+            ["AWS_SECRET_ACCESS_KEY": ""], ["AWS_SECRET_ACCESS_KEY": "s3cr3t:x"], ["AWS_SECRET_ACCESS_KEY": "s3cr3t\n"],
             ["AWS_CREDENTIAL_EXPIRATION": "soon"],
         ] {
             let error = try await failure(of: source(variables.merging(change) { $1 }), .accessKey)

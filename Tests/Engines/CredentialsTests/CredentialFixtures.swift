@@ -5,6 +5,7 @@ import HTTPClient
 import JSONText
 import Storage
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -52,11 +53,6 @@ extension CredentialContext {
         self.init(http: http, time: TimeSource(clock: clock, now: { day.now }))
         (server.total, metadataServer.total) = (.seconds(100), .seconds(100))
     }
-}
-
-extension HTTPClient {
-    /// Uses no proxy.
-    static var direct: HTTPClient { HTTPClient(environment: HTTPEnvironment { _ in nil }) }
 }
 
 /// Returns the error of a source that must fail with `unauthenticated`.

@@ -50,6 +50,19 @@ import Testing
         }
     }
 
+    @Test func `Anonymous access looks for no access key`() async throws {
+        let server = try TokenServer(always: .init(body: "{}"))
+        var options = CredentialOptions([
+            "STORAGE_RPC_ACCESS_KEY": "a:b", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b",
+            "AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://127.0.0.1:\(server.port)",
+        ])
+        (options.useAmazon, options.isAnonymous) = (true, true)
+        #expect(try await source(options).token(.accessKey, insteadOf: nil) == nil)
+        options.environment = { _ in nil }
+        #expect(try await source(options).token(.accessKey, insteadOf: nil) == nil)
+        #expect(server.requests.isEmpty)
+    }
+
     @Test func `Descriptions show no secret`() {
         var options = CredentialOptions([:])
         options.commands = [.idToken: "curl -d s3cr3t"]

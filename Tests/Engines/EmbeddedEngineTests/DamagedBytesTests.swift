@@ -17,7 +17,7 @@ import Testing
     private let backend: EmbeddedBackend
     private let server: ObjectServer
     private let complaints = Complaints()
-    private let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    private let client = HTTPClient.direct
 
     init() async throws {
         place = try await EmbeddedFixture(complain: complaints.take)

@@ -29,7 +29,7 @@ import Testing
         day.pass(.seconds(3600))
         let url = try await place.backend.revokeDownloadURL(of: ref("a"), for: Caller(retryTime: .zero))
         #expect(try await place.backend.metadata(of: ref("a")).updated == day.now)
-        let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
+        let client = HTTPClient.direct
         let answer = try await client.perform(HTTPRequest("GET", url))
         #expect(answer.headers["Date"] == HTTPDate(secondsSince1970: day.now.microseconds / 1_000_000).description)
     }

@@ -12,7 +12,7 @@ import Testing
 @Suite(.watchdog(minutes: 10)) struct ObjectServerTests {
     let place: EmbeddedFixture
     let server: ObjectServer
-    let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    let client = HTTPClient.direct
     let bytes = noise(300_000)
 
     init() async throws {

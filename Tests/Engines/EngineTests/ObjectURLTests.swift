@@ -53,7 +53,7 @@ import Testing
         let server = ObjectServer(place.backend, address: nil, memory: ConnectionMemory())
         place.backend.urlBase = { () async throws(StorageError) in try await server.start() }
         defer { place.backend.urlBase = nil }
-        let (client, caller) = (HTTPClient(environment: HTTPEnvironment { _ in nil }), Caller(retryTime: .zero))
+        let (client, caller) = (HTTPClient.direct, Caller(retryTime: .zero))
         var random = SeededGenerator(state: 7)
         for number in 0..<100 {
             let reference = number == 0 ? try Reference(bucket: "b", object: "docs/") : try Self.reference(&random)

@@ -322,7 +322,7 @@ private struct S3User: Sendable {
     var content: String?
     /// Headers that are not signed.
     var unsigned: HTTPHeaders = [:]
-    private let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    private let client = HTTPClient.direct
 
     init(fixture: StorageFixture) { (self.fixture, key) = (fixture, fixture.s3.accessKey) }
 

@@ -40,7 +40,7 @@ struct AllowedScene {
         return [
             try EmbeddedBackend(StorageRoot(path + "/root"), time: .system, allowed: allowed),
             RemoteBackend.gcs(
-                at: endpoint, version: "test", http: HTTPClient(environment: HTTPEnvironment { _ in nil }),
+                at: endpoint, version: "test", http: .direct,
                 time: .system,
                 allowed: allowed),
         ]

@@ -180,7 +180,7 @@ import Testing
         var own: StorageFixture? = try StorageFixture()
         let url = try #require(own?.url)
         own?.faults = [Fault(.first(.list), .stall(until: Signal()))]
-        let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
+        let client = HTTPClient.direct
         let list = Task { try await client.perform(HTTPRequest("GET", url + "/v0/b/box/o")) }
         try await own?.until { $0.unfired.isEmpty }
         own = nil

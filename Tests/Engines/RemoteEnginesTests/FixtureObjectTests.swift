@@ -115,7 +115,7 @@ import Testing
 
     @Test func `A bucket that does not exist is a 404`() async throws {
         let fixture = try StorageFixture(buckets: ["box"])
-        let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
+        let client = HTTPClient.direct
         for (path, status) in [("/v0/b/box/o", 200), ("/v0/b/tub/o", 404), ("/storage/v1/b/tub/o", 404)] {
             #expect(try await client.perform(HTTPRequest("GET", fixture.url + path)).status == status)
         }

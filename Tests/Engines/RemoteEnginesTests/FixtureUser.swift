@@ -8,14 +8,14 @@ import Testing
 struct FixtureUser: Sendable {
     let fixture: StorageFixture
     let bytes = noise(600_000)
-    private var client = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    private var client = HTTPClient.direct
 
     init() throws { fixture = try StorageFixture() }
 
     /// The same client with new connections: a request that breaks on a reused connection is resent automatically.
     var afresh: FixtureUser {
         var user = self
-        user.client = HTTPClient(environment: HTTPEnvironment { _ in nil })
+        user.client = HTTPClient.direct
         return user
     }
 

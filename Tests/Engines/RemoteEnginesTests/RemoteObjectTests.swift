@@ -220,7 +220,7 @@ private struct CountedTokens: TokenSource {
         try place.fixture.put([1], "b", name)
         let url = try await place.backend.downloadURL(name)
         #expect(url == "\(place.fixture.url)/storage/v1/b/b/o/\(escaped)?alt=media")
-        let answer = try await HTTPClient(environment: HTTPEnvironment { _ in nil }).perform(HTTPRequest("GET", url))
+        let answer = try await HTTPClient.direct.perform(HTTPRequest("GET", url))
         #expect(answer.body == [1])
         #expect(try await failure { _ = try await place.backend.downloadURL("x") }.isObjectNotFound(ref("x")))
         let error = try await failure { _ = try await place.backend.revokeDownloadURL(name) }

@@ -30,6 +30,28 @@ import Testing
         try expect(url, bucket, path)
     }
 
+    @Test func `URLs of the server of S3 that the process uses need no signature`() throws {
+        defer { ObjectURL.serverOfProcess = nil }
+        let paths = "https://s3.test:9000"
+        for (url, name) in [
+            ("B/a%20b", "a b"), ("B", ""), ("B/", ""), ("B//a/", "/a/"), ("B/a?x#f", "a"), ("B/a+b", "a+b"),
+        ] {
+            #expect(throws: StorageError.self) { try Reference(url: "\(paths)/\(url)") }
+            ObjectURL.serverOfProcess = .init(paths, hasVirtualHosts: false)
+            let reference = try Reference(url: "\(paths)/\(url)")
+            #expect(reference.bucket == "B" && reference.object == name, "\(url)")
+            for other in ["http://s3.test:9000", "https://s3.test", "https://u@s3.test:9000", "https://B.s3.test:9000"]
+            {
+                #expect(throws: StorageError.self, "\(other)") { try Reference(url: "\(other)/B/P") }
+            }
+            ObjectURL.serverOfProcess = nil
+        }
+        ObjectURL.serverOfProcess = .init("http://s3.test", hasVirtualHosts: true)
+        try expect("http://b.s3.test:80/k/v", "b", "k/v")
+        try expect("http://b.s3.test/k?X-Amz-Signature=x", "b", "k")
+        try expect("http://s3.test/b/k", "b", "k")
+    }
+
     @Test(arguments: [
         "", "b/p", "/b/p", "gs:/b/p", "gs://", "gs:///p", "GS://b/p", "ftp://h/v0/b/B/o/p", "S3://b/p", "s3://",
         "file:///a",

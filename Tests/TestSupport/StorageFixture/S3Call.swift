@@ -97,13 +97,19 @@ extension Call {
         ("content-encoding", .contentEncoding), ("content-language", .contentLanguage),
     ]
     static let metadataPrefix = "x-amz-meta-"
+    /// The other headers that are stored with an object.
+    static let kept: Set<String> = [
+        "expires", "x-amz-website-redirect-location", "x-amz-storage-class", "x-amz-tagging",
+    ]
 
     /// A refusal of a header or a param that this kind of request does not have.
     private var s3Refusal: Answer? {
         let headersTaken = Self.everywhere.union(headersOfKind)
         for field in headers.fields {
             let name = field.name.lowercased()
-            let isMetadata = name.hasPrefix(Self.metadataPrefix) || Self.contents.contains { $0.header == name }
+            let isMetadata =
+                name.hasPrefix(Self.metadataPrefix) || Self.contents.contains { $0.header == name }
+                || Self.kept.contains(name)
             guard headersTaken.contains(name) || isMetadata && takesMetadata || name == "content-type" && length > 0
             else { return .s3(400, "InvalidArgument", "The fixture knows no header \(field.name) of \(kind).") }
         }

@@ -117,7 +117,7 @@ extension FixtureState {
     ) throws(Answer) -> StoredObject {
         guard name.utf8.count <= 1024 else { throw .s3(400, "KeyTooLongError") }
         var object = StoredObject(bucket, name, bytes, generation: stored.tick())
-        (object.content, object.custom) = (metadata.content, metadata.custom)
+        (object.content, object.custom, object.kept) = (metadata.content, metadata.custom, metadata.kept)
         (object.composedETag, object.upload) = (etag, upload)
         object.content[.contentType] = object.content[.contentType] ?? "binary/octet-stream"
         stored[bucket, name] = object
@@ -187,7 +187,9 @@ extension FixtureState {
             throw .s3(501, "NotImplemented")
         }
         if s3.server == .aws { try checkConditions(call) }
-        let metadata = try replaces ? S3Metadata(call, s3.server) : S3Metadata(of: object)
+        var metadata = try replaces ? S3Metadata(call, s3.server) : S3Metadata(of: object)
+        // Ceph removes tags with the metadata.
+        if !replaces || !s3.server.isCeph { metadata.kept["x-amz-tagging"] = object.kept["x-amz-tagging"] }
         let copy = try s3Store(
             object.bytes, call.bucket, call.name ?? "", metadata,
             etag: s3.server == .aws ? nil : object.composedETag)
@@ -201,12 +203,18 @@ extension FixtureState {
 struct S3Metadata: Sendable {
     var content: [ContentProperty: String] = [:]
     var custom: ByteKeyedDictionary<String> = [:]
+    var kept: HTTPHeaders = [:]
 
-    init(of object: StoredObject) { (content, custom) = (object.content, object.custom) }
+    /// A copy keeps neither the storage class nor the location of a redirect.
+    init(of object: StoredObject) {
+        (content, custom) = (object.content, object.custom)
+        kept["expires"] = object.kept["expires"]
+    }
 
     /// Keys come in lower case; Ceph turns their underscores into dashes. Throws at the limits of the server.
     init(_ call: Call, _ server: StorageFixture.S3Settings.Server) throws(Answer) {
         for (header, property) in Call.contents { content[property] = call.headers[header] }
+        for header in Call.kept.sorted() { kept[header] = call.headers[header] }
         var size = 0
         for field in call.headers.fields {
             var key = field.name.lowercased()
@@ -239,6 +247,10 @@ extension StoredObject {
         if server.isCeph { headers["x-rgw-object-type"] = "Normal" }
         if server == .kms { headers["x-amz-server-side-encryption"] = "aws:kms" }
         for (header, property) in Call.contents { headers[header] = content[property] }
+        for field in kept.fields where field.name != "x-amz-tagging" { headers.add(field.name, field.value) }
+        if let tags = kept["x-amz-tagging"] {
+            headers.add("x-amz-tagging-count", "\(tags.split(separator: "&").count)")
+        }
         for (key, value) in custom { headers[Call.metadataPrefix + key.lowercased()] = value }
         return headers
     }

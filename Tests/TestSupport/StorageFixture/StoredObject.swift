@@ -1,5 +1,6 @@
 import CChecksums
 import Foundation
+import HTTPText
 import JSONText
 import Storage
 
@@ -15,6 +16,8 @@ struct StoredObject: Sendable {
     let crc32c: UInt32
     var content: [ContentProperty: String] = [:]
     var custom: ByteKeyedDictionary<String> = [:]
+    /// Headers beside those of metadata, at Amazon S3 alone.
+    var kept: HTTPHeaders = [:]
     var tokens: [String] = []
     /// The MD5 of the MD5s of the parts, with their number, at Amazon S3 alone.
     var composedETag: String?

@@ -4,6 +4,12 @@
 import type { Bytes, Listing as References, MetadataChange, RequestOptions } from "../index.js";
 
 /**
+ * atomic: with the write itself; compared: just before it, so that a write of another client in between is not
+ * noticed.
+ */
+export type PreconditionCheck = "atomic" | "compared";
+
+/**
  * idToken: identifies a user of Firebase Authentication; accessToken: an OAuth 2.0 token of Google Cloud;
  * appCheckToken: identifies an app, from Firebase App Check; accessKey: a key of Amazon S3, ID:SECRET or
  * ID:SECRET:SESSION-TOKEN.
@@ -564,6 +570,17 @@ export interface Methods {
       engine: string;
       /** The bucket of references that do not name one. */
       defaultBucket: string;
+      /**
+       * How preconditions are checked in the default bucket, as far as it is known by now: of uploads in one request
+       * (`upload`) and in several (`largeUpload`), of copies, changes of metadata and deletions.
+       */
+      preconditions?: {
+        upload: PreconditionCheck;
+        largeUpload: PreconditionCheck;
+        copy: PreconditionCheck;
+        updateMetadata: PreconditionCheck;
+        delete: PreconditionCheck;
+      };
       /**
        * full: reported successes survive a loss of power; none: they survive only the end of the process
        * (`--durability`).

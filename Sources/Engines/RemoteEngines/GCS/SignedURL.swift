@@ -31,10 +31,7 @@ extension DownloadLink {
             + (userProject.map { "&userProject=\($0.escaped)" } ?? "")
     }
 
-    private var host: String {
-        String(endpoint.url[(endpoint.url.firstRange(of: "://")?.upperBound ?? endpoint.url.startIndex)...])
-    }
+    private var host: Substring { endpoint.host }
     private var scope: String { "\(moment.prefix(8))/auto/storage/goog4_request" }
-    /// The time in the form `20160301T201601Z`.
-    private var moment: String { time.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z" }
+    private var moment: String { time.signatureMoment }
 }

@@ -17,11 +17,13 @@ struct S3Dialect: Dialect {
     let endpoint: Endpoint
     let signer: S3Signer
     let library: CryptoLibrary
+    /// In bytes: larger objects are copied in parts.
+    let largestCopy: Int64
 
     func authorize(_ request: inout HTTPRequest, with tokens: [Token], userProject: String?) {
-        request.url = signer.located(request.url, at: endpoint)
+        request.url = signer.located(request.url)
         signer.adapt(&request)
-        guard let key = tokens.lazy.compactMap(AccessKey.init(signing:)).first else { return }
+        guard let key = tokens.lazy.compactMap(\.accessKey).first else { return }
         signer.sign(&request, with: key)
     }
 
@@ -30,8 +32,14 @@ struct S3Dialect: Dialect {
         response.status == 401 || S3Error(response)?.isAboutKey == true
     }
 
-    func adapts(to response: HTTPResponse, from url: String) -> Bool {
-        signer.adapts(to: response, S3Error(response)?.code, from: url)
+    func adapts(to response: HTTPResponse, of request: RemoteRequest, at url: String) -> Bool {
+        signer.adapts(to: response, S3Error(response)?.code, of: request, at: url)
+    }
+
+    /// Amazon's servers do. Of others it is known after the first refusal.
+    func checksConditions(in bucket: String) -> Bool {
+        let url = self.bucket(bucket)
+        return endpoint.isAmazons || signer.checksConditions(at: url.hasPrefix("/") ? endpoint.url + url : url)
     }
 
     var writeTime: Timestamp? { signer.time }
@@ -63,15 +71,21 @@ struct S3Dialect: Dialect {
         _ reference: Reference, _ change: MetadataChange, of object: ObjectMetadata?, if conditions: Preconditions
     ) throws(StorageError) -> RemoteRequest? {
         guard let object else { return nil }
-        guard object.size <= Self.largestCopy else {
+        guard object.size <= largestCopy else {
             throw .invalidArgument(
-                "metadata", "The metadata of an object of more than \(Self.largestCopy) bytes cannot be changed at S3.")
+                "metadata", "The metadata of an object of more than \(largestCopy) bytes cannot be changed at S3.")
+        }
+        guard object.keptHeaders[Self.tagCount] == nil else {
+            throw .invalidArgument(
+                "metadata", "The object has tags, which the server, a Ceph, removes with each change of metadata.")
         }
         var settable = object.settable
         try settable.apply(change)
         try check(settable)
         let mark = S3Mark(changing: object, at: signer.time, by: object.writeID ?? "")
-        return copyRequest(of: reference, to: reference, settable, mark)
+        var request = copyRequest(of: reference, to: reference, settable, mark)
+        for field in object.keptHeaders.fields { request.headers.add(field.name, field.value) }
+        return request
     }
 
     func delete(_ reference: Reference, if conditions: Preconditions) -> RemoteRequest {
@@ -136,9 +150,9 @@ extension S3Dialect: PresigningDialect {
 
     func downloadURL(of reference: Reference, signedWith token: Token, lifetime: Int64) -> String? {
         let target = target(reference)
-        return AccessKey(signing: token).map {
+        return token.accessKey.map {
             let url = target.hasPrefix("/") ? endpoint.url + target : target
-            return signer.presigned(signer.located(url, at: endpoint), with: $0, lifetime: lifetime)
+            return signer.presigned(signer.located(url), with: $0, lifetime: lifetime)
         }
     }
 }

@@ -35,6 +35,14 @@ extension S3Dialect {
 
     fileprivate static let custom = "x-amz-meta-"
 
+    /// The header in the answers of Ceph that stands for tags. Ceph removes these when the metadata is replaced.
+    static let tagCount = "x-amz-tagging-count"
+    /// The headers, besides those of metadata, that a copy onto itself would lose.
+    private static let kept = [
+        "Expires", "x-amz-website-redirect-location", "x-amz-storage-class", "x-amz-server-side-encryption",
+        "x-amz-server-side-encryption-aws-kms-key-id", "x-amz-server-side-encryption-bucket-key-enabled",
+    ]
+
     /// The headers that store metadata.
     func headers(_ metadata: SettableMetadata, _ mark: S3Mark, of reference: Reference) -> HTTPHeaders {
         var headers = HTTPHeaders()
@@ -76,7 +84,13 @@ extension S3Dialect {
             metageneration: mark?.metageneration ?? 1, size: size, timeCreated: mark?.created ?? time,
             updated: mark?.updated ?? time,
             checksums: checksums(mark, isEncrypted ? nil : tag, size), settable: settable)
-        object.writeID = mark?.id
+        (object.writeID, object.tagOfBytes) = (mark?.id, tag)
+        for name in Self.kept {
+            if let value = headers[name] { object.keptHeaders.add(name, value) }
+        }
+        if headers["x-rgw-object-type"] != nil, let count = headers[Self.tagCount], count != "0" {
+            object.keptHeaders.add(Self.tagCount, count)
+        }
         return object
     }
 
@@ -153,8 +167,11 @@ extension String {
         }
     }
 
-    /// A value of custom metadata: printable ASCII stays, except "%" and blanks, which servers may trim or fold.
-    fileprivate var s3Value: String { s3Escaped { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "%") } }
+    /// A value of custom metadata: printable ASCII stays, except "%", and blanks that servers may trim or fold.
+    fileprivate var s3Value: String {
+        let keepsBlanks = first != " " && last != " " && !has("  ")
+        return s3Escaped { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "%") || $0 == 0x20 && keepsBlanks }
+    }
 
     /// Escapes in lower case, since names come back in it.
     private func s3Escaped(_ keeps: (UInt8) -> Bool) -> String {

@@ -5,17 +5,22 @@ import Platform
 import Storage
 import Synchronization
 
-/// Signs requests with Signature Version 4 of Amazon Web Services. Learns the server's clock and the regions of buckets
-/// from responses.
+/// Signs requests with Signature Version 4 of Amazon Web Services. Learns from responses the server's clock, and for each
+/// bucket its region and whether conditions of writes are checked.
 final class S3Signer: Sendable {
-    /// The header with which a server stores only a new object.
-    static let creation = "If-None-Match"
+    /// The headers of a PUT with which a server stores only a new object, or replaces only one with this tag.
+    private static let conditions = ["If-None-Match", "If-Match"]
+
+    /// What responses have told about a bucket.
+    private struct Bucket: Equatable {
+        var region: String?
+        /// Whether the server checks conditions of writes; false if it does not know them.
+        var checksConditions: Bool?
+    }
 
     private struct State {
-        /// The server does not know conditions of writes.
-        var refusesConditions = false
-        /// The regions of buckets that a response has named, by the start of their URLs.
-        var regions: [Substring: String] = [:]
+        /// By the start of their URLs.
+        var buckets: [Substring: Bucket] = [:]
         /// How far the server's clock is ahead of this machine's.
         var clockLead = Duration.zero
         /// The last derived key, which is valid for a day.
@@ -30,8 +35,9 @@ final class S3Signer: Sendable {
     /// A difference of the clocks from which on the server's time is used. `Date` has whole seconds.
     private static let smallestLead = Duration.seconds(2)
 
-    private static let mostRegions = 1000
+    private static let mostBuckets = 1000
 
+    private let endpoint: Endpoint
     private let library: CryptoLibrary
     /// The region of buckets whose region no response has named.
     private let region: String
@@ -39,8 +45,8 @@ final class S3Signer: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter region: the region to sign for, until a response names another one.
-    init(region: String, _ library: CryptoLibrary, now: @escaping @Sendable () -> Timestamp) {
-        (self.region, self.library, self.now) = (region, library, now)
+    init(_ endpoint: Endpoint, region: String, _ library: CryptoLibrary, now: @escaping @Sendable () -> Timestamp) {
+        (self.endpoint, self.region, self.library, self.now) = (endpoint, region, library, now)
         state = Mutex(State())
     }
 
@@ -49,7 +55,8 @@ final class S3Signer: Sendable {
 
     /// Removes what the server has refused as unknown.
     func adapt(_ request: inout HTTPRequest) {
-        if request.method == "PUT", state.withLock({ $0.refusesConditions }) { request.headers[Self.creation] = nil }
+        guard request.method == "PUT", about(request.url)?.checksConditions == false else { return }
+        for name in Self.conditions { request.headers[name] = nil }
     }
 
     /// Adds the headers of a signature.
@@ -95,9 +102,9 @@ final class S3Signer: Sendable {
         return "\(target.origin)\(target.path)?\(all)&X-Amz-Signature=\(signature)"
     }
 
-    /// Takes the clock and the region of the bucket from a response to a request of this URL. Returns true if a refused
-    /// request is worth signing again.
-    func adapts(to response: HTTPResponse, _ code: String?, from url: String) -> Bool {
+    /// Takes the clock, and what it tells about the bucket, from a response to a request of this URL. Returns true if a
+    /// refused request is worth signing again.
+    func adapts(to response: HTTPResponse, _ code: String?, of request: RemoteRequest, at url: String) -> Bool {
         let date = response.headers["Date"].flatMap { HTTPDate($0) }
         let lead = date.map { Duration.seconds($0.secondsSince1970) - .microseconds(now().microseconds) }
         let isSkewed =
@@ -110,18 +117,32 @@ final class S3Signer: Sendable {
                 hasChanged = isSkewed && (change > .seconds(60) || change < .seconds(-60))
                 state.clockLead = used
             }
-            if response.status == 501, !state.refusesConditions {
-                state.refusesConditions = true
-                return true
+            let name = bucket(of: url)
+            var bucket = state.buckets[name] ?? Bucket()
+            if request.method == "PUT", Self.conditions.contains(where: { request.headers[$0] != nil }),
+                [412, 501].contains(response.status), bucket.checksConditions != false
+            {
+                bucket.checksConditions = response.status == 412
+                hasChanged = hasChanged || response.status == 501
             }
-            let bucket = Self.bucket(of: url)
-            guard [301, 307, 400].contains(response.status), let region = Self.region(in: response),
-                region != state.regions[bucket] ?? self.region
-            else { return hasChanged }
-            if state.regions.count >= Self.mostRegions { state.regions = [:] }
-            state.regions[bucket] = region
-            return true
+            if [301, 307, 400].contains(response.status), let region = Self.region(in: response),
+                region != bucket.region ?? self.region
+            {
+                bucket.region = region
+                hasChanged = true
+            }
+            if state.buckets[name] == nil, bucket == Bucket() { return hasChanged }
+            if state.buckets.count >= Self.mostBuckets { state.buckets = [:] }
+            state.buckets[name] = bucket
+            return hasChanged
         }
+    }
+
+    /// Whether the server is known to check conditions of writes in the bucket of a URL.
+    func checksConditions(at url: String) -> Bool { about(url)?.checksConditions == true }
+
+    private func about(_ url: String) -> Bucket? {
+        state.withLock { $0.buckets.isEmpty ? nil : $0.buckets[bucket(of: url)] }
     }
 
     /// The region that a refusal names.
@@ -142,22 +163,21 @@ final class S3Signer: Sendable {
     }
 
     /// The region of the bucket of a URL.
-    private func region(of url: String) -> String {
-        state.withLock { $0.regions.isEmpty ? nil : $0.regions[Self.bucket(of: url)] } ?? region
-    }
+    private func region(of url: String) -> String { about(url)?.region ?? region }
 
-    /// The start of a URL, which names its bucket: the host, and for paths their first segment.
-    private static func bucket(of url: String) -> Substring {
-        let path = url.dropFirst(Endpoint.origin(of: url).count).dropFirst()
-        let host = Endpoint.origin(of: url).split(separator: "/").last ?? ""
-        let isHost = host.hasSuffix(".amazonaws.com") && !host.hasPrefix("s3.")
-        return isHost ? host.prefix { $0 != "." } : path.prefix { $0 != "/" && $0 != "?" }
+    /// What names the bucket of a URL: a label of the host, or the first segment of the path.
+    private func bucket(of url: String) -> Substring {
+        let origin = Endpoint.origin(of: url)
+        let host = origin.split(separator: "/").last ?? ""
+        let isHost = host.hasSuffix("." + endpoint.host) || endpoint.isAmazons && !host.hasPrefix("s3.")
+        return isHost
+            ? host.prefix { $0 != "." } : url.dropFirst(origin.count).dropFirst().prefix { $0 != "/" && $0 != "?" }
     }
 
     /// The URL at the region of its bucket, if the endpoint is Amazon's own.
-    func located(_ url: String, at endpoint: Endpoint) -> String {
+    func located(_ url: String) -> String {
         guard endpoint.isAmazons else { return url }
-        let host = Endpoint.origin(of: endpoint.url).split(separator: "/").last ?? ""
+        let host = endpoint.host
         return url.replacing(host, with: "s3.\(region(of: url)).amazonaws.com", maxReplacements: 1)
     }
 
@@ -233,12 +253,4 @@ private struct SignedTarget {
 extension Timestamp {
     /// The time in the form `20160301T201601Z`, as signatures have it.
     var signatureMoment: String { rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z" }
-}
-
-extension AccessKey {
-    /// The key in a token; nil for a token of another kind.
-    init?(signing token: Token) {
-        guard token.kind == .accessKey else { return nil }
-        self.init(token.secret)
-    }
 }

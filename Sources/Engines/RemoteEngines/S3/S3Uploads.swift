@@ -11,8 +11,9 @@ extension S3Dialect {
         (write.md5, write.crc32c) = (checksum.md5, checksum.crc32c)
         var headers = headers(upload.metadata, S3Mark(write), of: upload.reference)
         headers.add("Content-MD5", checksum.md5.base64)
-        // Most servers check this with the write; the others ignore or refuse it.
-        if conditions.generation == 0 { headers.add(S3Signer.creation, "*") }
+        // Most servers check these with the write; the others ignore or refuse them. Ceph wants the tag without quotes.
+        if conditions.generation == 0 { headers.add("If-None-Match", "*") }
+        if let tag = write.replacedTag { headers.add("If-Match", tag) }
         return RemoteRequest(
             method: "PUT", target: target(upload.reference), headers: headers, body: .bytes(bytes), subject: .bucket,
             hasChecksum: true)
@@ -109,8 +110,6 @@ extension HTTPResponse {
 }
 
 extension S3Dialect: CopyDialect {
-    /// In bytes: larger objects are copied in parts.
-    static let largestCopy: Int64 = 5 << 30
     /// In bytes: the size of the parts of a copy, as long as 10,000 of them suffice.
     private static let copiedPart: Int64 = 1 << 30
 
@@ -132,14 +131,18 @@ extension S3Dialect: CopyDialect {
         // Some servers keep the tag of the parts.
         write.partSize = object.checksums.parts?.size
         let metadata = upload.copiedMetadata(of: object)
-        guard object.size > Self.largestCopy else {
-            return copyRequest(of: object.reference, to: upload.reference, metadata, S3Mark(write))
+        guard object.size > largestCopy else {
+            var request = copyRequest(of: object.reference, to: upload.reference, metadata, S3Mark(write))
+            request.headers["Expires"] = object.keptHeaders["Expires"]
+            return request
         }
         guard let token, let progress = CopyProgress(token) else {
             write.partSize = partSize(of: object)
             var upload = upload
             upload.metadata = metadata
-            return open(upload, as: write, if: conditions)
+            var request = open(upload, as: write, if: conditions)
+            request.headers["Expires"] = object.keptHeaders["Expires"]
+            return request
         }
         let session = RemoteSession(text: progress.session)
         let first = Int64(progress.tags.count) * partSize(of: object)
@@ -152,8 +155,12 @@ extension S3Dialect: CopyDialect {
             ])
     }
 
+    func session(of token: String, copying object: ObjectMetadata) -> RemoteSession? {
+        CopyProgress(token).map { RemoteSession(text: $0.session, granularity: partSize(of: object)) }
+    }
+
     private func partSize(of object: ObjectMetadata) -> Int64 {
-        PartSizes().size(of: object.size, wanted: Self.copiedPart)
+        PartSizes().size(of: object.size, wanted: min(Self.copiedPart, largestCopy))
     }
 
     func copied(

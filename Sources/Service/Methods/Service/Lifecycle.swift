@@ -54,6 +54,9 @@ struct Initialize: ServiceMethod, RecallingMethod {
             "server": ["name": "storage-rpc", "version": .string(ServiceContext.version)],
             "engine": .string(service.engine),
             "defaultBucket": .string(service.configuration.defaultBucket),
+            "preconditions": service.transfers.backend.preconditionChecks(
+                in: service.configuration.defaultBucket
+            ).json,
             "durability": .string(Durability.ofProcess.rawValue),
             "methods": .array(service.methods.names.map(JSON.string)),
             "notifications": .array(service.notifications.map(JSON.string)),
@@ -62,6 +65,16 @@ struct Initialize: ServiceMethod, RecallingMethod {
             "harness": service.harness.map { _ in true },
         ])
         return .object(description)
+    }
+}
+
+extension PreconditionChecks {
+    fileprivate var json: JSON {
+        [
+            "upload": .string(upload.rawValue), "largeUpload": .string(largeUpload.rawValue),
+            "copy": .string(copy.rawValue), "updateMetadata": .string(updateMetadata.rawValue),
+            "delete": .string(delete.rawValue),
+        ]
     }
 }
 

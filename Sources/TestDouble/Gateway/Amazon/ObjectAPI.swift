@@ -155,10 +155,7 @@ extension ObjectMetadata {
 
 extension GatewayRequest {
     /// Whether a client of Amazon S3 has signed the request. Headers of the answer then have the names of that dialect.
-    var isOfAmazon: Bool {
-        header("Authorization")?.hasPrefix("AWS") == true || header("x-amz-date") != nil
-            || self["X-Amz-Algorithm"] != nil || self["AWSAccessKeyId"] != nil
-    }
+    var isOfAmazon: Bool { http.isSignedForAmazon || header("x-amz-date") != nil }
 
     /// The bytes of an object or a part in the body. Throws 501 for headers of a coding that the body does not have.
     @Loop func byteSource() throws(GatewayError) -> any ByteSource {

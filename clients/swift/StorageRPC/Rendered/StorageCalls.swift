@@ -51,6 +51,20 @@ public enum StorageCalls {
                 /// The program's version.
                 public var version: String
             }
+            /// How preconditions are checked in the default bucket, as far as it is known by now: of uploads in one request
+            /// (`upload`) and in several (`largeUpload`), of copies, changes of metadata and deletions.
+            public struct Preconditions: Decodable, Sendable {
+                /// The upload.
+                public var upload: StorageWire.PreconditionCheck
+                /// The largeUpload.
+                public var largeUpload: StorageWire.PreconditionCheck
+                /// The copy.
+                public var copy: StorageWire.PreconditionCheck
+                /// The updateMetadata.
+                public var updateMetadata: StorageWire.PreconditionCheck
+                /// The delete.
+                public var delete: StorageWire.PreconditionCheck
+            }
             /// Limits
             public struct Limits: Decodable, Sendable {
                 /// The maximum length of a message, in bytes.
@@ -114,6 +128,9 @@ public enum StorageCalls {
             public var engine: String
             /// The bucket of references that do not name one.
             public var defaultBucket: String
+            /// How preconditions are checked in the default bucket, as far as it is known by now: of uploads in one request
+            /// (`upload`) and in several (`largeUpload`), of copies, changes of metadata and deletions.
+            public var preconditions: Preconditions?
             /// full: reported successes survive a loss of power; none: they survive only the end of the process
             /// (`--durability`).
             public var durability: String?

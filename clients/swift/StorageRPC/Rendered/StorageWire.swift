@@ -3,6 +3,15 @@
 
 /// What the service and its clients say, as it is said.
 public enum StorageWire {
+    /// atomic: with the write itself; compared: just before it, so that a write of another client in between is not
+    /// noticed.
+    public enum PreconditionCheck: String, Codable, Sendable {
+        /// `atomic`
+        case atomic
+        /// `compared`
+        case compared
+    }
+
     /// idToken: identifies a user of Firebase Authentication; accessToken: an OAuth 2.0 token of Google Cloud;
     /// appCheckToken: identifies an app, from Firebase App Check; accessKey: a key of Amazon S3, ID:SECRET or
     /// ID:SECRET:SESSION-TOKEN.
