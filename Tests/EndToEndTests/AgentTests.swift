@@ -77,10 +77,10 @@ import Testing
         func read(_ uri: String) throws -> JSON { try ask("resources/read", .init(present: ["uri": .string(uri)])) }
 
         /// Ends the program, and the service that it has started.
-        func end() throws -> Int32 {
+        func end(stopping: Bool = true) throws -> Int32 {
             wire.endInput()
             let status = try process.waitForExit()
-            try AgentTests.stopService(of: root)
+            if stopping { try AgentTests.stopService(of: root) }
             return status
         }
     }
@@ -438,6 +438,231 @@ import Testing
                 guard content?.last?["text"]?.string?.contains("go on with offset \(offset)") == true else { break }
             }
             #expect(text == (1...20000).map { "\($0)\n" }.joined())
+            #expect(try agent.end() == 0)
+        }
+    }
+
+    @Test func `The process ends with its input, also while nobody reads its output`() async throws {
+        try await onThread {
+            let agent = try Agent(place, ["--allow-changes"])
+            let params =
+                #"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#
+                + #""io.modelcontextprotocol/clientCapabilities":{}}}"#
+            // They fit into the pipe, and their answers do not.
+            let lines = (0..<250).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"tools/list","params":\#(params)}"# }
+            agent.wire.send(lines.joined(separator: "\n"))
+            #expect(try agent.end() == 0)
+        }
+    }
+
+    /// The first text of a good answer.
+    private func note(_ agent: Agent, _ tool: String, _ arguments: JSON) throws -> String {
+        let result = try agent.call(tool, arguments)
+        #expect(result["isError"] == false, "\(result.text)")
+        return result["content"]?.array?.first?["text"]?.string ?? ""
+    }
+
+    @Test func `A folder tool counts what it kept although it differs, and names the next step`() async throws {
+        let line = """
+            mkdir -p in out; echo 1 > in/same; echo 2 > in/other; echo 3 > in/new; ln -s same in/link; echo x > out/same
+            $S put -q in/same gs://default-bucket/d/same; echo 4 | $S put -q - gs://default-bucket/d/other
+            """
+        #expect(await place.sh(line).status == 0)
+        let (inside, target) = (place.directory + "/in", place.directory + "/out")
+        try await onThread {
+            let agent = try Agent(place, ["--allow-changes", "--allow-read", inside, "--allow-write", target])
+            func folder(_ from: String, _ to: String? = nil) -> JSON {
+                .object(
+                    .init(present: [
+                        "reference": .string("gs://default-bucket/\(from)"), "recursive": true,
+                        "to": to.map { .string("gs://default-bucket/\($0)") },
+                    ]))
+            }
+            func file(_ path: String, _ reference: String) -> JSON {
+                .object((folder(reference).object ?? []) + [.init(key: "path", value: .string(path))])
+            }
+            let upload = try agent.call("upload", file(inside, "d"))
+            let counts = upload["structuredContent"]
+            #expect(counts?["files"] == 1 && counts?["filesUnchanged"] == 1 && counts?["filesKept"] == 1)
+            let said = upload["content"]?.array?.first?["text"]?.string ?? ""
+            #expect(said.contains("ifGenerationMatch") && said.contains("link"), "\(said)")
+            #expect(counts?["filesRefused"] == 1)
+            #expect(try note(agent, "download", file(target, "d")).contains("1 existing files were kept, whether"))
+            _ = try agent.good("write_object", ["reference": "gs://default-bucket/e/other", "text": "5"])
+            #expect(try note(agent, "copy_objects", folder("d", "e")).contains("1 existing objects differ"))
+            #expect(try note(agent, "move_objects", folder("d", "e")).contains("3 objects were not moved"))
+            let again = try agent.good("copy_objects", folder("d", "f"))
+            #expect(again["files"] == 3 && again["filesKept"] == 0)
+
+            for tool in ["copy_objects", "move_objects"] {
+                for source in ["none", "d/new"] {
+                    #expect(try agent.bad(tool, folder(source, "g")).contains("There is no object below"), "\(tool)")
+                }
+            }
+            #expect(try agent.bad("download", file(target + "/x", "none")).contains("There is no object below"))
+
+            let download: JSON = ["reference": "gs://default-bucket/d/new", "path": .string(target + "/same")]
+            let refusal = try agent.bad("download", download)
+            #expect(refusal.contains("replace true") && !refusal.contains("ifGenerationMatch"), "\(refusal)")
+            #expect(try agent.end() == 0)
+        }
+    }
+
+    @Test func `The files of the root are no files to upload, also below an allowed directory`() async throws {
+        #expect(await place.sh("head -c 300000 /dev/zero | $S put -q - gs://default-bucket/private/large").status == 0)
+        let root = place.root + "/storage-rpc"
+        let objects = try FileManager.default.contentsOfDirectory(atPath: root + "/objects").map { "objects/" + $0 }
+        #expect(!objects.isEmpty)
+        try await onThread {
+            let agent = try Agent(
+                place, ["--allow-changes", "--allow-read", place.directory, "--within", "gs://default-bucket/pub"])
+            for name in objects + ["objects/none", "storage.sqlite3", "lock"] {
+                let upload: JSON = ["path": .string("\(root)/\(name)"), "reference": "gs://default-bucket/pub/x"]
+                #expect(try agent.bad("upload", upload).contains("in the root of the service"), "\(name)")
+            }
+            #expect(try agent.end() == 0)
+        }
+    }
+
+    @Test func `Bytes that are no image are none for the model, whatever their type says`() async throws {
+        try await onThread {
+            let agent = try Agent(place, ["--allow-changes"])
+            func read(_ bytes: [UInt8]) throws -> JSON? {
+                let object: JSON = "gs://default-bucket/image"
+                let old = try agent.call("object_info", ["reference": object])["structuredContent"]?["generation"]
+                _ = try agent.good(
+                    "write_object",
+                    .object(
+                        .init(present: [
+                            "reference": object, "data": .string(Data(bytes).base64EncodedString()),
+                            "contentType": "image/png",
+                            "ifGenerationMatch": old,
+                        ])))
+                return try agent.call("read_object", ["reference": object])["content"]?.array?.first
+            }
+            #expect(try read(Array("no image".utf8))?["text"] == "no image")
+            #expect(try read([0, 1, 2, 3])?["text"]?.string?.contains("binary") == true)
+            #expect(try read([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0])?["mimeType"] == "image/png")
+            #expect(try read([0xFF, 0xD8, 0xFF, 0xE0])?["mimeType"] == "image/jpeg")
+            #expect(try read(Array("GIF89a".utf8))?["mimeType"] == "image/gif")
+            #expect(try read(Array("RIFF....WEBPVP8 ".utf8))?["mimeType"] == "image/webp")
+            #expect(try agent.end() == 0)
+        }
+    }
+
+    @Test func `An answer is bounded as it is sent, also with names that are escaped`() async throws {
+        try await onThread {
+            let agent = try Agent(place, ["--allow-changes"])
+            let control = String(repeating: "\u{1}", count: 1000)
+            for number in 10..<35 {
+                let name = "gs://default-bucket/c/\(number)\(control)"
+                _ = try agent.good("write_object", ["reference": .string(name), "text": "x"])
+            }
+            for (tool, arguments) in [
+                ("delete_objects", ["reference": "gs://default-bucket/c", "recursive": true]),
+                ("list_objects", ["reference": "gs://default-bucket/c", "maxResults": 1000]), ("list_transfers", [:]),
+            ] as [(String, JSON)] {
+                let result = try agent.call(tool, arguments)
+                #expect(result["isError"] == false && result.text.utf8.count < 100_000, "\(tool)")
+            }
+            let completion = try agent.ask(
+                "completion/complete",
+                [
+                    .init(key: "ref", value: ["type": "ref/resource", "uri": "gs://{bucket}/{+object}"]),
+                    .init(key: "argument", value: ["name": "object", "value": "c/"]),
+                    .init(key: "context", value: ["arguments": ["bucket": "default-bucket"]]),
+                ])
+            #expect(completion.text.utf8.count < 100_000 && completion["result"]?["completion"]?["hasMore"] == true)
+            let last = try agent.ask(
+                "completion/complete",
+                [
+                    .init(key: "ref", value: ["type": "ref/resource", "uri": "gs://{bucket}/{+object}"]),
+                    .init(key: "argument", value: ["name": "object", "value": "c/34"]),
+                    .init(key: "context", value: ["arguments": ["bucket": "default-bucket"]]),
+                ])
+            #expect(last["result"]?["completion"]?["values"]?.array?.count == 1)
+            let notes = try agent.call("list_transfers", [:])["content"]?.array
+            #expect(notes?.first?["text"]?.string?.contains("only the newest are shown") == true)
+            #expect(try agent.end() == 0)
+        }
+    }
+
+    @Test func `Transfers of other clients keep their local paths, and end with their own calls alone`() async throws {
+        #expect(await place.sh("mkdir in; echo x > in/file").status == 0)
+        let directory = place.directory + "/in"
+        let flags = Place.unreachable + ["--max-upload-retry-time", "3600"]
+        let files = flags + ["--allow-changes", "--allow-read", directory]
+        try await onThread {
+            let (first, second) = (try Agent(place, files), try Agent(place, files))
+            let upload: [JSON.Member] = .init(present: [
+                "path": .string(directory + "/file"), "reference": "gs://b/file",
+            ])
+            let running = try first.good("upload", .object(upload + [.init(key: "wait", value: 0)]))
+            _ = try first.good(
+                "upload",
+                ["path": .string(directory), "reference": "gs://b/d", "recursive": true, "wait": 0])
+            let looking = try Agent(place, flags)
+            let all = try looking.good("list_transfers", [:])
+            #expect(all["transfers"]?.array?.count == 2 && !all.text.contains(directory), "\(all.text)")
+            #expect(try looking.end(stopping: false) == 0)
+
+            let call = second.begin("upload", .object(upload))
+            func seen() throws -> JSON? {
+                try second.good("list_transfers", ["task": running["task"] ?? .null])["transfers"]?.array?.first
+            }
+            while try seen()?["path"] == nil {}
+            second.wire.send(#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":\#(call)}}"#)
+            for _ in 0..<20 { #expect(try ["running", "queued"].contains(seen()?["state"]?.string ?? "")) }
+            let control: [JSON.Member] = .init(present: ["task": running["task"]])
+            for action in ["pause", "pause", "resume", "resume", "cancel", "cancel"] {
+                _ = try second.good(
+                    "control_transfer", .object(control + [.init(key: "action", value: .string(action))]))
+            }
+            #expect(
+                try second.bad("control_transfer", .object(control + [.init(key: "action", value: "pause")]))
+                    .contains("cancelled"))
+            #expect(try second.end(stopping: false) == 0 && first.end(stopping: false) == 0)
+        }
+        _ = await place.sh(
+            "$S call service/stop --root \(place.root)/storage-rpc --engine firebase --endpoint http://127.0.0.1:1")
+    }
+
+    @Test func `Within a folder its name completes, and streams acknowledge what is honoured, each resource once`()
+        async throws
+    {
+        #expect(await place.sh("put pub/a private").status == 0)
+        try await onThread {
+            let agent = try Agent(place, ["--allow-changes", "--within", "gs://default-bucket/pub"])
+            for (value, found) in [("", ["pub/"]), ("p", ["pub/"]), ("pub", ["pub/"]), ("pub/", ["pub/a"]), ("x", [])] {
+                let answer = try agent.ask(
+                    "completion/complete",
+                    [
+                        .init(key: "ref", value: ["type": "ref/resource", "uri": "gs://{bucket}/{+object}"]),
+                        .init(key: "argument", value: ["name": "object", "value": .string(value)]),
+                        .init(key: "context", value: ["arguments": ["bucket": "default-bucket"]]),
+                    ])
+                let values = answer["result"]?["completion"]?["values"]?.array?.compactMap(\.string)
+                #expect(values == found, "\(value)")
+            }
+            let uris = ["gs://default-bucket/pub/", "gs://default-bucket/private", "gs://default-bucket/pub/%61"]
+            let wanted = (uris + ["gs://default-bucket/pub/a"]).map(JSON.string)
+            agent.say(
+                "subscriptions/listen",
+                [.init(key: "notifications", value: ["resourceSubscriptions": .array(wanted)])])
+            let first = try #require(try agent.wire.next())
+            #expect(first["method"] == "notifications/subscriptions/acknowledged", "\(first.text)")
+            let honoured = first["params"]?["notifications"]?["resourceSubscriptions"]?.array?.compactMap(\.string)
+            #expect(honoured == [uris[0], uris[2], "gs://default-bucket/pub/a"])
+            let generation = try agent.good("object_info", ["reference": "gs://default-bucket/pub/a"])["generation"]
+            _ = try agent.good(
+                "write_object",
+                [
+                    "reference": "gs://default-bucket/pub/a", "text": "x", "ifGenerationMatch": generation ?? .null,
+                ])
+            _ = try agent.good("write_object", ["reference": "gs://default-bucket/pub/b", "text": "x"])
+            _ = try agent.good("list_objects", [:])
+            let changed = agent.heard.filter { $0["method"] == "notifications/resources/updated" }
+            #expect(changed.map { $0["params"]?["uri"]?.string } == [uris[2], "gs://default-bucket/pub/b"])
             #expect(try agent.end() == 0)
         }
     }

@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 import fastmcp
+import jsonschema
 import mcp
 from fastmcp.client.transports import StdioTransport
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -121,11 +122,16 @@ async def raw(scratch):
         {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}},
         {"method": "notifications/initialized"},
         {"id": "two", "method": "tools/call", "params": {"name": "list_objects"}},
+        {"id": 3, "method": "tools/list"},
     ]
     text = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines)
     out, errors = await process.communicate(text.encode())
-    answers = [json.loads(line) for line in out.splitlines()]
-    assert [answer["id"] for answer in answers] == [1, "two"], answers
+    answers = {answer["id"]: answer for answer in map(json.loads, out.splitlines())}
+    assert set(answers) == {1, "two", 3}, answers
+    for tool in answers[3]["result"]["tools"]:
+        for schema in filter(None, (tool["inputSchema"], tool.get("outputSchema"))):
+            jsonschema.Draft202012Validator.check_schema(schema)
+            jsonschema.Draft7Validator.check_schema(schema)
     assert errors == b"" and process.returncode == 0, (errors, process.returncode)
 
 

@@ -64,7 +64,7 @@ extension Tool {
             return try await Transfer.run(
                 .folder, "reference/putDirectory",
                 .init(present: [
-                    "reference": folder.param, "directory": .string(path), "ifGenerationMatch": 0,
+                    "reference": folder.param, "directory": .string(path), "ifGenerationMatch": 0, "changed": true,
                     "key": .string(await call.files.key(["upload all", path, folder.url])),
                 ]), path: path, call
             ).answer(call)
@@ -135,7 +135,8 @@ extension Tool {
                 return try await Transfer.run(
                     .folder, "reference/copyAll",
                     .init(present: [
-                        "reference": from.param, "to": to.param, "move": isMove ? true : nil, "ifGenerationMatch": 0,
+                        "reference": from.param, "to": to.param, "ifGenerationMatch": 0,
+                        "move": isMove ? true : nil, "changed": isMove ? nil : true,
                         "everything": from.object.isEmpty ? true : nil,
                         "key": .string(await call.files.key([name, from.url, to.url])),
                     ]), within: Transfer.longestWait, call
@@ -234,8 +235,8 @@ extension Tool {
         let action = call.arguments.string("action") ?? ""
         let answer = try await call.service(transfer.method(action), [.init(key: "task", value: .string(transfer.id))])
         let now = Transfer(transfer.kind, answer["snapshot"] ?? transfer.snapshot, path: transfer.path)
-        guard answer["accepted"]?.bool == true else {
-            throw ToolFailure("The transfer is \(now.state), so it cannot be made to \(action).")
+        guard answer["accepted"]?.bool == true || now.isAfter(action) else {
+            throw ToolFailure("The state of the transfer is \(now.state): it cannot be made to \(action).")
         }
         return ToolAnswer(now.json)
     }
@@ -307,11 +308,13 @@ private enum Deletion {
     }
 
     private static func plan(_ victims: [Victim], _ confirm: String, _ note: String?) -> ToolAnswer {
+        var room = Room()
+        let names = victims.prefix(mostNames).map { JSON.string($0.name.url) }
         var answer = ToolAnswer(
             [
                 "wouldDelete": JSON(Int64(victims.count)),
                 "bytes": JSON(victims.reduce(0) { $0.addingSaturated($1.size) }),
-                "names": .array(victims.prefix(mostNames).map { .string($0.name.url) }), "confirm": .string(confirm),
+                "names": .array(Array(names.prefix { room.takes($0) })), "confirm": .string(confirm),
             ],
             note: note ?? "Nothing is deleted yet. To delete, call again with the same arguments and this confirm.")
         answer.isError = note != nil

@@ -25,7 +25,7 @@ package final class Conversation {
 
     /// The maximum number of requests at the same time.
     private static let mostCalls = 64
-    /// Hosts give up a call after a minute.
+    /// The bound of each request: hosts give up a call after a minute.
     private static let longestCall = Duration.seconds(50)
     /// The time for which clients may keep lists, in milliseconds.
     private static let freshness: Int64 = 0
@@ -113,8 +113,11 @@ package final class Conversation {
             } catch {
                 outcome = .failure(Refusal(code: -32603, message: "\(error)"))
             }
-            if !call.isStream || outcome.isFailure { end(call, outcome) }
+            call.limit?.cancel()
+            if !call.isStream || outcome.isFailure { end(call, outcome) } else { call.isAcknowledged = true }
         }
+        guard call.isOpen, !call.isAcknowledged else { return }
+        call.limit = time.after(Self.longestCall) { [weak self] in self?.timeOut(call, method) }
     }
 
     private func end(_ call: Call, _ outcome: Result<JSON, Refusal>) {
@@ -133,6 +136,7 @@ package final class Conversation {
         guard let call = calls[id.text], !call.isHandshake else { return }
         call.isOpen = false
         calls[id.text] = nil
+        call.limit?.cancel()
         call.task?.cancel()
         subscriptions.close(id)
         call.answer(nil)
@@ -261,11 +265,9 @@ package final class Conversation {
                     ? "The tool \(name) needs flags of storage-rpc mcp that were not given"
                     : "There is no tool \"\(name.cut(toBytes: 100))\"")
         }
-        let limit = time.after(Self.longestCall) { [weak self] in self?.timeOut(call) }
-        defer { limit.cancel() }
         do {
             let arguments = try tool.check(params["arguments"] ?? [:])
-            return try await tool.run(toolCall(arguments, call)).json
+            return try await tool.run(toolCall(arguments, call, of: tool)).json
         } catch let failure as ToolFailure {
             return ToolAnswer(failure).json
         } catch let failure as ServiceFailure {
@@ -273,18 +275,22 @@ package final class Conversation {
         }
     }
 
-    private func timeOut(_ call: Call) {
+    private func timeOut(_ call: Call, _ method: String) {
         guard call.isOpen else { return }
-        let failure = ToolFailure(
-            "The call was stopped after \(Self.longestCall.components.seconds) s. Parts of it may be done: look before "
-                + "you call it again.")
-        end(call, .success(Self.whole(ToolAnswer(failure).json, "tools/call", call.revision, permissions)))
+        let stopped = "was stopped after \(Self.longestCall.components.seconds) s."
+        if method == "tools/call" {
+            let failure = ToolFailure(
+                "The call \(stopped) Parts of it may be done: look before you call it again.")
+            end(call, .success(Self.whole(ToolAnswer(failure).json, method, call.revision, permissions)))
+        } else {
+            end(call, .failure(Refusal(code: -32603, message: "The request \(stopped) The service does not answer")))
+        }
         call.task?.cancel()
     }
 
-    private func toolCall(_ arguments: Arguments, _ call: Call) -> ToolCall {
+    private func toolCall(_ arguments: Arguments, _ call: Call, of tool: Tool? = nil) -> ToolCall {
         ToolCall(
-            arguments, permissions, call.revision, link, time, files,
+            tool, arguments, permissions, call.revision, link, time, files,
             report: call.progressToken.map { reporter(of: call, $0) })
     }
 
@@ -322,10 +328,13 @@ private final class Call {
     let revision: Revision
     let answer: @Loop (JSON?) -> Void
     var task: Task<Void, Never>?
+    /// Ends the call if it takes too long.
+    var limit: ScheduledCall?
     /// The request is neither answered nor cancelled.
     var isOpen = true
     /// The request is answered only if it fails.
     var isStream = false
+    var isAcknowledged = false
     var isHandshake = false
     var reported: Int64 = -1
     var sinceReport: (@Sendable () -> Duration)?

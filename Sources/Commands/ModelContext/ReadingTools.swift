@@ -125,16 +125,29 @@ extension ToolCall {
     }
 }
 
+/// The characters that are left for the entries of an answer. It has room for at least one entry.
+struct Room {
+    /// In bytes, as they are sent: the text of an answer is JSON within JSON, so what is escaped is escaped twice.
+    private static let most = 30_000
+    private var used = 0
+
+    /// Whether there is room for a value, which is then used.
+    mutating func takes(_ value: JSON) -> Bool {
+        let size = JSON.string(value.text).text.utf8.count - 1
+        guard used == 0 || used + size <= Self.most else { return false }
+        used += size
+        return true
+    }
+}
+
 /// A page of a list, within the characters that a model gets at once.
 struct ObjectPage {
     private(set) var prefixes: [ObjectName] = []
     private(set) var items: [JSON] = []
     private(set) var names: [ObjectName] = []
-    private var characters = 0
+    private var room = Room()
     private(set) var next: String?
 
-    /// The maximum size of the entries as JSON.
-    private static let mostCharacters = 30_000
     /// The maximum number of requests of a list with a pattern, after which the page ends with what it has.
     private static let mostRequests = 20
 
@@ -150,12 +163,11 @@ struct ObjectPage {
     @Loop mutating func listBuckets(_ call: ToolCall, _ most: Int, after token: String?) async throws {
         for place in try await call.places()
         where token.map({ $0.utf8.lexicographicallyPrecedes(place.url.utf8) }) ?? true {
-            guard prefixes.count < most, characters < Self.mostCharacters else {
+            guard prefixes.count < most, room.takes(.string(place.url)) else {
                 next = prefixes.last?.url
                 return
             }
             prefixes.append(place)
-            characters += place.url.utf8.count * 2
         }
     }
 
@@ -193,14 +205,11 @@ struct ObjectPage {
             guard filter?.takes(entry.item == nil ? String(path.utf8.dropLast()) ?? path : path) != false else {
                 continue
             }
-            let size = entry.characters
-            let isFull = prefixes.count + items.count == most || characters + size > Self.mostCharacters
-            if isFull, !(prefixes.isEmpty && items.isEmpty) {
+            if prefixes.count + items.count == most || !room.takes(entry.item ?? .string(entry.name.url)) {
                 // The next page begins with this entry: the service gives the token for that after the entries before.
                 next = number == 0 ? token : try await call.token(after: number, of: folder, isRecursive, token)
                 return false
             }
-            characters += size
             if let item = entry.item { items.append(item) } else { prefixes.append(entry.name) }
             names.append(entry.name)
         }
@@ -212,8 +221,6 @@ struct ObjectPage {
     private struct Entry {
         let name: ObjectName
         let item: JSON?
-
-        var characters: Int { (item ?? .string(name.url)).text.utf8.count + 1 }
 
         /// In the order of their names, in which the service counts them.
         static func all(in page: JSON) -> [Entry] {
@@ -267,6 +274,17 @@ enum ObjectText {
     private static let usual: Int64 = 32 << 10
     private static let largestImage: Int64 = 1 << 20
     private static let images: Set = ["image/png", "image/jpeg", "image/gif", "image/webp"]
+
+    /// The type of an image by its first bytes; nil for any other bytes. Hosts end the turn of a model for an image that
+    /// is none.
+    private static func imageType(_ bytes: [UInt8]) -> String? {
+        let begins = { (text: String, start: Int) in bytes.dropFirst(start).starts(with: text.utf8) }
+        if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return "image/png" }
+        if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
+        if begins("GIF87a", 0) || begins("GIF89a", 0) { return "image/gif" }
+        return begins("RIFF", 0) && begins("WEBP", 8) ? "image/webp" : nil
+    }
+
     /// How often the metadata and the bytes are read until both are of one generation.
     private static let attempts = 3
 
@@ -287,9 +305,11 @@ enum ObjectText {
         let isWhole = call.arguments["offset"] == nil && call.arguments["length"] == nil
         if isWhole, images.contains(type.lowercased()), size > 0, size <= largestImage {
             let data = try await call.bytes(of: object, 0, size)
-            return ToolAnswer(content: [
-                ["type": "image", "data": .string(data.base64), "mimeType": .string(type.lowercased())]
-            ])
+            if let type = imageType(data) {
+                return ToolAnswer(content: [
+                    ["type": "image", "data": .string(data.base64), "mimeType": .string(type)]
+                ])
+            }
         }
         let offset = call.arguments.integer("offset") ?? 0
         guard offset <= size else {
@@ -298,7 +318,7 @@ enum ObjectText {
         let length = min(call.arguments.integer("length") ?? usual, size - offset)
         let bytes = length == 0 ? [] : try await call.bytes(of: object, offset, length)
         guard let page = TextPage(bytes, isLast: offset + Int64(bytes.count) >= size, isFirst: offset == 0) else {
-            return binary(object, size, type, call)
+            return binary(object, size, info, call)
         }
         let start = offset + Int64(page.skipped), end = start + Int64(page.text.utf8.count)
         let rest = end < size ? "; go on with offset \(end)" : ""
@@ -308,22 +328,18 @@ enum ObjectText {
         ])
     }
 
-    @Loop private static func binary(_ object: ObjectName, _ size: Int64, _ type: String, _ call: ToolCall)
+    @Loop private static func binary(_ object: ObjectName, _ size: Int64, _ info: JSON, _ call: ToolCall)
         -> ToolAnswer
     {
-        let kind = type.isEmpty ? "" : ", of type \(type)"
-        let way =
-            call.permissions.writable.isEmpty
-            ? "To have it as a file, download is needed, which the flag --allow-write DIR of storage-rpc mcp allows."
-            : "download fetches it to a file."
-        let sentence = "\(object.url) is binary\(kind), \(size) bytes: it is no text to read. \(way)"
+        let kind = info["contentType"]?.string.map { ", of type \($0)" } ?? ""
+        let sentence = "\(object.url) is binary\(kind), \(size) bytes: it is no text to read. \(call.wayToFile)"
         var content = [JSON.text(sentence)]
         if call.revision.hasLinks {
             content.append(
                 .object(
                     .init(present: [
                         "type": "resource_link", "uri": .string(ResourceURI.text(of: object)),
-                        "name": .string(object.object), "mimeType": type.isEmpty ? nil : .string(type),
+                        "name": .string(object.object), "mimeType": info["contentType"],
                         "size": JSON(size),
                     ])))
         }

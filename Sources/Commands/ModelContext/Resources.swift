@@ -101,8 +101,8 @@ struct Resources {
         let size = info["size"]?.number?.int64 ?? 0
         guard size <= Self.largest else {
             throw Refusal.invalidParams(
-                "The resource has \(size) bytes, more than the \(Self.largest) that are read at once: read_object reads "
-                    + "pages of a text, and download writes it to a file")
+                "The resource has \(size) bytes, more than the \(Self.largest) that are read at once. read_object reads "
+                    + "pages of a text. \(call.wayToFile)")
         }
         let bytes = size == 0 ? [] : try await within(uri) { try await call.bytes(of: name, 0, size) }
         let body: JSON.Member =
@@ -121,7 +121,7 @@ struct Resources {
 
     /// The error of a resource that does not exist or may not be known.
     static func missing(_ uri: String, _ revision: Revision) -> Refusal {
-        let code: Int64 = revision == .stateless ? -32602 : -32002
+        let code = revision == .stateless ? -32602 : -32002
         return Refusal(code: code, message: "Resource not found", data: ["uri": .string(uri)])
     }
 
@@ -158,37 +158,57 @@ struct Resources {
             guard let bucket = params["context"]?["arguments"]?["bucket"]?.string.flatMap({ percentDecoded($0) }) else {
                 return Self.completion([])
             }
-            values = try await names(beginningWith: value, in: bucket)
+            let (names, isWhole) = try await names(beginningWith: value, in: bucket)
+            return Self.completion(names, isWhole: isWhole)
         default: throw Refusal.invalidParams("The template has no variable \"\(variable.prefix(100))\"")
         }
         return Self.completion(values)
     }
 
-    /// The encoded names of objects and folders.
-    private func names(beginningWith value: String, in bucket: String) async throws -> [String] {
-        guard let text = percentDecoded(value) else { return [] }
+    /// The encoded names of objects and folders, and whether they are all of them.
+    private func names(
+        beginningWith value: String, in bucket: String
+    ) async throws -> ([String], isWhole: Bool) {
+        guard let text = percentDecoded(value) else { return ([], true) }
+        // Above the places of a confined call nothing can be listed.
+        let places = call.permissions.within.isEmpty ? [] : try await places()
+        let above = places.filter { place in
+            let folder = place.object.utf8
+            return bucket.utf8.elementsEqual(place.bucket.utf8) && folder.count > text.utf8.count
+                && folder.starts(with: text.utf8)
+        }
+        if !above.isEmpty { return (above.map(Self.path(ofFolder:)), true) }
         let slash = text.utf8.lastIndex(of: UInt8(ascii: "/"))
         let folder = slash.map { String(decoding: text.utf8[...$0], as: UTF8.self) } ?? ""
+        // A name that is no pattern finds its own page.
+        let start = text.utf8.dropFirst(folder.utf8.count)
+        let isLiteral = !start.isEmpty && !start.contains { "*?[]{}\\!".utf8.contains($0) }
         var listed = ObjectPage()
         do {
             try await listed.list(
-                ObjectName(bucket: bucket, object: folder), call, 1000, after: nil, isRecursive: false)
-        } catch is ToolFailure { return [] }
-        return listed.names.filter { $0.object.utf8.starts(with: text.utf8) }.map { name in
+                ObjectName(bucket: bucket, object: folder), call, 1000, after: nil, isRecursive: false,
+                isLiteral ? String(decoding: start, as: UTF8.self) + "*" : nil)
+        } catch is ToolFailure { return ([], true) }
+        let names = listed.names.filter { $0.object.utf8.starts(with: text.utf8) }.map { name in
             name.isFolder && listed.prefixes.contains(name)
-                ? String(ResourceURI.text(ofFolder: name).utf8.dropFirst("gs://\(name.bucket.escaped)/".utf8.count))
-                    ?? ""
-                : ResourceURI.path(of: name.object)
+                ? Self.path(ofFolder: name) : ResourceURI.path(of: name.object)
         }
+        return (names, listed.next == nil)
     }
 
-    private static func completion(_ values: [String]) -> JSON {
-        [
-            "completion": [
-                "values": .array(values.prefix(100).map(JSON.string)), "total": JSON(Int64(values.count)),
-                "hasMore": .bool(values.count > 100),
-            ]
-        ]
+    /// The encoded name of a folder, with a slash at its end.
+    private static func path(ofFolder name: ObjectName) -> String {
+        String(ResourceURI.text(ofFolder: name).utf8.dropFirst("gs://\(name.bucket.escaped)/".utf8.count)) ?? ""
+    }
+
+    private static func completion(_ values: [String], isWhole: Bool = true) -> JSON {
+        var room = Room()
+        let shown = values.prefix(100).map(JSON.string).prefix { room.takes($0) }
+        let members: [JSON.Member] = .init(present: [
+            "values": .array(Array(shown)), "hasMore": .bool(!isWhole || values.count > shown.count),
+        ])
+        let total = isWhole ? [JSON.Member(key: "total", value: JSON(Int64(values.count)))] : []
+        return ["completion": .object(members + total)]
     }
 
     private func unique(_ names: [String]) -> [String] {

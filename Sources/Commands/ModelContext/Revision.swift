@@ -1,3 +1,4 @@
+import JSONRPC
 import JSONText
 
 /// The revision of the Model Context Protocol that a request is in.
@@ -60,7 +61,7 @@ enum Revision: Equatable, Sendable {
 
 /// The error of a reply.
 struct Refusal: Error, Equatable {
-    var code: Int64
+    var code: Int
     var message: String
     var data: JSON?
 
@@ -70,5 +71,5 @@ struct Refusal: Error, Equatable {
         Refusal(code: -32601, message: "There is no method \"\(name.prefix(100))\"")
     }
 
-    var json: JSON { .object(.init(present: ["code": JSON(code), "message": .string(message), "data": data])) }
+    var json: JSON { RPCError(code: code, message: message, data: data).json }
 }

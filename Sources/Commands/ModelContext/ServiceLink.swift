@@ -29,7 +29,9 @@ struct ServiceFailure: Error {
 package struct Unreachable: Error {
     package let message: String
 
-    package init(_ message: String) { self.message = message }
+    package init(_ message: String) {
+        self.message = message.hasSuffix(".") ? String(message.dropLast()) : message
+    }
 }
 
 /// The connection to the shared service of the root, on which all other rights are given up. It is made at the first

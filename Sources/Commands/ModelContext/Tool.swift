@@ -1,3 +1,4 @@
+import JSONRPC
 import JSONText
 import Platform
 
@@ -47,10 +48,8 @@ struct Argument: Sendable {
         switch kind {
         case .string: members = .init(present: ["type": "string"])
         case .integer(let range):
-            members = .init(present: [
-                "type": "integer", "minimum": JSON(range.lowerBound),
-                "maximum": range.upperBound == .max ? nil : JSON(range.upperBound),
-            ])
+            members = .init(present: ["type": "integer", "minimum": JSON(range.lowerBound)])
+            if range.upperBound != .max { members.append(.init(key: "maximum", value: JSON(range.upperBound))) }
         case .boolean: members = .init(present: ["type": "boolean"])
         case .choice(let names):
             members = .init(present: ["type": "string", "enum": .array(names.map(JSON.string))])
@@ -192,7 +191,7 @@ struct ToolAnswer: Sendable {
     init(content: [JSON]) { self.content = content }
 
     init(_ failure: ToolFailure) {
-        content = [.text(failure.message.cut(toBytes: 8192))]
+        content = [.text(failure.message.harmless)]
         isError = true
     }
 

@@ -5,6 +5,8 @@ import Storage
 /// One call of a tool, with all that the tool uses.
 @Loop
 final class ToolCall {
+    /// Nil for a request about resources.
+    private let tool: Tool?
     nonisolated let arguments: Arguments
     nonisolated let permissions: Permissions
     nonisolated let revision: Revision
@@ -20,10 +22,10 @@ final class ToolCall {
     typealias Report = @Loop (_ done: Int64, _ total: Int64?, _ message: String) -> Void
 
     init(
-        _ arguments: Arguments, _ permissions: Permissions, _ revision: Revision, _ link: ServiceLink,
-        _ time: TimeSource,
-        _ files: FileTransfers, report: Report?
+        _ tool: Tool?, _ arguments: Arguments, _ permissions: Permissions, _ revision: Revision, _ link: ServiceLink,
+        _ time: TimeSource, _ files: FileTransfers, report: Report?
     ) {
+        self.tool = tool
         (self.arguments, self.permissions, self.revision) = (arguments, permissions, revision)
         (self.link, self.time, self.files, self.report) = (link, time, files, report)
         elapsed = time.clock.stopwatch()
@@ -46,8 +48,12 @@ final class ToolCall {
         switch error {
         case "objectNotFound": return " list_objects shows what exists."
         case "preconditionFailed":
-            return " Nothing that exists is replaced without its generation: object_info shows it, and "
-                + "ifGenerationMatch names it."
+            if has("ifGenerationMatch") {
+                return " Nothing that exists is replaced without its generation: object_info shows it, and "
+                    + "ifGenerationMatch names it."
+            }
+            if has("replace") { return " replace true replaces an existing file." }
+            return has("confirm") ? " Call again without confirm for a new plan." : ""
         case "unauthorized":
             let places = [
                 permissions.within.isEmpty ? nil : "objects: \(permissions.within.joined(separator: ", "))",
@@ -57,6 +63,15 @@ final class ToolCall {
             return places.isEmpty ? "" : " Allowed are: \(places.joined(separator: "; "))."
         default: return ""
         }
+    }
+
+    private func has(_ argument: String) -> Bool { tool?.arguments.contains { $0.name == argument } ?? false }
+
+    /// How an object comes to a file.
+    nonisolated var wayToFile: String {
+        permissions.writable.isEmpty
+            ? "To have it as a file, download is needed, which the flag --allow-write DIR of storage-rpc mcp allows."
+            : "download fetches it to a file."
     }
 
     /// The reference of an argument. Names are taken as they are, so that every listed one can be passed.

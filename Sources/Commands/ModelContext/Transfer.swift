@@ -9,12 +9,13 @@ struct Transfer: Sendable {
 
     let kind: Kind
     let snapshot: JSON
-    /// The local file or directory, if it is known.
+    /// The local file or directory, if a call of this process has named it.
     var path: String?
+    /// Another process has begun the transfer, and may wait for it.
+    var isOthers = false
 
     init(_ kind: Kind, _ snapshot: JSON, path: String? = nil) {
-        (self.kind, self.snapshot) = (kind, snapshot)
-        self.path = path ?? snapshot["directory"]?.string
+        (self.kind, self.snapshot, self.path) = (kind, snapshot, path)
     }
 
     var id: String { snapshot["task"]?.string ?? "" }
@@ -23,6 +24,26 @@ struct Transfer: Sendable {
     var done: Int64 { snapshot["progress"]?["completedUnitCount"]?.number?.int64 ?? 0 }
     var total: Int64? { snapshot["progress"]?["totalUnitCount"]?.number?.int64 }
 
+    /// The transfer is in the state that an action leads to.
+    func isAfter(_ action: String) -> Bool {
+        switch action {
+        case "pause": state == "paused"
+        case "resume": ["queued", "running"].contains(state)
+        default: state == "cancelled"
+        }
+    }
+
+    private func count(_ name: String) -> Int64 { snapshot["files"]?[name]?.number?.int64 ?? 0 }
+    /// The existing files that are not known to be equal.
+    private var kept: Int64 { snapshot["kept"]?.number?.int64 ?? 0 }
+
+    /// The error for a model. Local paths are those of the calls of this process alone.
+    private var errorText: String? {
+        guard let error = snapshot["error"], let message = error["message"]?.string else { return nil }
+        let hidden = path == nil ? error["data"]?["file"]?.string : nil
+        return (hidden.map { message.replacing($0, with: "(…)") } ?? message).cut(toBytes: 500)
+    }
+
     var json: JSON {
         .object(
             .init(present: [
@@ -30,9 +51,11 @@ struct Transfer: Sendable {
                 "reference": ObjectName(snapshot["reference"]).map { .string($0.url) },
                 "to": ObjectName(snapshot["to"]).map { .string($0.url) },
                 "path": path.map(JSON.string), "transferredBytes": JSON(done), "totalBytes": total.map { JSON($0) },
-                "files": snapshot["files"]?["completed"], "filesUnchanged": snapshot["files"]?["unchanged"],
-                "filesRefused": snapshot["files"]?["refused"], "filesFailed": snapshot["files"]?["failed"],
-                "error": snapshot["error"]?["message"].flatMap(\.string).map { .string($0.cut(toBytes: 500)) },
+                "files": snapshot["files"]?["completed"],
+                "filesUnchanged": snapshot["files"].map { _ in JSON(count("unchanged") - kept) },
+                "filesKept": snapshot["files"].map { _ in JSON(kept) }, "filesRefused": snapshot["files"]?["refused"],
+                "filesFailed": snapshot["files"]?["failed"],
+                "error": errorText.map(JSON.string),
             ]))
     }
 
@@ -46,9 +69,8 @@ extension Property {
     static let transfer: [Property] = [
         .string("task", isRequired: true), .string("kind", isRequired: true), .string("state", isRequired: true),
         .string("reference"), .string("to"), .string("path"), .integer("transferredBytes", isRequired: true),
-        .integer("totalBytes"), .integer("files"), .integer("filesUnchanged"), .integer("filesRefused"),
-        .integer("filesFailed"),
-        .string("error"),
+        .integer("totalBytes"), .integer("files"), .integer("filesUnchanged"), .integer("filesKept"),
+        .integer("filesRefused"), .integer("filesFailed"), .string("error"),
     ]
 }
 
@@ -58,8 +80,8 @@ extension Transfer {
     /// The seconds that a call waits without the argument `wait`.
     static let usualWait: Int64 = 20
 
-    /// Begins a task with a method of the service, and waits until it has ended, or for some seconds. The end of the call
-    /// cancels the task.
+    /// Begins a task with a method of the service, or joins it, and waits until it has ended, or for some seconds. The end
+    /// of the call cancels the task, unless another process has begun it.
     ///
     /// - Parameter seconds: nil for the argument `wait`.
     @Loop static func run(
@@ -67,7 +89,8 @@ extension Transfer {
         _ call: ToolCall
     ) async throws -> Transfer {
         let seconds = seconds ?? call.arguments.integer("wait") ?? usualWait
-        return try await begin(kind, method, params, path: path, call).end(call, within: seconds, cancels: true)
+        let transfer = try await begin(kind, method, params, path: path, call)
+        return try await transfer.end(call, within: seconds, cancels: !transfer.isOthers)
     }
 
     /// Begins a task with a method of the service. The request is sent even if the call is cancelled meanwhile, since the
@@ -80,12 +103,12 @@ extension Transfer {
         let request = Loop.task { [link = call.link] in
             await outcome { try await link.call(method, .object(params + observed)) }
         }
-        let transfer: Transfer
+        var transfer: Transfer
         switch await request.value {
         case .success(let snapshot): transfer = Transfer(kind, snapshot, path: path)
         case .failure(let failure): throw call.explained(failure)
         }
-        if let path { call.files.note(transfer.id, path) }
+        transfer.isOthers = call.files.note(transfer.id, path, isNew: transfer.snapshot["continued"] != true)
         if let handle = transfer.snapshot["observers"]?["progress"]?.string {
             call.link.events.listen(to: handle) { event in
                 guard let now = event["snapshot"] else { return }
@@ -94,7 +117,7 @@ extension Transfer {
             }
         }
         if Task.isCancelled {
-            transfer.cancel(call.link)
+            if !transfer.isOthers { transfer.cancel(call.link) }
             throw CancellationError()
         }
         return transfer
@@ -164,11 +187,45 @@ extension Transfer {
                 (error?["message"]?.string ?? "The transfer has failed.") + first
                     + call.nextStep(error?["data"]?["name"]?.string))
         case "cancelled": throw ToolFailure("The transfer was cancelled.")
-        case "success": return ToolAnswer(json)
+        case "success":
+            if kind == .folder, snapshot["kind"] != "put", count("total") == 0, count("refused") == 0 {
+                let folder = ObjectName(snapshot["reference"])?.folder.url ?? "the folder"
+                throw ToolFailure("There is no object below \(folder). For one object leave out recursive.")
+            }
+            return ToolAnswer(json, note: remarks)
         case "paused":
             return ToolAnswer(json, note: "The transfer is paused: control_transfer resumes task \(id).")
         default:
             return ToolAnswer(json, note: "The transfer runs: list_transfers with task \(id) follows it.")
+        }
+    }
+
+    /// What a folder task has not done, with the next step.
+    private var remarks: String? {
+        let refused = (snapshot["failures"]?.array ?? []).filter { $0["state"] == "refused" }.prefix(3).compactMap {
+            item in
+            (item["error"]?["message"]?.string ?? item["path"]?.string)?.cut(toBytes: 300)
+        }
+        let remarks = [
+            kept == 0 ? nil : remarkOnKept,
+            refused.isEmpty ? nil : "\(count("refused")) refused, among them: \(refused.joined(separator: " "))",
+        ].compactMap(\.self)
+        return remarks.isEmpty ? nil : remarks.joined(separator: " ")
+    }
+
+    private var remarkOnKept: String {
+        switch snapshot["kind"]?.string {
+        case "put":
+            "\(kept) existing objects differ from their files, and were kept: upload without recursive, with "
+                + "ifGenerationMatch, replaces one."
+        case "write":
+            "\(kept) existing files were kept, whether equal or not: replace true replaces them."
+        case "move":
+            "\(kept) objects were not moved, since their targets exist, whether equal or not: move_objects without "
+                + "recursive, with ifGenerationMatch, replaces one."
+        default:
+            "\(kept) existing objects differ from their sources, and were kept: copy_objects without recursive, with "
+                + "ifGenerationMatch, replaces one."
         }
     }
 
@@ -189,25 +246,35 @@ extension Transfer {
         throw ToolFailure("There is no transfer \"\(task.cut(toBytes: 100))\". list_transfers without task shows all.")
     }
 
-    /// The unfinished transfers, and the newest that have ended.
+    /// The unfinished transfers, and the newest of each kind that have ended.
     @Loop static func list(_ call: ToolCall) async throws -> ToolAnswer {
-        var unfinished: [Transfer] = [], ended: [Transfer] = []
+        var unfinished: [JSON] = [], ended: [JSON] = []
+        var (room, isCut) = (Room(), false)
         for kind in Kind.allCases {
+            var newest: [Transfer] = []
             try await all(kind, call) { transfer in
                 if transfer.hasEnded {
-                    ended.append(transfer)
-                    // The newest come last.
-                    if ended.count > 2 * mostEnded { ended.removeFirst(mostEnded) }
+                    newest.append(transfer)
+                    if newest.count > 2 * mostEnded { newest.removeFirst(mostEnded - 1) }
                 } else if unfinished.count <= mostUnfinished {
-                    unfinished.append(transfer)
+                    unfinished.append(transfer.json)
                 }
                 return true
             }
+            isCut = isCut || newest.count > mostEnded
+            ended += newest.suffix(mostEnded).map(\.json)
         }
-        let isCut = unfinished.count > mostUnfinished
-        let shown = unfinished.prefix(mostUnfinished) + ended.suffix(mostEnded)
-        let note = isCut ? "Only the first \(mostUnfinished) unfinished transfers are shown." : nil
-        return ToolAnswer(["transfers": .array(shown.map(\.json))], note: note)
+        let running = unfinished.prefix(mostUnfinished).prefix { room.takes($0) }
+        let recent = ended.reversed().prefix { room.takes($0) }
+        let notes = [
+            running.count < unfinished.count ? "Only the first \(running.count) unfinished transfers are shown." : nil,
+            isCut || recent.count < ended.count
+                ? "Of the transfers that have ended only the newest are shown, at most \(mostEnded) of each kind."
+                : nil,
+        ].compactMap(\.self)
+        return ToolAnswer(
+            ["transfers": .array(running + recent.reversed())],
+            note: notes.isEmpty ? nil : notes.joined(separator: " "))
     }
 
     private static let (mostUnfinished, mostEnded) = (40, 20)
@@ -248,23 +315,32 @@ extension Transfer {
     }
 }
 
-/// The local files of transfers, by the ids of the tasks that this process has begun.
+/// The transfers that calls of this process have begun or joined.
 @Loop
 final class FileTransfers {
-    private var paths: [String: String] = [:]
+    private struct Known {
+        let path: String?
+        /// This process has begun the transfer.
+        let isOwn: Bool
+    }
+
+    private var known: [String: Known] = [:]
     private var order = Queue<String>()
     private let threads = WorkerThreads("files")
     private static let most = 1000
 
     nonisolated init() {}
 
-    func note(_ task: String, _ path: String) {
-        guard paths.updateValue(path, forKey: task) == nil else { return }
+    /// Keeps the file of a transfer. Returns whether another process has begun the transfer.
+    func note(_ task: String, _ path: String?, isNew: Bool) -> Bool {
+        if let earlier = known[task] { return !earlier.isOwn }
+        known[task] = Known(path: path, isOwn: isNew)
         order.append(task)
-        if order.count > Self.most, let oldest = order.popFirst() { paths[oldest] = nil }
+        if order.count > Self.most, let oldest = order.popFirst() { known[oldest] = nil }
+        return !isNew
     }
 
-    func path(of task: String) -> String? { paths[task] }
+    func path(of task: String) -> String? { known[task]?.path }
 
     /// The key of a transfer: a call with the same words about the same state of the file finds its transfer.
     func key(_ words: [String], file: String? = nil) async -> String {

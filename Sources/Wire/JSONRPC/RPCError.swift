@@ -52,7 +52,8 @@ extension String {
     /// The maximum size of a text in an error, in bytes.
     private static let longestInError = 8 << 10
 
-    fileprivate var harmless: String {
+    /// A text of the peer without secrets, and shortened.
+    package var harmless: String {
         guard utf8.count > Self.longestInError else { return hidingSecrets() }
         return String(decoding: utf8.prefix(Self.longestInError), as: UTF8.self).hidingSecrets() + "…"
     }

@@ -173,8 +173,37 @@ import Testing
         #expect(Self.names(all) == Self.always + ["download", "upload"] + changes)
     }
 
-    @Test func `The schemas of the tools are those that strict hosts take`() throws {
-        let client = Client { ($0.allowsChanges, $0.readable, $0.writable) = (true, ["/r"], ["/w"]) }
+    /// Whether each value of a schema is one that a metaschema takes, with one type, and each object has members.
+    private static func isStrict(_ schema: JSON) -> Bool {
+        guard let members = schema.object, schema["type"]?.string != nil else { return false }
+        let known: Set = [
+            "type", "properties", "required", "additionalProperties", "description", "items", "enum", "minimum",
+            "maximum",
+        ]
+        return members.allSatisfy { member in
+            guard known.contains(member.key) else { return false }
+            return switch member.key {
+            case "properties":
+                member.value.object?.isEmpty == false
+                    && member.value.object?.allSatisfy { isStrict($0.value) } == true
+            case "items": isStrict(member.value)
+            case "additionalProperties": member.value == false || isStrict(member.value)
+            case "minimum", "maximum": member.value.number?.int64 != nil
+            case "required", "enum": member.value.array?.isEmpty == false
+            default: member.value.string?.isEmpty == false
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (false, false, false), (true, false, false), (true, true, false), (false, false, true), (true, true, true),
+    ])
+    func `The schemas of the tools are those that strict hosts take`(
+        changes: Bool, reads: Bool, writes: Bool
+    ) throws {
+        let client = Client {
+            ($0.allowsChanges, $0.readable, $0.writable) = (changes, reads ? ["/r"] : [], writes ? ["/w"] : [])
+        }
         let list = try #require(client.ask("tools/list", Self.stateless())["result"]?["tools"])
         #expect(list.text.utf8.count < 20_000, "\(list.text.utf8.count)")
         for word in ["$ref", "anyOf", "oneOf", "allOf", "$schema", "null"] {
@@ -191,6 +220,8 @@ import Testing
                 #expect(property.value["type"]?.string != nil && property.value["description"]?.string != nil)
             }
             #expect((tool["outputSchema"] == nil) == (name == "read_object"), "\(name)")
+            #expect(input.map(Self.isStrict) == true, "\(input?.text ?? name)")
+            #expect(tool["outputSchema"].map(Self.isStrict) ?? true, "\(name)")
         }
     }
 
@@ -214,6 +245,21 @@ import Testing
         #expect(client.ask("tools/list", Self.stateless(#""cursor":"x""#))["error"]?["code"] == -32602)
     }
 
+    @Test func `Tokens of the client's own texts are not repeated`() {
+        let client = Client { ($0.allowsChanges, $0.readable) = (true, ["/r"]) }
+        let secret = "f902155a-a328-4575-b0eb-094e6f1dcf73"
+        let url = "https://firebasestorage.googleapis.com/v0/b/b/o/x?alt=media&token=\(secret)"
+        for (method, params) in [
+            ("tools/call", #""name":"upload","arguments":{"path":"\#(url)","reference":"gs://b/q"}"#),
+            ("tools/call", #""name":"read_object","arguments":{"reference":"\#(url)"}"#),
+            ("tools/call", #""name":"read_object","arguments":{"\#(url)":1}"#), ("tools/call", #""name":"\#(url)""#),
+            ("resources/read", #""uri":"\#(url)""#), (url, ""),
+        ] {
+            let answer = client.ask(method, Self.stateless(params)).text
+            #expect(!answer.contains(secret) && answer.contains("(…)"), "\(answer)")
+        }
+    }
+
     @Test func `A service that cannot be reached is a sentence for the model`() async throws {
         let said = Mail<JSON>()
         let conversation = Conversation(
@@ -221,7 +267,7 @@ import Testing
         ) {
             said.deliver($0)
         } connect: { () throws(Unreachable) in
-            throw Unreachable("the root is locked")
+            throw Unreachable("the root is locked.")
         }
         let line =
             #"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":\#(Self.stateless(#""name":"list_objects""#))}"#
@@ -272,17 +318,29 @@ import Testing
         #expect(result?["isError"] == true && sentence.contains("0.0.9") && sentence.contains("service/stop"))
     }
 
-    @Test func `A call without an answer of the service is answered after fifty seconds`() async throws {
+    @Test(arguments: [
+        ("tools/call", #""name":"list_objects""#), ("resources/read", #""uri":"gs://b/a""#), ("resources/list", ""),
+        (
+            "completion/complete",
+            #""ref":{"type":"ref/resource","uri":"gs://{bucket}/{+object}"},"argument":{"name":"bucket","value":""}"#
+        ),
+        ("subscriptions/listen", #""notifications":{"resourceSubscriptions":["gs://b/a"]}"#),
+    ])
+    func `A request without an answer of the service is answered after fifty seconds`(
+        method: String, params: String
+    ) async throws {
         let (wire, said, clock) = (Wire(), Mail<JSON>(), ManualClock())
         let conversation = try converse(wire, said, clock)
-        Self.call(1).withUnsafeBytes { conversation.receive($0) }
+        let line = #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(Self.stateless(params))}"#
+        Array(line.utf8).withUnsafeBytes { conversation.receive($0) }
         _ = try await answer(wire, #"{"rights":{"readOnly":true}}"#)
-        #expect(try parse(try #require(await wire.line()))["method"] == "storage/buckets")
+        _ = try #require(await wire.line())
         while try await clock.nextSleep() != .seconds(50) {}
         clock.advance(by: .seconds(51))
-        let result = try await said.next()["result"]
-        #expect(result?["isError"] == true && result?["resultType"] == "complete")
-        #expect(result?["content"]?.array?.first?["text"]?.string?.contains("50 s") == true)
+        let answer = try await said.next()
+        #expect(answer["id"] == 1 && answer.text.contains("stopped after 50 s"), "\(answer.text)")
+        #expect((answer["result"]?["isError"] == true) == (method == "tools/call"))
+        #expect((answer["error"]?["code"] == -32603) == (method != "tools/call"))
         #expect(conversation.pending == 0)
     }
 
