@@ -187,7 +187,7 @@ final class Server {
             } catch { return }
             // A client may have connected since the last wait.
             guard !Task.isCancelled else { return }
-            self?.end(0, "nobody was connected and nothing ran for \(seconds) s")
+            self?.end(0, "no client was connected and no task ran for \(seconds) s")
         }
     }
 

@@ -129,7 +129,7 @@ import Testing
             try #require(try first.relay.waitForExit() == 0)
             try blockUntil { kill(service, 0) != 0 }
             let log = try String(contentsOfFile: place.root + "/firebase/service.log", encoding: .utf8)
-            try #require(log.contains("ends with status 0: nobody was connected and nothing ran for 1 s"))
+            try #require(log.contains("ends with status 0: no client was connected and no task ran for 1 s"))
             let next = try connect(flags)
             let snapshot = try next.client.call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)
             try #require(snapshot["state"]?.string == "failed")

@@ -67,6 +67,6 @@ extension StorageError {
     /// Another client wrote between a write with a lost response and its retry.
     static func overtaken(_ reference: Reference, by version: ObjectVersion) -> StorageError {
         .preconditionFailed(
-            reference, version, "was changed by somebody else while this was tried again, and stays as it is")
+            reference, version, "was changed by another client during the retries, and is kept")
     }
 }

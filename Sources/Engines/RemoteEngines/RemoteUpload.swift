@@ -403,7 +403,7 @@ extension RemoteBackend {
         case .stored: return .completed(try await destination.verified(response))
         case .garbled(let what): throw .garbled(what, response, upload.reference)
         case .ended:
-            let why = StorageError(.unknown, "The upload session was ended by somebody else.")
+            let why = StorageError(.unknown, "The upload session was ended by another client.")
             return .forgotten(why.after(httpStatus: response.status))
         }
     }

@@ -50,7 +50,7 @@ extension UploadDestination {
         ).about(upload.reference)
     }
 
-    fileprivate nonisolated static let isKept = "It is kept, since it may be somebody else's by now"
+    fileprivate nonisolated static let isKept = "It is kept, since it may now belong to another client"
 
     /// How the stored object differs from the source; nil if it does not. Prefers the CRC32C, which is computed while
     /// the bytes are sent.

@@ -52,7 +52,7 @@ import Testing
             let error = try await failure {
                 _ = try await place.backend.updateMetadata(of: ref("a"), change, if: .init(), for: caller)
             }
-            #expect(error.message.contains("somebody else") && !error.retryable)
+            #expect(error.message.contains("another client") && !error.retryable)
             #expect(place.fixture.metadata("b", "a")?["cacheControl"] == "theirs")
             #expect(place.fixture.log.requests(.patch).count == 1)
         }
@@ -79,7 +79,7 @@ import Testing
                 .init(.first(.multipart), .answerAfterHandling(503)), next(.getMetadata, 2, overwrite, place),
             ]
             let error = try await failure { try await retried(place) }
-            #expect(error.message.contains("somebody else") && !error.retryable)
+            #expect(error.message.contains("another client") && !error.retryable)
             #expect(place.fixture.bytes("b", "a") == Self.others)
             #expect(place.fixture.log.requests(.multipart).count == 1)
         }
