@@ -10,7 +10,7 @@ import Testing
 
     /// What the program writes to stdout, which is a terminal or a pipe, and to stderr, which is a file.
     private static func run(
-        _ words: [String], onTerminal: Bool = false, in directory: String
+        _ words: [String], onTerminal: Bool = false, environment: [String: String] = [:], in directory: String
     ) throws -> (out: String, err: String) {
         let script = """
             import os, pty, subprocess, sys, termios
@@ -32,7 +32,7 @@ import Testing
         let errors = directory + "/stderr"
         let outcome = Command(
             "python3", ["-c", script, onTerminal ? "pty" : "pipe", errors, ServiceProcess.program] + words,
-            in: directory, withErrors: true
+            environment: environment, in: directory, withErrors: true
         ).runHere()
         return (outcome.text, try String(contentsOfFile: errors, encoding: .utf8))
     }
@@ -69,11 +69,11 @@ import Testing
     @Test func `A terminal shows a page of the documentation in the pager, a pipe gets its text`() async throws {
         try await onThread {
             try withTemporaryDirectory { directory in
-                setenv("PAGER", "basename -a -- pager", 1)
-                defer { unsetenv("PAGER") }
-                let words = ["help", "gateway.md"]
-                #expect(try Self.run(words, onTerminal: true, in: directory).out == "pager\ngateway.md\n")
-                #expect(try Self.run(words, in: directory).out.hasPrefix("# "))
+                let (words, pager) = (["help", "gateway.md"], ["PAGER": "basename -a -- pager"])
+                let shown = try Self.run(words, onTerminal: true, environment: pager, in: directory).out
+                #expect(shown == "pager\ngateway.md\n")
+                let piped = try Self.run(words, in: directory).out
+                #expect(piped.hasPrefix("# "))
             }
         }
     }

@@ -10,7 +10,7 @@
 << {"jsonrpc": "2.0", "method": "downloadTask/event", "params": {"handle": "<progress>", "snapshot": {"task": "<task>", "status": "progress", "state": "running", "progress": {"completedUnitCount": 13, "totalUnitCount": 13, "fractionCompleted": 1}, "reference": {"bucket": "default-bucket", "fullPath": "images/island.jpg", "name": "island.jpg", "url": "gs://default-bucket/images/island.jpg"}}}}
 << {"jsonrpc": "2.0", "method": "downloadTask/event", "params": {"handle": "<success>", "snapshot": {"task": "<task>", "status": "success", "state": "success", "progress": {"completedUnitCount": 13, "totalUnitCount": 13, "fractionCompleted": 1}, "reference": {"bucket": "default-bucket", "fullPath": "images/island.jpg", "name": "island.jpg", "url": "gs://default-bucket/images/island.jpg"}, "metadata": {"bucket": "default-bucket", "fullPath": "images/island.jpg", "name": "island.jpg", "generation": "<generation>", "metageneration": "1", "size": 13, "timeCreated": "<time>", "updated": "<time>", "md5Hash": "bNNVbesNpUvKBgtMOUeYOQ==", "crc32c": "yKEG5Q==", "contentType": "image/jpeg"}}}}
 
-# What is there already is replaced; a file:// URL is as good as a path.
+# An existing file is replaced; a file:// URL works like a path.
 >> {"jsonrpc": "2.0", "id": 3, "method": "reference/putData", "params": {"reference": {"bucket": "default-bucket", "fullPath": "images/island.jpg", "name": "island.jpg", "url": "gs://default-bucket/images/island.jpg"}, "text": "Hello again!", "wait": true}}
 << {"jsonrpc": "2.0", "id": 3, "result": {"state": "success", "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 4, "method": "reference/writeToFile", "params": {"reference": "gs://default-bucket/images/island.jpg", "file": "file://{files}/island.jpg", "wait": true}}

@@ -8,7 +8,7 @@ import Transfers
 
 extension CommandPage {
     private static let service = [
-        Flag("--idle-timeout", nil, "SECONDS", "end after so long without clients and tasks") { options, line in
+        Flag("--idle-timeout", nil, "SECONDS", "end after SECONDS without clients and tasks") { options, line in
             options.service.idleTimeout = try line.number(in: 0...Int(Int32.max))
         },
         Flag("--tasks", nil, "WHAT", "unfinished ones: pause (default), resume, forget") { options, line in
@@ -18,7 +18,7 @@ extension CommandPage {
     ]
 
     private static let durability = Flag(
-        "--durability", nil, "WHAT", "full, or none: what is stored is not synced"
+        "--durability", nil, "WHAT", "full, or none: do not sync what is stored"
     ) { options, line in options.service.namedDurability = try line.choice() }.suitsRunning()
 
     private static let record = Flag("--trace", "FILE", "write every message and its time to FILE", \.service.trace)
@@ -36,7 +36,7 @@ extension CommandPage {
             }
             options.service.origins.append(origin)
         },
-        Flag("--buckets", nil, "NAMES", "a,b: only these are there, and those made since") { options, line in
+        Flag("--buckets", nil, "NAMES", "a,b: only these exist, and those created later") { options, line in
             let text = try line.value("names with commas between")
             let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
             for name in names {
@@ -94,10 +94,9 @@ extension CommandPage {
         name: "mcp", synopsis: "", summary: "serve agents and editors, as an MCP server on stdio",
         text: [
             "Serves one client of the Model Context Protocol on stdin and stdout, through the",
-            "service that all clients of the root share: help agents. Objects can be",
-            "read, and nothing else, unless flags allow more. Of the flags of services,",
-            "--allow-read and --allow-write have another meaning here: without them no file",
-            "of this machine is used.",
+            "service that all clients of the root share: help agents. Without flags it only",
+            "reads objects. --allow-read and --allow-write have another meaning than for",
+            "services: without them, files of this machine are not used.",
         ],
         flags: [
             Flag("--allow-changes", "objects may be written, moved and deleted", \.modelContext.allowsChanges),
@@ -124,8 +123,8 @@ extension CommandPage {
             "Answers SDKs of Firebase Storage and Google Cloud Storage until SIGTERM or",
             "Ctrl-C, in the foreground or the background: help gateway.md. ADDRESS:PORT is",
             "\(defaultGateway), unless another one is named; port 0 is a free one. Prints the",
-            "variables for SDKs when it serves; GET /healthz answers 200 then. Its objects",
-            "are gone at its end, unless --root names a directory for them.",
+            "variables for SDKs when it is ready; GET /healthz answers 200 then. It removes",
+            "its objects at its end, unless --root names a directory for them.",
         ],
         flags: double + [
             socket, record, durability, Flag("--json", "print variables, process and root as an object", \.json),
@@ -154,10 +153,10 @@ extension CommandPage {
     static let backup = CommandPage(
         name: "backup", synopsis: "DIR", summary: "copy the root, also while a service uses it",
         text: [
-            "Copies the root of the engine embedded, as it is at one moment, to a directory",
-            "that does not exist or is empty. serve --root DIR serves the copy. On the same",
-            "file system objects above 96 KiB take no further room. DIR is not in the root.",
-            "kill -9 leaves .storage-rpc-backup-* beside DIR, which the next one removes.",
+            "Copies the current state of the root of the engine embedded to a directory that",
+            "does not exist or is empty. serve --root DIR serves the copy. On the same file",
+            "system objects above 96 KiB use no further space. DIR is outside of the root.",
+            "kill -9 leaves .storage-rpc-backup-* beside DIR; the next backup removes it.",
         ], examples: ["backup /mnt/backup/2026-01-01"]
     ) { options, words in
         guard options.service.engine == .embedded else {
@@ -177,8 +176,8 @@ extension CommandPage {
             Flag("--html", "OUT", "write the page to OUT; - is standard output", \.html),
             Flag("--all", "each report of progress; else one line a transfer", \.timeline.showsAll),
             Flag("--errors", "only what failed, was lost or has no answer", \.timeline.showsErrors),
-            Flag("--task", "ID", "only what is about a task; its beginning will do", \.timeline.task),
-            Flag("--follow", "-f", "go on while a service writes it, or until Ctrl-C", \.isFollowing),
+            Flag("--task", "ID", "only lines about a task; a beginning is enough", \.timeline.task),
+            Flag("--follow", "-f", "continue while a service writes it, or until Ctrl-C", \.isFollowing),
             Flag("--json", "an object a line, for programs", \.json),
         ],
         takesServiceFlags: false,

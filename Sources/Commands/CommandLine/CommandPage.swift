@@ -58,21 +58,21 @@ extension CommandPage {
     private static let common = [
         Flag("--socket", "PATH", "use the service on that socket", \.service.socket),
         Flag("--json", "print results and errors as JSON, one a line", \.json),
-        Flag("--quiet", "-q", "print nothing but errors, and JSON", \.isQuiet),
+        Flag("--quiet", "-q", "print only errors and JSON", \.isQuiet),
         Flag("--trace", "show the JSON-RPC conversation on stderr", \.trace),
     ]
 
-    private static let exact = Flag("--exact", "names as they are, also folder/ and a//b", \.isExact)
+    private static let exact = Flag("--exact", "take names literally, also folder/ and a//b", \.isExact)
     private static func recursive(_ text: String) -> Flag { Flag("--recursive", "-r", text, \.isRecursive) }
 
     static let dryRun = Flag("--dry-run", "show what would be done, and change nothing", \.isDryRun)
-    static let noClobber = Flag("--no-clobber", "what is there stays", \.noClobber)
+    static let noClobber = Flag("--no-clobber", "skip what exists", \.noClobber)
     static let verbose = Flag("--verbose", "-v", "print the metadata of results", \.isVerbose)
     static let filters = [
         Flag("--include", "PATTERN", "only what matches; repeatable", \.include),
         Flag("--exclude", "PATTERN", "not what matches; repeatable", \.exclude),
     ]
-    static let atOnce = Flag("--at-once", "-p", "N", "so many transfers at the same time") { options, line in
+    static let atOnce = Flag("--at-once", "-p", "N", "run N transfers at once") { options, line in
         options.atOnce = try line.number(in: 1...64)
     }
     static let progress = Flag("--progress", nil, "HOW", "none, bar or lines (one each 10 s): how progress is shown") {
@@ -101,7 +101,7 @@ extension CommandPage {
     }
 
     private static let reference = "REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket."
-    private static let patterns = "In quotes, * ? and [a-z] stand for names, ** for names in all folders below."
+    private static let patterns = "In quotes, * ? and [a-z] match names, ** matches names in all folders below."
 
     static let all = clients + services
 
@@ -141,12 +141,12 @@ extension CommandPage {
         client(
             "sync", "SOURCE DEST", "make a folder and a directory the same; --delete",
             [
-                "Uploads a directory to gs://BUCKET/FOLDER, or downloads that to a directory:",
-                "what is new or has other bytes; with flags of metadata all. DIR/ is DIR.",
+                "Uploads a directory to gs://BUCKET/FOLDER, or downloads a folder to a directory:",
+                "new and changed files only; with flags of metadata all. DIR/ means DIR.",
             ],
             [
-                Flag("--delete", "delete what SOURCE does not have, at last", \.deletes),
-                Flag("--checksum", "read every file, whatever its times are", \.readsAll),
+                Flag("--delete", "finally delete what is not in SOURCE", \.deletes),
+                Flag("--checksum", "read every file, even with unchanged times", \.readsAll),
             ] + filters + transfer + [verbose, exact],
             ["sync photos gs://my-bucket/photos", "sync --delete gs://my-bucket/photos photos"], takesMetadata: true
         ) { options, words in
@@ -174,10 +174,10 @@ extension CommandPage {
         client(
             "du", "[REFERENCE...]", "sum up sizes: each folder, and the total",
             [
-                "Shows how many bytes and objects are below each folder, and below REFERENCE at",
-                "last. \(reference)", patterns,
+                "Shows the bytes and objects below each folder, and finally below REFERENCE.",
+                reference, patterns,
             ],
-            [Flag("--summarize", "-s", "only what REFERENCE has", \.isSummary), human] + filters + [exact],
+            [Flag("--summarize", "-s", "only the total of REFERENCE", \.isSummary), human] + filters + [exact],
             ["du -h gs://my-bucket", "du -s photos logs"]
         ) { _, words in .du(words) },
         client(
@@ -187,8 +187,8 @@ extension CommandPage {
         client(
             "hash", "REFERENCE...|FILE...", "show MD5 and CRC32C of objects, or of files",
             [
-                "Shows the MD5 and the CRC32C of objects, as they are stored, or with --local of",
-                "files: in hexadecimal digits, and in Base64.", reference, patterns,
+                "Shows the stored MD5 and CRC32C of objects, or with --local those of files, in",
+                "hexadecimal digits and in Base64.", reference, patterns,
             ], [Flag("--local", "files of this machine; - is standard input", \.isLocal), exact],
             ["hash docs/a.txt", "hash --local a.txt"]
         ) { options, words in
@@ -230,7 +230,7 @@ extension CommandPage {
             "rm", "REFERENCE...", "delete objects; -r: all below a folder",
             [
                 "Deletes objects. \(reference)",
-                "docs/ is a folder; docs with -r is the object, too; gs://BUCKET is a bucket.", patterns,
+                "docs/ means the folder, docs with -r also the object; gs://BUCKET is a bucket.", patterns,
             ],
             [
                 recursive("all objects below a folder; asks on a terminal"),
@@ -245,10 +245,10 @@ extension CommandPage {
             "url", "REFERENCE", "print a URL from which anybody can download",
             [
                 "Prints a download URL.", reference,
-                "Those of the engine embedded need a service that runs: --socket, or --serve.",
+                "With the engine embedded it needs a running service: --socket, or --serve.",
             ],
             [
-                Flag("--expires-in", nil, "SECONDS", "how long it is good (gcs: 7 days)") { options, line in
+                Flag("--expires-in", nil, "SECONDS", "how long it is valid (gcs: 7 days)") { options, line in
                     options.expiresIn = try line.number(in: 1...604_800)
                 }, Flag("--serve", "serve the object until Ctrl-C", \.serves), exact,
             ], ["url photos/a.jpg --serve"]
@@ -257,9 +257,9 @@ extension CommandPage {
             "tasks", "[resume|retry|cancel|forget ID...]", "list tasks, and resume, retry or end them",
             [
                 "Lists the uploads, downloads and folders of the root or the service. resume",
-                "carries paused ones to their end; retry those that failed for a reason that",
-                "may pass, or wait after a failure. cancel ends them; forget removes ended ones",
-                "from the list. The beginning of an ID will do.",
+                "finishes paused tasks; retry restarts tasks that failed for a temporary reason,",
+                "and ends the wait after a failure. cancel ends tasks; forget removes ended ones",
+                "from the list. A unique beginning of an ID is enough.",
             ], [Flag("--all", "ended ones, too", \.showsAll), progress, verbose], ["tasks", "tasks resume 527e"]
         ) { options, words in
             guard let verb = words.first else { return .tasks(nil, []) }

@@ -12,9 +12,9 @@ extension FlagGroup {
     static let makers: [@Sendable () -> FlagGroup] = [{ storage }, { credentials }, { bounds }]
 
     static let metadata = FlagGroup(
-        name: "metadata", title: "Metadata of new objects, and what must be there: for put, sync and set",
+        name: "metadata", title: "Metadata of new objects, and preconditions: for put, sync and set",
         flags: contents + preconditions,
-        notes: ["A file has the content type of its name, unless one is given."])
+        notes: ["By default the content type is that of the file's extension."])
 
     static let preconditions = ["ifGenerationMatch", "ifMetagenerationMatch"].map { name in
         Flag(name.asFlag, nil, "N", "only if the object has this version; 0: none") { options, line in
@@ -114,7 +114,7 @@ extension FlagGroup {
         } + [
             Flag("--service-account", "FILE", "a key file of Google Cloud", \.service.credentials.serviceAccount),
             Flag(
-                "--application-default", "those of this machine: the default with gcs",
+                "--application-default", "this machine's: the default with gcs",
                 \.service.credentials.useApplicationDefault),
             Flag("--anonymous", "no access key: for public buckets of s3", \.service.credentials.isAnonymous),
             Flag("--profile", "NAME", "of ~/.aws/config and ~/.aws/credentials", \.service.credentials.profile),

@@ -78,18 +78,18 @@ package enum Help {
 
     /// The common rules of `put`, `get`, `cp` and `mv`.
     package static let copying = """
-        What put, get, cp and mv make. The same command given twice does the same:
+        The targets of put, get, cp and mv. Repeating a command has the same result:
 
         \(CopyTargets.help)
 
-        (1) Below DEST under its own name: DEST/x, DEST/d/... What a pattern with **
-        finds keeps its name below the folder before the pattern.
+        (1) Below DEST under its own name: DEST/x, DEST/d/... Matches of a pattern with
+        ** keep their names below the folder before the pattern.
 
-        docs/ is the folder, never the object docs; docs with -r is both. A whole bucket
-        is gs://BUCKET and nothing else, and an empty name is an error: docs// is what
-        begins with docs//, or refused. A name that is there counts more than a pattern:
-        help patterns. With --exact there are no patterns, and a slash at the end is
-        part of a name.
+        docs/ means the folder, without the object docs; docs with -r means both. Only
+        gs://BUCKET means a whole bucket, and an empty name is an error. docs// selects
+        names that begin with docs//. An existing name has priority over a pattern: help
+        patterns. With --exact there are no patterns, and a slash at the end is part of
+        the name.
 
         Refused, before the first byte is written, are folders without -r, two sources
         of one name, a folder into itself, and a file that another copy still needs.
@@ -99,24 +99,24 @@ package enum Help {
         """
 
     static let patterns = """
-        What stands for many names, in quotes, so that the shell leaves it alone:
+        Patterns match many names. In quotes, the shell does not expand them:
 
-          *                any characters but a slash
-          ?                one character but a slash
-          [a-z] [!a-z]     one character of these, or none of these
-          **               any characters, slashes too; **/ also stands for nothing
+          *                any characters except a slash
+          ?                one character except a slash
+          [a-z] [!a-z]     one character of this set, or outside of it
+          **               any characters, also slashes; **/ also matches nothing
           [*] [?] [[]      the characters * ? and [ themselves; a [ needs its ]
 
-        A name that is there counts more than a pattern: 'a[1].txt' is the object or
-        the folder of just this name, if there is one. So is each segment from the
-        left, while a folder has its name: 'k[1]/*' is all in the folder k[1] if it is
-        there, else all in k1. [1-1] is a 1 in any case.
+        An existing name has priority over a pattern: 'a[1].txt' means the object or
+        the folder with exactly this name, if one exists. The same holds for each
+        segment from the left, while folders have these names: 'k[1]/*' means all in
+        the folder k[1] if it exists, otherwise all in k1. [1-1] always matches 1.
 
-        Patterns stand for objects, and with -r for folders, too. Without it a folder
-        that matches is named, left out, and the command ends with 1; ls shows it.
-        ** stands for objects in all folders. 'a*/' stands for folders alone.
+        Patterns match objects, and with -r also folders. Without -r a folder that
+        matches is named and skipped, and the command ends with 1; ls shows it.
+        ** matches objects in all folders. 'a*/' matches only folders.
 
-        With --exact nothing is a pattern, and . and .. are names like any other.
+        With --exact nothing is a pattern, and . and .. are ordinary names.
         """
 
     static func text(of page: CommandPage) -> String {

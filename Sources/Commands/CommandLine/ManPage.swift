@@ -43,7 +43,7 @@ extension Help {
             lines += group.notes.isEmpty ? [] : [".PP", line(group.notes.joined(separator: " "))]
         }
         lines += [".SH EXAMPLES", "To begin with:", ".PP", ".nf"] + firstSession.map(line)
-        lines += [".fi", ".PP", "And more, one for each command at least:", ".PP", ".nf"]
+        lines += [".fi", ".PP", "At least one for each command:", ".PP", ".nf"]
         lines += CommandPage.all.flatMap(\.examples).map { line(command($0)) } + [".fi"]
         for (title, entries) in [("ENVIRONMENT", environment), ("FILES", files), ("EXIT STATUS", exitStatus)] {
             lines.append(".SH " + title)
@@ -66,11 +66,11 @@ extension Help {
 
     /// The environment variables that the program reads.
     package static let environment = [
-        ("XDG_DATA_HOME", "Where the root is: storage-rpc below it, without --root. By default ~/.local/share."),
+        ("XDG_DATA_HOME", "The root is storage-rpc below it, unless --root is given. By default ~/.local/share."),
         ("HOME", "The home directory; by default that of the user database."),
-        ("TMPDIR", "For plans of folders and for the harness, as long as they are used; /tmp by default."),
+        ("TMPDIR", "The directory for temporary plans of folders, and for the harness; /tmp by default."),
         ("PAGER", "Shows pages of the documentation on a terminal; less by default."),
-        ("TERM", "With dumb, progress is shown in lines."),
+        ("TERM", "If it is dumb, progress is shown in lines."),
         ("NO_COLOR", "Traces have no colors."),
         ("STORAGE_RPC_TRACE", "The file of serve --trace, without the flag."),
         ("STORAGE_RPC_ID_TOKEN", "A token of Firebase Authentication."),
@@ -109,8 +109,8 @@ extension Help {
     ]
 
     private static let exitStatus = [
-        ("0", "All is done."), ("1", "It failed, or a part of it."), ("64", "The command line is invalid."),
-        ("75", "The service cannot have its root, or does not answer: another process has it."),
-        ("130", "It was interrupted by SIGINT; other signals give 128 and their number, too."),
+        ("0", "Success."), ("1", "The command, or a part of it, failed."), ("64", "The command line is invalid."),
+        ("75", "The root is in use by another process, or its service does not answer."),
+        ("130", "Interrupted by SIGINT; other signals also give 128 plus their number."),
     ]
 }

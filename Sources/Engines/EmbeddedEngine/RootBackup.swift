@@ -40,7 +40,7 @@ package enum RootBackup {
     private static func check(_ directory: String) throws {
         guard let status = try? FileStatus(ofPath: directory, followingLinks: false) else { return }
         guard status.kind == .directory else {
-            throw StorageError(.unknown, "\(directory) is there, and is no directory.")
+            throw StorageError(.unknown, "\(directory) exists, and is not a directory.")
         }
         guard status.owner == CurrentProcess.user else {
             throw StorageError(.unknown, "\(directory) belongs to another user (\(status.owner)).")

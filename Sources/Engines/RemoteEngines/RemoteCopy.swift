@@ -215,7 +215,7 @@ extension StorageError {
         _ reference: Reference, _ version: ObjectVersion?, copy: Reference
     ) -> StorageError {
         .preconditionFailed(
-            reference, version, "was changed while it was moved, and stays; what it was before is at \(copy.url)")
+            reference, version, "was changed while it was moved, and is kept; \(copy.url) has its earlier content")
     }
 }
 

@@ -24,7 +24,7 @@ import Storage
         if case .failure? = opened { opened = nil }
         if opened == nil, !isUnderWay { begin(upload, backend, open) }
         while isUnderWay {
-            do { try await finished.wait() } catch { throw StorageError(.cancelled, "The opening goes on by itself.") }
+            do { try await finished.wait() } catch { throw StorageError(.cancelled, "The session is opening.") }
         }
         defer { opened = nil }
         guard let opened else { throw StorageError(.internalError, "The opening has no result.") }

@@ -33,7 +33,7 @@ import Synchronization
         guard let feed else {
             throw StorageError(
                 .invalidArgument,
-                "The engine \(engine.rawValue) does not hear of changes; reference/list shows what is there.")
+                "The engine \(engine.rawValue) does not report changes; reference/list shows the current objects.")
         }
         if observers.isEmpty { feed.listen { [weak self] in self?.take($0) } }
         observers.add(Observer(reference: reference, connection: connection), handle, at: reference)

@@ -27,7 +27,7 @@ import Testing
         #expect(try candidates("help", "--completions", "") == ["bash", "zsh", "fish"])
         #expect(try candidates("--allow-o") == ["--allow-origin"])
         #expect(try candidates("nothing", "-").isEmpty)
-        #expect(try lines(["fish", "--", "cat", "--exact"]) == ["--exact\tnames as they are, also folder/ and a//b"])
+        #expect(try lines(["fish", "--", "cat", "--qui"]) == ["--quiet\tprint only errors and JSON"])
     }
 
     @Test func `Flags with a few values have them behind a space and behind a sign of equality`() throws {

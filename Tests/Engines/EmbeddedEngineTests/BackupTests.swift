@@ -64,7 +64,7 @@ import Testing
         #expect(symlink(scratch.path + "/elsewhere", link) == 0)
         for path in [file, link] {
             let refused = try error { _ = try RootBackup.make(of: root, in: path) }
-            #expect(refused.message == "\(path) is there, and is no directory.")
+            #expect(refused.message == "\(path) exists, and is not a directory.")
         }
         #expect(mkdir(place + "/full", 0o700) == 0)
         _ = try scratch.file("shared/full/file", [7])

@@ -17,7 +17,7 @@ extension StorageError {
         StorageError(
             .unknown,
             """
-            Another object was stored as \(reference.url) since this task began. It stays as it is, unless a client \
+            Another object was stored as \(reference.url) since this task began. It is kept, unless a client \
             \(isPlanned ? "retries" : "resumes or retries") the task.
             """
         ).about(reference)
@@ -30,7 +30,7 @@ extension StorageError {
         .file(
             path,
             """
-            was changed since this task began. It stays as it is, unless a client \
+            was changed since this task began. It is kept, unless a client \
             \(isPlanned ? "retries" : "resumes or retries") the task
             """)
     }

@@ -323,7 +323,7 @@ extension StorageError {
         guard let version, version.generation != 0 else { return self }
         return with(
             \.message,
-            "Another object was stored as \(target.url) since the task looked there. It stays, unless a client retries the task."
+            "Another object was stored as \(target.url) since the plan was made. It is kept, unless a client retries the task."
         )
     }
 }

@@ -78,7 +78,7 @@ extension Transfers {
         for result in try await folderStore.stored() {
             switch result {
             case .success(let stored): found.append(stored)
-            case .failure(let error): folderComplaint("A task over a folder is left as it is", error)
+            case .failure(let error): folderComplaint("A task over a folder is not restored", error)
             }
         }
         for stored in found.sorted(by: { $0.number < $1.number }) { try await restore(stored) }
@@ -108,7 +108,7 @@ extension Transfers {
     private func restore(_ stored: StoredFolder) async throws(StorageError) {
         let task = FolderTask(stored, isNew: false, of: self)
         do throws(StorageError) { try await task.recall() } catch {
-            return folderComplaint("A task over \(stored.request.reference.url) is left as it is", error)
+            return folderComplaint("A task over \(stored.request.reference.url) is not restored", error)
         }
         if task.state.isFinished { await stored.plan.close() }
         folders.add(task)

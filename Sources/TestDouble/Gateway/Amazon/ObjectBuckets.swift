@@ -29,7 +29,7 @@ import Storage
             }
         }
         guard try await service.engine.make(StoredBucket(new: bucket, .object(wanted))) != nil else {
-            throw GatewayError(409, code: "BucketAlreadyOwnedByYou", "The bucket \(bucket) is there already.")
+            throw GatewayError(409, code: "BucketAlreadyOwnedByYou", "The bucket \(bucket) already exists.")
         }
         return HTTPServerResponse(200, headers: ["Location": "/\(bucket)"])
     }

@@ -68,7 +68,7 @@ extension StoredBucket {
         if let named = json["location"]?.string?.uppercased(), !named.isEmpty {
             let location = location
             guard isNew || named == location else {
-                throw .invalidArgument("location", "The location of a bucket stays as it is: \(location).")
+                throw .invalidArgument("location", "The location of a bucket cannot be changed: it is \(location).")
             }
             kept = kept.with("location", .string(named))
         }

@@ -59,7 +59,7 @@ import Transfers
             throw GatewayError.badRequest("Required: the name of the bucket.")
         }
         guard let made = try await service.engine.make(StoredBucket(new: name, json)) else {
-            throw GatewayError(409, "The bucket \(name) is there already.")
+            throw GatewayError(409, "The bucket \(name) already exists.")
         }
         return .json(made.cloud(request.base))
     }
