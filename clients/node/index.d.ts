@@ -203,7 +203,7 @@ export interface CopyAllOptions extends DeleteAllOptions {
   refresh?: boolean;
 }
 
-export interface FolderOptions extends Omit<DeleteAllOptions, "everything" | "keepItems"> {
+export interface FolderOptions extends Omit<DeleteAllOptions, "everything"> {
   /** Skips a file whose target has the same size and checksum. */
   changed?: boolean;
   /** With `changed`: a file that has the times and the size that it had when it was read last is not read again. */

@@ -357,7 +357,7 @@ extension FolderCounts {
         case .done where action == .delete: deleted += count
         case .done: (completed, completedBytes) = (completed + count, completedBytes.addingSaturated(bytes))
         case .unchanged where action == .delete: unchanged += count
-        case .unchanged: (unchanged, completedBytes) = (unchanged + count, completedBytes.addingSaturated(bytes))
+        case .unchanged: addUnchanged(count, bytes: bytes)
         case .pending: break
         }
         switch action {

@@ -397,6 +397,8 @@ export interface FolderCounts {
   completed: number;
   /** Files that needed no transfer. */
   unchanged: number;
+  /** The bytes of `unchanged` files; absent if there are none. */
+  unchangedBytes?: number;
   /** Objects or files to delete, whatever their state. */
   toDelete: number;
   /** Objects or files that were deleted. */
@@ -906,6 +908,7 @@ export interface Methods {
       metadata?: MetadataWrite;
       ifGenerationMatch?: Precondition;
       atOnce?: number;
+      keepItems?: boolean;
       key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;
@@ -924,6 +927,7 @@ export interface Methods {
       dryRun?: boolean;
       ifGenerationMatch?: Precondition;
       atOnce?: number;
+      keepItems?: boolean;
       key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;

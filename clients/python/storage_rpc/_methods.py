@@ -854,6 +854,7 @@ class ReferenceMethods(Asking, Referring):
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
+        keep_items: bool | None = None,
         key: str | None = None,
         on_progress: Callable[[FolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
@@ -899,6 +900,9 @@ class ReferenceMethods(Asking, Referring):
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
@@ -918,6 +922,7 @@ class ReferenceMethods(Asking, Referring):
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
                     atOnce=at_once,
+                    keepItems=keep_items,
                     key=key,
                 ),
             },
@@ -938,6 +943,7 @@ class ReferenceMethods(Asking, Referring):
         dry_run: bool | None = None,
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
+        keep_items: bool | None = None,
         key: str | None = None,
         on_progress: Callable[[FolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
@@ -977,6 +983,9 @@ class ReferenceMethods(Asking, Referring):
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
@@ -995,6 +1004,7 @@ class ReferenceMethods(Asking, Referring):
                     dryRun=dry_run,
                     ifGenerationMatch=if_generation_match,
                     atOnce=at_once,
+                    keepItems=keep_items,
                     key=key,
                 ),
             },
@@ -1901,6 +1911,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
+        keep_items: bool | None = None,
         key: str | None = None,
         on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
@@ -1945,6 +1956,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
@@ -1964,6 +1978,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
                     atOnce=at_once,
+                    keepItems=keep_items,
                     key=key,
                 ),
             },
@@ -1983,6 +1998,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         dry_run: bool | None = None,
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
+        keep_items: bool | None = None,
         key: str | None = None,
         on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
@@ -2021,6 +2037,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the
         same request does not start another one, but goes on with it, also after a restart and for another client: it
         is resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
@@ -2039,6 +2058,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
                     dryRun=dry_run,
                     ifGenerationMatch=if_generation_match,
                     atOnce=at_once,
+                    keepItems=keep_items,
                     key=key,
                 ),
             },

@@ -673,7 +673,7 @@ import Storage
                 return item
             }
             task.count { counts in
-                if item.state != .done { counts.unchanged -= 1 }
+                guard item.state == .done else { return counts.addUnchanged(-1, bytes: -item.size) }
                 counts.completedBytes -= item.size
             }
             let failed = failed(item, error)
@@ -802,10 +802,7 @@ import Storage
     }
 
     func unchanged(_ item: FolderItem) -> FolderItem {
-        task.count { counts in
-            counts.unchanged += 1
-            counts.completedBytes = counts.completedBytes.addingSaturated(item.size)
-        }
+        task.count { $0.addUnchanged(1, bytes: item.size) }
         return item.with(.unchanged)
     }
 

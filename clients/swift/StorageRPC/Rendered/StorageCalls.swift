@@ -977,6 +977,9 @@ public enum StorageCalls {
         public var ifGenerationMatch: Int64?
         /// Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
         public var atOnce: Int64?
+        /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        /// and failed ones.
+        public var keepItems: Bool?
         /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the same
         /// request does not start another one, but goes on with it, also after a restart and for another client: it is
         /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
@@ -992,7 +995,7 @@ public enum StorageCalls {
         public static var method: String { "reference/putDirectory" }
 
         /// Makes one. What is nil is not said.
-        public init(reference: StorageWire.ReferenceParam, directory: String, include: [String]? = nil, exclude: [String]? = nil, changed: Bool? = nil, trustTimes: Bool? = nil, delete: Bool? = nil, dryRun: Bool? = nil, metadata: StorageWire.MetadataWrite? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+        public init(reference: StorageWire.ReferenceParam, directory: String, include: [String]? = nil, exclude: [String]? = nil, changed: Bool? = nil, trustTimes: Bool? = nil, delete: Bool? = nil, dryRun: Bool? = nil, metadata: StorageWire.MetadataWrite? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, keepItems: Bool? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
             self.reference = reference
             self.directory = directory
             self.include = include
@@ -1004,6 +1007,7 @@ public enum StorageCalls {
             self.metadata = metadata
             self.ifGenerationMatch = ifGenerationMatch
             self.atOnce = atOnce
+            self.keepItems = keepItems
             self.key = key
             self.observe = observe
             self.wait = wait
@@ -1043,6 +1047,9 @@ public enum StorageCalls {
         public var ifGenerationMatch: Int64?
         /// Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
         public var atOnce: Int64?
+        /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        /// and failed ones.
+        public var keepItems: Bool?
         /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key has not ended, the same
         /// request does not start another one, but goes on with it, also after a restart and for another client: it is
         /// resumed if it is paused, and the answer has `continued`. Other params than those that it was begun with,
@@ -1058,7 +1065,7 @@ public enum StorageCalls {
         public static var method: String { "reference/writeToDirectory" }
 
         /// Makes one. What is nil is not said.
-        public init(reference: StorageWire.ReferenceParam, directory: String, include: [String]? = nil, exclude: [String]? = nil, changed: Bool? = nil, trustTimes: Bool? = nil, delete: Bool? = nil, dryRun: Bool? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+        public init(reference: StorageWire.ReferenceParam, directory: String, include: [String]? = nil, exclude: [String]? = nil, changed: Bool? = nil, trustTimes: Bool? = nil, delete: Bool? = nil, dryRun: Bool? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, keepItems: Bool? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
             self.reference = reference
             self.directory = directory
             self.include = include
@@ -1069,6 +1076,7 @@ public enum StorageCalls {
             self.dryRun = dryRun
             self.ifGenerationMatch = ifGenerationMatch
             self.atOnce = atOnce
+            self.keepItems = keepItems
             self.key = key
             self.observe = observe
             self.wait = wait
