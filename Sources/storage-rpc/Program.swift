@@ -146,7 +146,7 @@ enum Program {
             while isEnding.load(ordering: .sequentiallyConsistent) { blockThread(milliseconds: 1000) }
             throw Client.Failure(error.message)
         }
-        try Console.print("\(made.objects) objects, \(made.bytes) bytes")
+        try Console.print("\(Int(made.objects).counted("object")), \(Int(made.bytes).counted("byte"))")
     }
 
     /// Uses the service that `--socket` names, or the service of the root. For a remote engine without a running

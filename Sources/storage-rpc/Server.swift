@@ -111,7 +111,9 @@ final class Server {
     /// connected at the root. When they have left, too, tasks that they have not paused run to their ends.
     private func stdioEnded() {
         isWithoutStdio = (options.harness || options.listensBesides) && !connections.isEmpty
-        if !isWithoutStdio { end(0, "the end of stdin or stdout") }
+        if isWithoutStdio { return }
+        guard options.gateway != nil, !options.harness else { return end(0, "the end of stdin or stdout") }
+        end(0, "the end of stdin; `storage-rpc gateway`, and --socket PATH, serve without it", .warning)
     }
 
     private func serve(

@@ -74,6 +74,7 @@ import Testing
         "Commands/CommandLine/ProgressDisplay.swift": "a person reads it",
         "Commands/CommandLine/ProgressReport.swift": "a person reads it",
         "Commands/CommandLine/RunningTransfers.swift": "a person reads it",
+        "Commands/CommandLine/TreeItems.swift": "a person reads it",
         "Commands/CommandLine/WaitNotice.swift": "a person waits",
         "Commands/CommandLine/RootService.swift": "the service is another process",
         "storage-rpc/Log.swift": "a line of the log has the time, whatever a harness does to the clock",

@@ -288,7 +288,7 @@ import Testing
             await '[ $($S ls e --socket s | wc -l) -gt 5 ]'; kill -9 $P; wait $P $C 2> /dev/null
             serve; $S tasks -q --socket s > tasks; grep -q ' \#(verb) ' tasks && was=unfinished
             $S \#(verb) -r d e -p 1 --socket s > out 2>&1 || cat out
-            [ "$was" = unfinished ] && ! grep -q 'goes on' out && cat out
+            [ "$was" = unfinished ] && ! grep -q 'resuming' out && cat out
             $S get -q -r e got --socket s && diff -r d got && $S ls d --socket s | wc -l
             $S tasks -q --socket s; kill $P; wait $P
             """#)
@@ -309,12 +309,12 @@ import Testing
             await '! $S tasks -q --socket s | grep -q running'
             $S tasks -q --socket s | grep -q paused && echo paused
             $S \#(command) -q -p 2 --socket s
-            $S \#(command) -p 1 --socket s > out 2>&1; echo $?; grep -o 'goes on' out
+            $S \#(command) -p 1 --socket s > out 2>&1; echo $?; grep -o 'resuming' out
             $S tasks -q --socket s; $S ls d --socket s 2> /dev/null; kill $P; wait $P
             """#)
         let left = ran.text.replacing(/[^\n]*Killed[^\n]*\n/, with: "")
         // It may have ended before it was killed.
-        #expect(left == "paused\n0\ngoes on\n" || left.contains("noth"), "\(ran.text)")
+        #expect(left == "paused\n0\nresuming\n" || left.contains("noth"), "\(ran.text)")
     }
 
     /// Begins a command with a task over the objects `d/a`, `d/b` and `d/c`, and kills it when the task has dealt with one
@@ -373,7 +373,7 @@ import Testing
         let ran = await killed(
             "\(verb) -r d e", verb == "cp" ? "copy" : "move",
             """
-            store new d/new; $X > out 2>&1; echo $?; grep -c 'goes on' out; grep '^[0-9]* files' out
+            store new d/new; $X > out 2>&1; echo $?; grep -c 'resuming' out; grep '^[0-9]* files' out
             """)
         #expect(ran.hasPrefix("0\n1\n4 files, 6 bytes") && ran.split(separator: "\n").count == 3, "\(ran)")
     }
@@ -572,13 +572,45 @@ import Testing
 
     @Test func `A URL is no file of this machine`() async {
         #expect(await sh("put a d/b").status == 0)
-        for words in ["get a gs://zz/", "get -r d gs://zz", "get a d/b gs://zz/", "put gs://default-bucket/a c"] {
+        for words in ["get a gs://zz/", "get -r d gs://zz", "get a d/b gs://zz/"] {
             let refused = await sh("$S \(words); ls")
             #expect(
                 refused.text.contains("storage-rpc cp copies objects") && !refused.text.contains("gs:\n"), "\(refused)")
         }
         let both = await sh("put m m/x; $S get -r m")
         #expect(both.text.contains("gs://default-bucket/m and gs://default-bucket/m/ would both become m"), "\(both)")
+    }
+
+    @Test func `A word that is a file of this machine is for put`() async {
+        #expect(await sh("echo 1 > file; mkdir dir; echo 2 > dir/x").status == 0)
+        for (words, put) in [
+            ("cp file gs://b/", "put file gs://b/"), ("mv file docs/", "put file docs/"),
+            ("cp -r dir gs://b/", "put -r dir gs://b/"), ("get file gs://b/", "put file gs://b/"),
+            ("cp a file docs/", "put file docs/"), ("cp 'file' dir/x docs/", "put file dir/x docs/"),
+        ] {
+            let refused = await sh("$S \(words)")
+            #expect(refused.status == 64 && refused.text.contains(": storage-rpc \(put) uploads it"), "\(refused)")
+        }
+        for words in ["cp gs://b/x .", "mv gs://b/x ./dir/"] {
+            let refused = await sh("$S \(words)")
+            #expect(refused.status == 64 && refused.text.contains("storage-rpc get gs://b/x ."), "\(refused)")
+        }
+        #expect(await sh("put file; $S cp -q file copy; $S cat copy").text == "file", "an object counts more")
+    }
+
+    @Test func `Folders of one last name are merged, unless two files have one name`() async {
+        #expect(await sh("mkdir -p a/t/s b/t/s; echo 1 > a/t/s/1; echo 2 > b/t/s/2; echo 3 > b/t/3").status == 0)
+        #expect(await sh("$S put -q -r a/t b/t o/ && $S ls -r o").text == "t/3\nt/s/1\nt/s/2\n")
+        #expect(await sh("$S put -q -r a b gs://c/ && $S get -q -r gs://c/a/t gs://c/b/t got/").status == 0)
+        #expect(await sh("cd got && find . -type f | sort").text == "./t/3\n./t/s/1\n./t/s/2\n")
+        let same = await sh("echo 4 > b/t/s/1; $S put -r a/t b/t p/; $S ls -r p")
+        #expect(
+            same.text.contains("a/t/s/1 and b/t would both become gs://default-bucket/p/t/s/1; nothing was"), "\(same)")
+        #expect(same.text.contains("there is nothing at"), "\(same)")
+        #expect(await sh("$S put -r -q --exclude 1 a/t b/t p/ && $S ls -r p").text == "t/3\nt/s/2\n", "filters count")
+        let inWay = await sh("put x/t/s y/t/s/1; $S get -r x/t y/t q/; ls q")
+        #expect(inWay.status != 0 && inWay.text.contains("would both become q/t/s; nothing was downloaded"), "\(inWay)")
+        #expect(await sh("$S put -r a/t a/t p2/").text.contains("is named twice"))
     }
 
 }

@@ -35,6 +35,14 @@ import Testing
         #expect(ran.text == "HTTP/1.1 200 OK\nHTTP/1.1 200 OK\nhttp://127.0.0.1 127.0.0.1\n2\n1\n0\n0\n")
     }
 
+    @Test func `A gateway of serve says why it ends with its input, and what serves without one`() async {
+        let ran = await sh("$S serve --gateway 127.0.0.1:0 --root r < /dev/null")
+        #expect(
+            ran.status == 0 && ran.text.contains("ends with status 0: the end of stdin; `storage-rpc gateway`"),
+            "\(ran)")
+        #expect(await sh("printf x | $S put -q - x --root r; $S backup copy --root r").text == "1 object, 1 byte\n")
+    }
+
     @Test func `It stays without an output, too, and ends where its output fails`() async {
         let ran = await sh(
             """

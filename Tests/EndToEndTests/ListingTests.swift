@@ -16,6 +16,14 @@ import Testing
 
     // MARK: - ls
 
+    @Test func `ls -l shows local times`() async throws {
+        let list = await sh("put a; $S stat a | grep updated; for z in UTC0 XYZ-5; do TZ=$z $S ls -l; done").text
+        let found = list.matches(of: /\d\d\d\d-\d\d-\d\d[T ](\d\d):(\d\d:\d\d)/)
+        try #require(found.count == 3, "\(list)")
+        #expect(Set(found.map(\.2)).count == 1 && found[0].1 == found[1].1, "\(list)")
+        #expect((Int(found[1].1) ?? 0) + 5 == (Int(found[2].1) ?? 0) + (found[2].1 < found[1].1 ? 24 : 0), "\(list)")
+    }
+
     @Test func `ls -l ends with a total, and -h shows sizes in units`() async {
         #expect(await sh("put d/a d/bb d/sub/c; head -c 4096 /dev/zero | $S put -q - d/large").status == 0)
         let long = await sh("$S ls -l d")

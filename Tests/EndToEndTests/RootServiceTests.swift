@@ -83,7 +83,7 @@ import Testing
         #expect(lines[0] == "a" && lines[1].hasPrefix(#""pid":"#), "\(shared.text)")
         #expect(lines[2].contains("is in use by process") && lines[3] == "75", "\(shared.text)")
         #expect(lines[4].contains("has the default bucket default-bucket, not films"), "\(shared.text)")
-        #expect(lines[5...] == ["1", "a", "0"], "\(shared.text)")
+        #expect(lines[5...] == ["75", "a", "0"], "\(shared.text)")
     }
 
     @Test func `A service on stdio is served through another one only where no flag asks for a new one`() async throws {
@@ -118,7 +118,7 @@ import Testing
             $S tasks cancel $ID > /dev/null; idle
             """
         let told = await sh(line)
-        #expect(told.text.contains("paused by another client; the same command goes on"), "\(told.text)")
+        #expect(told.text.contains("paused by another client; the same command resumes it"), "\(told.text)")
         #expect(told.text.hasPrefix("1\n"), "\(told.text)")
     }
 

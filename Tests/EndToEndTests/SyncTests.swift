@@ -19,12 +19,14 @@ import Testing
         await made()
         let first = await sh("$S sync d gs://b/f")
         #expect(first.status == 0 && first.text.hasPrefix("gs://b/f/  3 files, 6 bytes  on this disk: "), "\(first)")
-        #expect(await sh("$S sync d/ gs://b/f/").text.hasPrefix("gs://b/f/  0 files, 3 unchanged, 6 bytes  "))
-        #expect(await sh("echo 4 > d/a.txt; rm d/b.jpg; $S sync d gs://b/f").text.contains("1 file, 1 unchanged"))
+        #expect(await sh("$S sync d/ gs://b/f/").text.hasPrefix("gs://b/f/  0 files of 3, 3 unchanged  "))
+        #expect(
+            await sh("echo 4 > d/a.txt; rm d/b.jpg; $S sync d gs://b/f").text.contains(
+                "gs://b/f/  1 file (2 bytes) of 2, 1 unchanged  "))
         #expect(await sh("$S ls -r gs://b/f; $S cat gs://b/f/a.txt").text == "a.txt\nb.jpg\nsub/c.txt\n4\n")
         let planned = await sh("$S sync --dry-run --delete d gs://b/f && $S ls gs://b/f")
         #expect(planned.text == "would delete gs://b/f/b.jpg\na.txt\nb.jpg\nsub/\n", "\(planned)")
-        #expect(await sh("$S sync --delete d gs://b/f").text.contains("0 files, 2 unchanged, 1 deleted"))
+        #expect(await sh("$S sync --delete d gs://b/f").text.contains("0 files of 2, 2 unchanged, 1 deleted"))
         #expect(await sh("$S ls -r gs://b/f").text == "a.txt\nsub/c.txt\n")
         #expect(await sh("$S tasks").text.contains("have ended"), "a plan that was shown leaves no task")
     }
@@ -38,7 +40,7 @@ import Testing
             """
         #expect(await sh("\(put)\n$S sync -q d gs://b/f && $S ls -r gs://b/f | wc -l").text == "7\n")
         let end = await sh("$S sync --delete d gs://b/f")
-        #expect(end.status == 0 && end.text.contains("0 files, 3 unchanged, 6 bytes"), "\(end)")
+        #expect(end.status == 0 && end.text.contains("0 files of 3, 3 unchanged"), "\(end)")
         #expect(await sh("$S ls -r gs://b/f | wc -l").text == "7\n")
     }
 
@@ -63,7 +65,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("sync d e", "is a folder of objects"), ("sync gs://b gs://c", "between folders: storage-rpc cp -r"),
+        ("sync d e", "on one side: storage-rpc sync d gs://default-bucket/e"),
+        ("sync e d --bucket b", "on one side: storage-rpc sync --bucket b gs://b/e d"),
+        ("sync gs://b gs://c", "between folders: storage-rpc cp -r gs://b gs://c"),
         ("sync d gs://b/", "the whole bucket is gs://b, without a slash"),
         ("sync --delete d 'gs://b//'", "the whole bucket is gs://b"), ("sync none gs://b", "none is no directory"),
         ("sync gs://none d", "there is no bucket gs://none"), ("sync gs://b/none d", "there is nothing at gs://b/none"),
@@ -109,7 +113,9 @@ import Testing
         #expect(await sh("$S put -q d/a.txt gs://b/a.txt && $S put -q d/b.jpg gs://b/c").status == 0)
         let put = await sh("$S put --no-clobber d/b.jpg gs://b/a.txt; $S cat gs://b/a.txt")
         #expect(put.text == "storage-rpc: gs://b/a.txt is there already: skipped\n1\n", "\(put)")
-        #expect(await sh("echo 5 > d/a.txt; $S put -r --no-clobber d gs://b").text.contains("2 files, 1 unchanged"))
+        #expect(
+            await sh("echo 5 > d/a.txt; $S put -r --no-clobber d gs://b").text.contains(
+                "2 files (4 bytes) of 3, 1 unchanged"))
         let got = await sh("echo mine > c; $S get --no-clobber gs://b/c c; cat c")
         #expect(got.text == "storage-rpc: c is there already: skipped\nmine\n", "\(got)")
     }
@@ -158,7 +164,39 @@ import Testing
         #expect(await sh("$S sync -q --checksum d gs://b; $S sync -q gs://b d; cat d/a.txt").text == "8\n")
     }
 
-    @Test func `The same command goes on with what was interrupted`() async throws {
+    @Test func `A line for each file of a tree is printed with -v, and its metadata with --json`() async throws {
+        await made()
+        let put = await sh("$S put -r -v d gs://b/f")
+        let lines = put.text.split(separator: "\n").dropLast().sorted()
+        #expect(lines == ["a.txt", "b.jpg", "sub/c.txt"].map { "gs://b/f/\($0)  2 bytes" }, "\(put)")
+        #expect(put.text.contains("\ngs://b/f/  3 files, 6 bytes  on this disk: "), "\(put)")
+        let synced = await sh("echo 44 > d/a.txt; rm d/b.jpg; $S sync -v --delete d gs://b/f")
+        #expect(
+            synced.text.hasPrefix("gs://b/f/a.txt  3 bytes\nremoved gs://b/f/b.jpg\ngs://b/f/  1 file (3 bytes) of 2"))
+        let got = try await sh("$S get -r --json gs://b/f out").text.split(separator: "\n").map {
+            try JSON(parsing: String($0))
+        }
+        #expect(
+            got.compactMap { $0["fullPath"]?.string }.sorted() == ["f/a.txt", "f/sub/c.txt"]
+                && got.allSatisfy { $0["md5Hash"] != nil })
+        #expect(await sh("$S sync --json gs://b/f out") == (0, ""))
+        #expect(
+            await sh("rm out/a.txt; touch out/x; $S sync -v --delete gs://b/f out").text.hasPrefix(
+                "out/a.txt  3 bytes\nremoved out/x\nout  1 file (3 bytes) of 2, 1 unchanged, 1 deleted\n"))
+        #expect(await sh("$S tasks --all --json | grep -c '\"files\"'").text == "0\n", "what was told is forgotten")
+    }
+
+    @Test func `A resumed tree is told like one of a command`() async throws {
+        let line = """
+            mkdir d; truncate -s 400M d/large; echo 1 > d/a; nice $S put -r d t --progress lines 2> told & P=$!
+            await '$S tasks | grep -q "running *[1-9][0-9]*% *of [0-9.]* MiB"'; kill -INT $P; wait $P
+            $S tasks resume -v "$($S tasks --json | grep -o '[0-9a-f]\\{8\\}-[-0-9a-f]*' | head -n 1)"
+            """
+        let told = await sh(line)
+        #expect(told.text.hasSuffix("gs://default-bucket/t  2 files, 400.0 MiB\n"), "\(told)")
+    }
+
+    @Test func `The same command resumes what was interrupted`() async throws {
         #expect(await sh("mkdir d; truncate -s 400M d/large; echo 1 > d/a").status == 0)
         for words in ["put d/large large", "put -r d t", "sync d gs://b/s"] {
             let line = """
@@ -168,9 +206,9 @@ import Testing
                 """
             let stopped = await sh(line)
             #expect(stopped.text.contains("paused"), "\(stopped)")
-            if !words.hasPrefix("put d") { #expect(stopped.text.contains("The same command goes on"), "\(stopped)") }
+            if !words.hasPrefix("put d") { #expect(stopped.text.contains("The same command resumes it"), "\(stopped)") }
             let again = await sh("$S \(words); $S tasks")
-            #expect(again.text.contains(" goes on: ") && !again.text.contains("paused"), "\(words): \(again)")
+            #expect(again.text.contains("resuming ") && !again.text.contains("paused"), "\(words): \(again)")
         }
         #expect(await sh("$S ls -r; $S ls -r gs://b").text == "large\nt/a\nt/large\ns/a\ns/large\n")
     }
@@ -200,7 +238,7 @@ import Testing
         let line = #"""
             truncate -s 400M large; mkdir "a root'"; cd "a root'"; nice $S put -q ../large x --root "$PWD" & P=$!
             await '$S tasks --root "$PWD" | grep -q "running *[1-9][0-9]*% *of [0-9.]* MiB"'; kill -INT $P; wait $P
-            nice $S put ../large x --root "$PWD" 2> told & P=$!; await 'grep -q "goes on: " told'; kill -INT $P; wait $P
+            nice $S put ../large x --root "$PWD" 2> told & P=$!; await 'grep -q "resuming " told'; kill -INT $P; wait $P
             eval "$(sed -n 's/.*; storage-rpc \(.*\) ends it/$S \1/p' told) -q"; $S tasks -q --root "$PWD"
             """#
         #expect(await sh(line) == (0, ""))

@@ -32,7 +32,7 @@ import Testing
         let errors = directory + "/stderr"
         let outcome = Command(
             "python3", ["-c", script, onTerminal ? "pty" : "pipe", errors, ServiceProcess.program] + words,
-            environment: environment, in: directory, withErrors: true
+            environment: environment.merging(["NO_COLOR": "1"]) { own, _ in own }, in: directory, withErrors: true
         ).runHere()
         return (outcome.text, try String(contentsOfFile: errors, encoding: .utf8))
     }

@@ -89,6 +89,7 @@ class Plan:
     changes: dict = dataclasses.field(default_factory=dict)  # objects, or files
     total: int = 0
     unchanged: int = 0
+    unchanged_bytes: int = 0
     to_delete: int = 0
     refused: int = 0
     failed: int = 0
@@ -97,7 +98,8 @@ class Plan:
         deleted = sum(1 for each in self.changes.values() if each is None)
         return {
             "total": self.total, "completed": 0 if is_dry else len(self.changes) - deleted, "unchanged": self.unchanged,
-            "toDelete": self.to_delete, "deleted": 0 if is_dry else deleted, "refused": self.refused, "failed": self.failed}
+            "toDelete": self.to_delete, "deleted": 0 if is_dry else deleted, "refused": self.refused, "failed": self.failed,
+            **({"unchangedBytes": self.unchanged_bytes} if self.unchanged_bytes else {})}
 
 
 def below(objects, folder):
@@ -121,7 +123,7 @@ def put_plan(objects, folder, local, links, options):
         plan.total += 1
         old = objects.get(prefix + path)
         if old and ("ifGenerationMatch" in options or options.get("changed") and old.data == data):
-            plan.unchanged += 1
+            plan.unchanged, plan.unchanged_bytes = plan.unchanged + 1, plan.unchanged_bytes + len(data)
         else:
             plan.changes[prefix + path] = new(data, options.get("metadata", {}))
     refused = {path for path in links if filter.takes(path)}
@@ -152,7 +154,7 @@ def write_plan(objects, folder, local, directories, options):
             not options.get("delete") or any(other.startswith(path + "/") for other in left))
         parents = {path[:at] for at, character in enumerate(path) if character == "/"}
         if "ifGenerationMatch" in options and path in left or options.get("changed") and local.get(path) == items[path]:
-            plan.unchanged += 1
+            plan.unchanged, plan.unchanged_bytes = plan.unchanged + 1, plan.unchanged_bytes + len(items[path])
         elif any(other.startswith(path + "/") for other in good):
             plan.total, plan.refused = plan.total - 1, plan.refused + 1
         elif not is_dry and (is_blocked or parents & left):

@@ -349,10 +349,7 @@ extension InMemoryFolderPlan.State {
                     counts.completed + 1, counts.completedBytes.addingSaturated(item.size)
                 )
             case .unchanged where item.action == .delete: counts.unchanged += 1
-            case .unchanged:
-                (counts.unchanged, counts.completedBytes) = (
-                    counts.unchanged + 1, counts.completedBytes.addingSaturated(item.size)
-                )
+            case .unchanged: counts.addUnchanged(1, bytes: item.size)
             }
         }
         return counts

@@ -138,6 +138,22 @@ export interface TaskOptions<S = Snapshot> {
   signal?: Signal;
 }
 
+/**
+ * Shows the progress of a task: a bar on a terminal, as `storage-rpc` draws it, a line for each tenth elsewhere.
+ *
+ *     const bar = new ProgressBar();
+ *     await storage.reference("long.mp4").putFile("long.mp4", { onProgress: bar.show }).wait();
+ *     bar.close();
+ */
+export class ProgressBar {
+  /** Writes to stderr unless `stream` is given. */
+  constructor(stream?: { write(text: string): unknown; isTTY?: boolean; columns?: number });
+  /** The observer of the task's progress. */
+  readonly show: (snapshot: Snapshot | FolderSnapshot) => void;
+  /** Ends the line of the bar, if there is one. */
+  close(): void;
+}
+
 export interface UploadOptions extends TaskOptions {
   metadata?: MetadataChange;
   /** Stores only if the object has this generation; 0: only if there is no object. */
@@ -203,7 +219,7 @@ export interface CopyAllOptions extends DeleteAllOptions {
   refresh?: boolean;
 }
 
-export interface FolderOptions extends Omit<DeleteAllOptions, "everything" | "keepItems"> {
+export interface FolderOptions extends Omit<DeleteAllOptions, "everything"> {
   /** Skips a file whose target has the same size and checksum. */
   changed?: boolean;
   /** With `changed`: a file that has the times and the size that it had when it was read last is not read again. */

@@ -73,7 +73,7 @@ def writable(document):
 
 
 def counts(document):
-    return list(document["components"]["schemas"]["FolderCounts"]["properties"])
+    return list(document["components"]["schemas"]["FolderCounts"]["required"])
 
 
 def body(verb, method, receiver):

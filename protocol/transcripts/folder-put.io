@@ -11,9 +11,9 @@
 
 # The same again: with `changed` there is nothing to do, with ifGenerationMatch 0 nothing may be done.
 >> {"jsonrpc": "2.0", "id": 3, "method": "reference/putDirectory", "params": {"reference": "gs://default-bucket/www", "directory": "{files}/site", "exclude": ["raw/"], "changed": true, "wait": true}}
-<< {"jsonrpc": "2.0", "id": 3, "result": {"state": "success", "progress": {"completedUnitCount": 26, "totalUnitCount": 26, "fractionCompleted": 1}, "files": {"total": 2, "completed": 0, "unchanged": 2, "toDelete": 0, "deleted": 0, "refused": 0, "failed": 0}, "...": "..."}}
+<< {"jsonrpc": "2.0", "id": 3, "result": {"state": "success", "progress": {"completedUnitCount": 26, "totalUnitCount": 26, "fractionCompleted": 1}, "files": {"total": 2, "completed": 0, "unchanged": 2, "unchangedBytes": 26, "toDelete": 0, "deleted": 0, "refused": 0, "failed": 0}, "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 4, "method": "reference/putDirectory", "params": {"reference": "gs://default-bucket/www", "directory": "{files}/site", "ifGenerationMatch": 0, "wait": true}}
-<< {"jsonrpc": "2.0", "id": 4, "result": {"state": "success", "files": {"total": 3, "completed": 1, "unchanged": 2, "toDelete": 0, "deleted": 0, "refused": 0, "failed": 0}, "...": "..."}}
+<< {"jsonrpc": "2.0", "id": 4, "result": {"state": "success", "files": {"total": 3, "completed": 1, "unchanged": 2, "unchangedBytes": 26, "toDelete": 0, "deleted": 0, "refused": 0, "failed": 0}, "...": "..."}}
 
 # A dry run tells what a mirror would upload and delete, and changes nothing. Then it is done.
 @file site/images/rivers.jpg 14 bytes

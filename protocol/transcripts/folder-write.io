@@ -16,7 +16,7 @@
 >> {"jsonrpc": "2.0", "id": 7, "method": "reference/delete", "params": {"reference": "gs://default-bucket/www/index.html"}}
 << {"jsonrpc": "2.0", "id": 7, "result": null}
 >> {"jsonrpc": "2.0", "id": 8, "method": "reference/writeToDirectory", "params": {"reference": "gs://default-bucket/www", "directory": "{files}/new/site", "changed": true, "delete": true, "wait": true}}
-<< {"jsonrpc": "2.0", "id": 8, "result": {"task": "<mirror>", "state": "success", "files": {"total": 2, "completed": 1, "unchanged": 1, "toDelete": 1, "deleted": 1, "refused": 1, "failed": 0}, "failures": [{"path": "a//b", "action": "write", "state": "refused", "size": 1, "reference": {"object": "www/a//b", "...": "..."}, "error": {"code": -13050, "...": "..."}}], "...": "..."}}
+<< {"jsonrpc": "2.0", "id": 8, "result": {"task": "<mirror>", "state": "success", "files": {"total": 2, "completed": 1, "unchanged": 1, "unchangedBytes": 13, "toDelete": 1, "deleted": 1, "refused": 1, "failed": 0}, "failures": [{"path": "a//b", "action": "write", "state": "refused", "size": 1, "reference": {"object": "www/a//b", "...": "..."}, "error": {"code": -13050, "...": "..."}}], "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 9, "method": "folderTask/items", "params": {"task": "<mirror>"}}
 << {"jsonrpc": "2.0", "id": 9, "result": {"items": [{"path": "a//b", "state": "refused", "...": "..."}]}}
 >> {"jsonrpc": "2.0", "id": 10, "method": "reference/putFile", "params": {"reference": "gs://default-bucket/gone", "file": "{files}/new/site/index.html", "wait": true}}

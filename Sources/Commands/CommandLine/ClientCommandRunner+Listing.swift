@@ -51,7 +51,7 @@ extension ClientCommandRunner {
             if options.json {
                 try Console.print(["kind": "bucket", "bucket": bucket] as JSON)
             } else {
-                try Console.print("gs://\(bucket.string ?? "")")
+                try Console.print("\("gs://\(bucket.string ?? "")", .folder)" as StyledText)
             }
         }
     }
@@ -155,7 +155,9 @@ extension ClientCommandRunner {
             folders.map { ($0.name, nil) }
             + objects.enumerated().map { ($0.element.name, details.isEmpty ? nil : details[$0.offset]) }
         for (name, detail) in lines.sorted(by: { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }) {
-            try Console.print(options.isLong ? columns(detail) + name : name)
+            let style: StyledText.Style? = name.utf8.last == UInt8(ascii: "/") ? .folder : nil
+            let columns = options.isLong ? self.columns(detail) : ""
+            try Console.print("\(columns, .dim)\(name, style)" as StyledText)
         }
     }
 
@@ -169,14 +171,12 @@ extension ClientCommandRunner {
 
     private func showTotal(_ shown: Shown) throws {
         guard options.isLong, !options.json else { return }
-        let counts = [Self.count(shown.objects, "object"), Self.count(shown.folders, "folder")]
+        let counts = [shown.objects.counted("object"), shown.folders.counted("folder")]
         try Console.print("TOTAL: \((counts + [size(shown.bytes)]).joined(separator: ", "))")
     }
 
-    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
-
     private func size(_ bytes: Int64) -> String {
-        options.isHuman ? ProgressReport.size(bytes) : bytes == 1 ? "1 byte" : "\(bytes) bytes"
+        options.isHuman ? ProgressReport.size(bytes) : Int(bytes).counted("byte")
     }
 
     /// The metadata of objects; null for an object that no longer exists.
@@ -202,8 +202,10 @@ extension ClientCommandRunner {
     /// The size and the time of the last change; empty for a folder.
     private func columns(_ metadata: JSON?) -> String {
         let size = metadata?["size"]?.number?.int64.map { options.isHuman ? ProgressReport.size($0) : "\($0)" } ?? "-"
-        let time = metadata?["updated"]?.string.map { $0.prefix(19).replacing("T", with: " ") } ?? "-"
-        return Self.padded(size, 14) + "  " + String(time).padded(to: 19) + "  "
+        let time = metadata?["updated"]?.string.flatMap { Timestamp(rfc3339: $0) }.map { moment in
+            TimeSource.local(secondsSince1970: moment.microseconds / 1_000_000)
+        }
+        return Self.padded(size, 14) + "  " + (time ?? "-").padded(to: 19) + "  "
     }
 
     /// The text with leading spaces.
@@ -302,6 +304,6 @@ extension ClientCommandRunner {
         }
         let size = options.isHuman ? ProgressReport.size(usage.bytes) : "\(usage.bytes)"
         try Console.print(
-            Self.padded(size, 14) + Self.padded(Self.count(usage.objects, "object"), 16) + "  " + name)
+            Self.padded(size, 14) + Self.padded(usage.objects.counted("object"), 16) + "  " + name)
     }
 }

@@ -31,7 +31,7 @@ extension ClientCommandRunner {
             let params: [JSON.Member] = [
                 .init(key: "reference", value: object.json), .init(key: "metadata", value: change),
             ]
-            try self.show(self.client.call("reference/updateMetadata", self.bound(params)), object.url)
+            try self.show(self.client.call("reference/updateMetadata", self.bound(params)), "\(object.url, .name)")
         }
     }
 
@@ -203,8 +203,8 @@ extension ClientCommandRunner {
     }
 
     private func isConfirmed(_ texts: [String], _ count: Int) throws -> Bool {
-        let objects = count == 1 ? "1 object" : "\(count) objects"
-        Console.writeError("storage-rpc: remove \(objects) of \(texts.joined(separator: " ").safe)? [y/N] ")
+        Console.writeError(
+            "storage-rpc: remove \(count.counted("object")) of \(texts.joined(separator: " ").safe)? [y/N] ")
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1024, alignment: 1)
         defer { buffer.deallocate() }
         try client.waitForInput(tells: false)

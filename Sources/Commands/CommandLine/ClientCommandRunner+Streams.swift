@@ -24,7 +24,7 @@ extension ClientCommandRunner {
         let object = try destination(target, of: .input).reference
         if options.isDryRun { return try tellUpload("standard input", object) }
         let transfer = RunningTransfers.Transfer(name: target, kind: .uploadTask) { metadata in
-            try self.show(metadata, "\(object.url)  \(Self.size(metadata))\(self.place)")
+            try self.show(metadata, "\(object.url, .name)  \(Self.size(metadata))\(self.place, .dim)")
         }
         var hasBegun = false
         do {

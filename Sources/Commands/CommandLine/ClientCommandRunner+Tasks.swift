@@ -91,9 +91,13 @@ extension ClientCommandRunner {
         }
         guard verb.continuesTasks else { return }
         let title = task.snapshot["reference"]?.title ?? task.id
+        let tree = try task.kind == .folderTask ? TreeTransfer(task) : nil, items = TreeItems()
         var transfer = RunningTransfers.Transfer(name: title, kind: task.kind) { result in
-            try self.show(result, title)
+            guard let tree else { return try self.show(result, "\(title, .name)") }
+            if self.tellsEach { try self.tell(items, of: tree, result) }
+            try self.tellResult(title, result)
         }
+        if let tree, tellsEach { transfer.progressed = { try self.tell(items, of: tree, $0) } }
         // A client of the gateway sends the bytes of its upload whenever it wants.
         transfer.isShared =
             task.snapshot["origin"] == "gateway" || answer["accepted"] == false

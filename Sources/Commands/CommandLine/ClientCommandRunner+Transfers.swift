@@ -11,7 +11,11 @@ extension ClientCommandRunner {
     func put(_ files: [String], to target: String) throws {
         transfers.areMany = files.count > 1 || options.isRecursive
         if files.contains(where: isInput) { return try putInput(files, to: target) }
-        for file in files { try checkNoURL(file) }
+        for file in files where Self.isURL(file) {
+            guard !Self.isURL(target) else { try checkNoURL(file); continue }
+            let get = shellLine("get", (recursion + files + [target]).map(\.quotedForShell).joined(separator: " "))
+            throw UsageError(message: "\(file) is no file: \(get) downloads objects")
+        }
         let trees = files.map(LocalTree.init)
         for tree in trees where tree.isDirectory && !options.isRecursive {
             throw UsageError(message: "\(tree.path) is a directory; -r uploads all that is in it")
@@ -28,6 +32,7 @@ extension ClientCommandRunner {
         }
         let destination = try destination(target, of: sources.count > 1 ? .several : sources[0].origin)
         let plan = try plan(sources, destination.targets, "uploaded", target: destination.target)
+        try checkMerges(plan)
         transfers.areSeveral = plan.copies.count > 1
         var known = ByteKeyedDictionary<Int64>()
         for tree in trees { known[tree.path] = tree.status?.size }
@@ -52,6 +57,41 @@ extension ClientCommandRunner {
         throw UsageError(message: "\(path) is no file: storage-rpc cp copies objects, and ./\(path) would be a file")
     }
 
+    /// Throws if sources of `cp`, `mv` or `get` are files of this machine and no objects: they are for `put`.
+    private func checkObjects(_ texts: [String], to target: String) throws {
+        let files = try texts.filter { text in
+            guard !options.isExact, !Self.isURL(text), let kind = LocalTree(text).status?.kind,
+                kind == .regular || kind == .directory
+            else { return false }
+            do {
+                let object = try reference(text)
+                return try !isThere(object) && !isFolder(object)
+            } catch is UsageError {
+                return true
+            } catch let failure as Client.Failure where failure.isAnswer {
+                return false
+            }
+        }
+        guard let first = files.first else { return }
+        let isTree = files.contains(where: LocalTree.isDirectory)
+        let words = (isTree ? ["-r"] : recursion) + files + [target]
+        throw UsageError(
+            message: "\(first) is a file of this machine, and there is no such object: "
+                + "\(shellLine("put", words.map(\.quotedForShell).joined(separator: " "))) uploads it")
+    }
+
+    /// Throws if the target of `cp` or `mv` is a directory of this machine.
+    private func checkNoDirectory(_ target: String, of texts: [String]) throws {
+        guard !options.isExact, !Self.isURL(target),
+            target.utf8.split(separator: UInt8(ascii: "/")).first.map({ [".", ".."].contains(String($0)) }) == true
+        else { return }
+        let get = shellLine("get", (recursion + texts + [target]).map(\.quotedForShell).joined(separator: " "))
+        throw UsageError(message: "\(target) is no reference: \(get) downloads objects")
+    }
+
+    /// The flag of this command that takes trees, for another command.
+    private var recursion: [String] { options.isRecursive ? ["-r"] : [] }
+
     private func isInput(_ file: String) -> Bool {
         file == "-" || Descriptor.number(at: file) == Descriptor.standardInput.raw
     }
@@ -66,8 +106,8 @@ extension ClientCommandRunner {
         }
         let members = fileParams(reference, file) + writeParams + metadataParams
         var transfer = RunningTransfers.Transfer(name: file, kind: .uploadTask) { metadata in
-            try self.show(
-                metadata, "\(reference.url)  \(Self.size(metadata))" + (self.transfers.areSeveral ? "" : self.place))
+            let place = self.transfers.areSeveral ? "" : self.place
+            try self.show(metadata, "\(reference.url, .name)  \(Self.size(metadata))\(place, .dim)")
         }
         transfer.failed = { error, _ in try self.isSkipped(error, reference) }
         if let size, size <= Self.largestWhole, isEmbedded {
@@ -96,7 +136,7 @@ extension ClientCommandRunner {
     func tellSkipped(_ target: String) throws {
         if options.json { return try Console.print(["skipped": .string(target)] as JSON) }
         guard !options.isQuiet else { return }
-        transfers.display.note("\(target) is there already: skipped")
+        Console.printError("\(target) is there already: skipped")
     }
 
     /// Starts a task that stays in the root until it has ended. An equal command resumes it.
@@ -132,6 +172,7 @@ extension ClientCommandRunner {
             return try cat(Array(words.dropLast()), to: output)
         }
         let (texts, target) = words.count == 1 ? (words, "") : (Array(words.dropLast()), words[words.count - 1])
+        if Self.isURL(target) { try checkObjects(texts, to: target) }
         try checkNoURL(target)
         listsMetadata = isEmbedded
         let found = try allSources(texts, walks: false)
@@ -149,6 +190,7 @@ extension ClientCommandRunner {
         }
         // With --allow-write no message reveals files outside of the directories. The service refuses their names.
         if options.service.writable.isEmpty { try plan.checkDirectories(&locations) }
+        try checkMerges(plan)
         transfers.areSeveral = plan.copies.count > 1
         transfers.waiting = (plan.copies.count { !$0.isTree }, nil)
         for copy in plan.copies {
@@ -180,7 +222,7 @@ extension ClientCommandRunner {
             return fail(error.message)
         }
         let transfer = RunningTransfers.Transfer(name: object.url, kind: .downloadTask) { metadata in
-            try self.show(metadata, "\(path)  \(Self.size(metadata))")
+            try self.show(metadata, "\(path, .name)  \(Self.size(metadata))")
         }
         if smallObjects.contains(object) {
             return try startWhole("reference/writeToFile", fileParams(object, path), transfer)
@@ -189,10 +231,13 @@ extension ClientCommandRunner {
     }
 
     func copy(_ texts: [String], to target: String, moves: Bool) throws {
+        try checkNoDirectory(target, of: texts)
         let command = commandKey(moves ? "mv" : "cp", texts + [target])
         let earlier = try earlierTasks(command)
         if !earlier.isEmpty { return try continueCopies(earlier, of: texts, to: target, command, moves: moves) }
         let untold = moves ? try untoldTasks(command) : []
+        // After a move a name leads to no object.
+        if untold.isEmpty { try checkObjects(texts, to: target) }
         let found = try allSources(texts, walks: false, after: untold)
         try untold.forEach(tellMoved)
         if found.isEmpty, !untold.isEmpty { return tellTotal() }
@@ -215,7 +260,7 @@ extension ClientCommandRunner {
         for copy in plan.copies {
             let (source, target) = (copy.source, copy.target)
             var transfer = RunningTransfers.Transfer(name: source.url, kind: .uploadTask) { metadata in
-                if showsEach { try self.show(metadata, "\(source.url) -> \(target.url)") }
+                if showsEach { try self.show(metadata, "\(source.url) -> \(target.url, .name)") }
             }
             transfer.failed = { error, _ in try self.isSkipped(error, target, from: source) }
             let members =
@@ -306,18 +351,17 @@ extension ClientCommandRunner {
     }
 
     /// Prints a line about a result; with `-v` all of its metadata, with `--json` a JSON object.
-    func show(_ metadata: JSON, _ line: @autoclosure () -> String) throws {
-        transfers.display.clear()
+    func show(_ metadata: JSON, _ line: @autoclosure () -> StyledText) throws {
         if options.json { return try Console.print(metadata) }
         guard !options.isQuiet else { return }
-        for line in options.isVerbose ? Self.lines(metadata) : [line()] { try Console.print(line) }
+        guard options.isVerbose else { return try Console.print(line()) }
+        for line in Self.lines(metadata) { try Console.print(line) }
     }
 
     /// Prints the number of files and bytes after several results.
     private func tellTotal() {
         guard transfers.areSeveral, !options.isQuiet, !options.json, !options.isDryRun else { return }
-        Console.writeError(
-            "\(ProgressReport.files(transfers.count)), \(ProgressReport.size(transfers.bytes))\(place)\n")
+        Console.writeError("\(transfers.result.text)\(place)\n")
     }
 
     static func size(_ metadata: JSON) -> String { ProgressReport.size(metadata["size"]?.number?.int64 ?? 0) }

@@ -23,6 +23,7 @@ struct TreeTransfer {
 
     var isUpload: Bool { method == "reference/putDirectory" }
     var isCopy: Bool { method == "reference/copyAll" }
+    var isDownload: Bool { method == "reference/writeToDirectory" }
     var isRemoval: Bool { method == "reference/deleteAll" }
     var source: String { isUpload ? directory : folder.folderURL }
     var target: String { isUpload ? folder.folderURL : directory }
@@ -30,29 +31,56 @@ struct TreeTransfer {
 
 extension ClientCommandRunner {
     func putTree(_ directory: String, _ folder: Reference) throws {
-        var tree = TreeTransfer(
-            method: "reference/putDirectory",
-            members: treeParams(folder, directory, skips: metadata == nil) + metadataParams, directory: directory,
-            folder: folder)
-        tree.followsLinks = true
-        try transfer(tree)
+        try transfer(upload(directory, folder, skips: metadata == nil))
     }
 
-    func getTree(_ folder: Reference, _ directory: String) throws {
-        try transfer(
-            TreeTransfer(
-                method: "reference/writeToDirectory", members: treeParams(folder, directory), directory: directory,
-                folder: folder))
+    func getTree(_ folder: Reference, _ directory: String) throws { try transfer(download(folder, directory)) }
+
+    /// - Parameter skips: the task skips a file whose target has the same bytes.
+    private func upload(_ directory: String, _ folder: Reference, skips: Bool) -> TreeTransfer {
+        var tree = TreeTransfer(
+            method: "reference/putDirectory", members: treeParams(folder, directory, skips: skips) + metadataParams,
+            directory: directory, folder: folder)
+        tree.followsLinks = true
+        return tree
+    }
+
+    private func download(_ folder: Reference, _ directory: String, skips: Bool = true) -> TreeTransfer {
+        TreeTransfer(
+            method: "reference/writeToDirectory", members: treeParams(folder, directory, skips: skips),
+            directory: directory, folder: folder)
+    }
+
+    /// Throws if two directories with one target have a file of the same name.
+    func checkMerges(_ plan: CopyPlan<LocalFile, Reference>) throws {
+        try plan.checkMerges(intoFiles: false) { try paths(of: upload($0.source.path, $0.target, skips: false)) }
+    }
+
+    /// Throws if two folders with one target have a file of the same name, or one a file where the other has a directory.
+    func checkMerges(_ plan: CopyPlan<Reference, LocalFile>) throws {
+        try plan.checkMerges(intoFiles: true) { try paths(of: download($0.source, $0.target.path, skips: false)) }
+    }
+
+    /// The paths of the files that a task over a directory would transfer.
+    private func paths(of tree: TreeTransfer) throws -> [String] {
+        let params = tree.members + [.init(key: "dryRun", value: true), .init(key: "wait", value: true)]
+        let plan = try client.call(tree.method, .object(params))
+        if let error = plan["error"] { throw Client.Failure(error) }
+        var paths: [String] = []
+        try items(of: plan["task"]?.string ?? "", in: ["pending", "unchanged", "refused"]) { item in
+            let path = item["path"]?.string ?? ""
+            if item["state"] == "refused" {
+                guard tree.followsLinks, LocalTree.isLinkToFile(LocalTree.path(tree.directory, path)) else { return }
+            }
+            paths.append(path)
+        }
+        _ = try client.call("folderTask/forget", ["task": plan["task"] ?? .null])
+        return paths
     }
 
     /// Makes a directory a copy of a folder, or a folder a copy of a directory.
     func sync(_ source: String, _ target: String) throws {
-        guard Self.isURL(source) != Self.isURL(target) else {
-            throw UsageError(
-                message: Self.isURL(source)
-                    ? "sync is between a directory and a folder; between folders: storage-rpc cp -r"
-                    : "one of \"\(source)\" and \"\(target)\" is a folder of objects: gs://BUCKET/FOLDER")
-        }
+        guard Self.isURL(source) != Self.isURL(target) else { throw try syncHint(source, target) }
         transfers.areMany = true
         let isUpload = Self.isURL(target)
         let (directory, text) = isUpload ? (source, target) : (target, source)
@@ -81,6 +109,23 @@ extension ClientCommandRunner {
                     + (isUpload ? metadataParams : []) + flags,
                 directory: directory, folder: folder))
         try endTransfers()
+    }
+
+    /// The error for two folders, or two directories, with the command that is probably meant.
+    private func syncHint(_ source: String, _ target: String) throws -> UsageError {
+        if Self.isURL(source) {
+            let copy = shellLine("cp", "-r", source.quotedForShell, target.quotedForShell)
+            return UsageError(message: "sync is between a directory and a folder; between folders: \(copy)")
+        }
+        let bucket = try reference(String?.none).bucket
+        func url(_ text: String) -> String {
+            let names = text.utf8.split(separator: UInt8(ascii: "/")).map { String(decoding: $0, as: UTF8.self) }
+            return "gs://" + ([bucket] + names.filter { $0 != "." && $0 != ".." }).joined(separator: "/")
+        }
+        let isDownload = !LocalTree.isDirectory(source) && LocalTree.isDirectory(target)
+        let words = isDownload ? [url(source), target] : [source, url(target)]
+        let sync = shellLine("sync", words[0].quotedForShell, words[1].quotedForShell)
+        return UsageError(message: "sync needs gs:// on one side: \(sync)")
     }
 
     /// The folder of `sync`, with or without a slash at its end. Throws for `gs://BUCKET/$UNSET` and `docs/$UNSET/` with an
@@ -187,28 +232,42 @@ extension ClientCommandRunner {
     /// A task over a directory that an earlier command began transfers what existed then. A second task transfers the
     /// rest: what was changed since, what has failed, and what was left out.
     ///
-    /// - Parameter earlier: the number of files that tasks before this one have transferred.
+    /// - Parameter earlier: the numbers of files and bytes that tasks before this one have transferred.
     private func transfer(
-        _ tree: TreeTransfer, isRest: Bool, earlier: Int = 0, ended: ((JSON) -> Void)? = nil
+        _ tree: TreeTransfer, isRest: Bool, earlier: (files: Int, bytes: Int64) = (0, 0), ended: ((JSON) -> Void)? = nil
     ) throws {
+        let items = tree.followsFiles && tellsEach ? TreeItems() : nil
         func beginRest(after snapshot: JSON) -> Bool {
             let isContinued = transfers.continued.remove(snapshot["task"]?.string ?? "") != nil
             guard isContinued, tree.followsFiles else { return false }
-            let files = earlier.addingSaturated(Self.count("completed", snapshot))
-            transfers.next.append { try self.transfer(tree, isRest: true, earlier: files, ended: ended) }
+            let before = (
+                files: earlier.files.addingSaturated(Self.count("completed", snapshot)),
+                bytes: earlier.bytes.addingSaturated(Self.movedBytes(snapshot))
+            )
+            transfers.next.append { try self.transfer(tree, isRest: true, earlier: before, ended: ended) }
             // The second task counts all files.
             transfers.discount(snapshot)
             return true
         }
         var transfer = RunningTransfers.Transfer(name: tree.source, kind: .folderTask) { snapshot in
             ended?(snapshot)
+            if let items { try self.tell(items, of: tree, snapshot) }
             if tree.keepsItems { try self.tellItems(tree, snapshot) }
+            if items != nil { try self.forget(snapshot) }
             if beginRest(after: snapshot) { return }
-            if tree.followsFiles { try self.show(snapshot, self.line(tree, snapshot, earlier)) }
+            if tree.followsFiles {
+                self.transfers.discountUnchanged(earlier)
+                let place = tree.isUpload && !self.transfers.areSeveral ? self.place : ""
+                try self.tellResult(tree.target, snapshot, earlier, place)
+            }
             try self.tellLeftOut(tree, snapshot)
+        }
+        if let items {
+            transfer.progressed = { snapshot in try self.tell(items, of: tree, snapshot) }
         }
         transfer.failed = { error, snapshot in
             ended?(snapshot)
+            if let items { try self.tell(items, of: tree, snapshot) }
             try self.checkRefusal(tree, error, snapshot)
             if !error.isCancellation, beginRest(after: snapshot) { return true }
             guard snapshot["failures"] != nil else { return false }
@@ -221,7 +280,7 @@ extension ClientCommandRunner {
         }
         try startKeyed(
             tree.method, isRest ? tree.changed : tree.members, transfer, key: tree.key,
-            others: [("keepItems", tree.keepsItems), ("refresh", tree.refreshes)].filter(\.1)
+            others: [("keepItems", tree.keepsItems || items != nil), ("refresh", tree.refreshes)].filter(\.1)
                 .map { .init(key: $0.0, value: true) })
     }
 
@@ -249,9 +308,14 @@ extension ClientCommandRunner {
         // Another command that follows the task may forget it first.
         do { try tellKeptItems(tree, snapshot) } catch let failure as Client.Failure where failure.isUnknownTask {
             if options.isQuiet { return }
-            let count = ProgressReport.files(RunningTransfers.State(snapshot).files)
-            return transfers.display.note("\(tree.source): an equal command names the \(count) of the same task")
+            let count = RunningTransfers.State(snapshot).files.counted("file")
+            return Console.printError("\(tree.source): an equal command names the \(count) of the same task")
         }
+        try forget(snapshot)
+    }
+
+    /// Forgets a task that has succeeded, unless it has left something out, which is printed after this.
+    private func forget(_ snapshot: JSON) throws {
         guard snapshot["status"] == "success", snapshot["failures"] == nil else { return }
         do { _ = try client.call("folderTask/forget", ["task": snapshot["task"] ?? .null]) } catch let failure
             as Client.Failure where failure.isUnknownTask
@@ -273,11 +337,11 @@ extension ClientCommandRunner {
         }
         let unnamed = Self.count("deleted", snapshot) - told
         guard tree.isRemoval, unnamed > 0, !options.isQuiet else { return }
-        transfers.display.note(
+        Console.printError(
             "\(tree.source): \(unnamed) of the removed objects cannot be named: the disk has no room for the plan")
     }
 
-    /// Prints a line, or the metadata, for each copied object. Unchanged objects are taken out of the totals.
+    /// Prints a line, or the metadata, for each copied object.
     private func tellCopied(_ items: [JSON]) throws {
         let wantsMetadata = options.json || options.isVerbose
         let targets = items.map { item -> JSON in ["reference": item["reference"]?.exactReference ?? .null] }
@@ -286,11 +350,9 @@ extension ClientCommandRunner {
         for (index, item) in items.enumerated() {
             let target = item["reference"]?.title ?? ""
             if item["state"] == "unchanged" {
-                transfers.count -= 1
-                transfers.bytes -= item["size"]?.number?.int64 ?? 0
                 if options.noClobber { try tellSkipped(target) }
             } else if !wantsMetadata {
-                try show(.null, "\(item["source"]?.title ?? "") -> \(target)")
+                try show(.null, "\(item["source"]?.title ?? "") -> \(target, .name)")
             } else if let metadata = try? metadata[index].get() {
                 try show(metadata, "")
             }
@@ -298,7 +360,6 @@ extension ClientCommandRunner {
     }
 
     private func tellRemoved(_ item: JSON) throws {
-        transfers.display.clear()
         guard let object = item["reference"] else { return }
         try options.json ? Console.print(["removed": object] as JSON) : Console.print("removed \(object.title)")
     }
@@ -313,14 +374,24 @@ extension ClientCommandRunner {
         Int(clamping: snapshot["files"]?[name]?.number?.int64 ?? 0)
     }
 
-    private func line(_ tree: TreeTransfer, _ snapshot: JSON, _ earlier: Int) -> String {
-        let unchanged = max(0, Self.count("unchanged", snapshot) - earlier), deleted = Self.count("deleted", snapshot)
-        let counts =
-            [ProgressReport.files(earlier.addingSaturated(Self.count("completed", snapshot)))]
-            + (unchanged > 0 ? ["\(unchanged) unchanged"] : []) + (deleted > 0 ? ["\(deleted) deleted"] : [])
-        let size = ProgressReport.size(snapshot["progress"]?["completedUnitCount"]?.number?.int64 ?? 0)
-        return "\(tree.target)  \(counts.joined(separator: ", ")), \(size)"
-            + (tree.isUpload && !transfers.areSeveral ? place : "")
+    /// The number of bytes of the transferred files.
+    private static func movedBytes(_ snapshot: JSON) -> Int64 {
+        let all = snapshot["progress"]?["completedUnitCount"]?.number?.int64 ?? 0
+        return all.subtractingSaturated(snapshot["files"]?["unchangedBytes"]?.number?.int64 ?? 0)
+    }
+
+    /// Prints what a task over a folder has done, unless its items are printed as JSON.
+    func tellResult(
+        _ title: String, _ snapshot: JSON, _ earlier: (files: Int, bytes: Int64) = (0, 0), _ place: String = ""
+    ) throws {
+        guard !options.isQuiet, !options.json else { return }
+        let deleted = Self.count("deleted", snapshot)
+        let result = TransferResult(
+            files: earlier.files.addingSaturated(Self.count("completed", snapshot)),
+            bytes: earlier.bytes.addingSaturated(Self.movedBytes(snapshot)), allFiles: Self.count("total", snapshot),
+            unchanged: max(0, Self.count("unchanged", snapshot) - earlier.files), deleted: deleted)
+        let text = snapshot["kind"] == "delete" ? "\(deleted) removed" : result.text
+        try Console.print("\(title, .name)  \(text)\(place, .dim)" as StyledText)
     }
 
     /// Prints the items that were left out or have failed. A link to a file that `put -r` follows is uploaded instead.
@@ -348,7 +419,7 @@ extension ClientCommandRunner {
         }
         guard unnamed > 0 else { return }
         let call = shellLine("call", "folderTask/items '{\"task\": \"\(task)\"}'")
-        transfers.display.note("and \(unnamed) more: \(call)")
+        Console.printError("and \(unnamed) more: \(call)")
     }
 
     /// The maximum number of printed failures of a tree.
@@ -411,7 +482,6 @@ extension ClientCommandRunner {
 
     /// Prints a line for one change that `--dry-run` does not make.
     func tellPlan(_ verb: String, _ source: String, _ target: String? = nil) throws {
-        transfers.display.clear()
         if options.json {
             let members =
                 [("would", verb), (target == nil ? "target" : "source", source)]
@@ -432,6 +502,15 @@ extension FolderCopy {
 }
 
 extension TreeTransfer {
+    /// The tree of a task that an earlier command has begun.
+    init(_ task: ClientCommandRunner.ListedTask) throws {
+        let methods = ["put": "putDirectory", "write": "writeToDirectory", "delete": "deleteAll"]
+        let method = task.snapshot["kind"]?.string.flatMap { methods[$0] } ?? "copyAll"
+        self.init(
+            method: "reference/\(method)", members: [], directory: task.snapshot["directory"]?.string ?? "",
+            folder: try task.folder)
+    }
+
     /// The task reads or writes a local directory.
     fileprivate var followsFiles: Bool { !isCopy && !isRemoval }
 

@@ -110,7 +110,6 @@ package final class ClientCommandRunner {
 
     /// - Parameter counts: the failure has not been reported before.
     func fail(_ failure: Client.Failure, counts: Bool = true) {
-        transfers.display.clear()
         Console.report(failure, asJSON: options.json)
         if counts { failures += 1 }
     }

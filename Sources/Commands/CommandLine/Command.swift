@@ -1,6 +1,7 @@
 import Credentials
 import JSONText
 import Methods
+import Platform
 import Storage
 import Tracing
 
@@ -20,6 +21,7 @@ package enum Command {
 
     /// Throws `UsageError`.
     package init(_ words: [String]) throws {
+        let words = Self.ordered(words)
         var line = ArgumentReader(words)
         let name = line.nextCommand()
         if name == "help" {
@@ -69,9 +71,21 @@ package enum Command {
 }
 
 extension Command {
+    /// The words with the command before its flags: `-q put a b` is `put -q a b`. A word that is the value of a flag is no
+    /// command.
+    static func ordered(_ words: [String]) -> [String] {
+        guard let first = words.first, first.hasPrefix("-") else { return words }
+        let commands = words.indices.filter { CommandPage.named(words[$0]) != nil }
+        let isOfService = CommandPage.serve.takes([first]) || CommandPage.serve.takes([first, "value"])
+        let found = commands.first { CommandPage.named(words[$0])?.takes(words[..<$0]) == true }
+        guard let command = found ?? (isOfService ? nil : commands.first) else { return words }
+        return [words[command]] + words[..<command] + words[(command + 1)...]
+    }
+
     /// Errors of this command line are printed as JSON, even if it is invalid.
     package static func printsJSON(_ words: [String?]) -> Bool {
-        guard let name = words.first ?? nil, !name.hasPrefix("-"),
+        let words = ordered(words.map { $0 ?? "" })
+        guard let name = words.first, !name.hasPrefix("-"),
             words.prefix(while: { $0 != "--" }).contains("--json")
         else { return false }
         return CommandPage.named(name).map { $0.flag("--json") != nil } ?? true
@@ -82,6 +96,21 @@ extension CommandPage {
     /// Whether `-h` means help: no flag of the command has this name, or it stands alone and would have no meaning.
     fileprivate func takesHelp(_ words: [String]) -> Bool {
         flag("-h") == nil || name == "ls" && words.count == 2
+    }
+
+    /// All words are flags of the command, with their values.
+    fileprivate func takes(_ words: ArraySlice<String>) -> Bool {
+        var line = ArgumentReader(Array(words))
+        do {
+            while let word = try line.next() {
+                guard case .flag(let name) = word else { return false }
+                if ["--help", "--version"].contains(name) { continue }
+                for (flag, _) in try flags(for: name) where flag.value != nil { _ = try line.value("a value") }
+            }
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// One flag, or several for a word like `-lr`.
@@ -252,6 +281,29 @@ package struct CommandOptions {
             return
         }
         throw UsageError(message: "\(flag) is for -r")
+    }
+
+    /// Throws for `--exclude '*' --include '*.js'`, which is written with `--include` alone, and for any other
+    /// `--exclude` that leaves out all that an `--include` takes.
+    func checkPatterns() throws(UsageError) {
+        for included in include {
+            // Names that the pattern takes; a set of characters is not compared.
+            let examples =
+                included.contains("[")
+                ? []
+                : ["x", "0-Zz"].map { letters in
+                    included.replacing("*", with: letters).replacing("?", with: String(letters.prefix(1)))
+                        + (included.utf8.last == UInt8(ascii: "/") ? letters : "")
+                }
+            for excluded in exclude where !examples.isEmpty {
+                guard let filter = try? FolderFilter(include: [], exclude: [excluded]),
+                    !examples.contains(where: { filter.takes($0.hasPrefix("/") ? String($0.dropFirst()) : $0) })
+                else { continue }
+                throw UsageError(
+                    message: "--exclude \(excluded.quotedForShell) leaves out all that --include "
+                        + "\(included.quotedForShell) takes, in any order: --include alone takes only what matches it")
+            }
+        }
     }
 
     func checkClient() throws(UsageError) {

@@ -51,6 +51,7 @@ extension CommandPage {
             takesMetadata: takesMetadata, examples: examples
         ) { options, words in
             try options.checkClient()
+            try options.checkPatterns()
             return try make(options, words).map { .client($0, options) }
         }
     }
@@ -67,10 +68,10 @@ extension CommandPage {
 
     static let dryRun = Flag("--dry-run", "show what would be done, and change nothing", \.isDryRun)
     static let noClobber = Flag("--no-clobber", "skip what exists", \.noClobber)
-    static let verbose = Flag("--verbose", "-v", "print the metadata of results", \.isVerbose)
+    static let verbose = Flag("--verbose", "-v", "print the metadata of results; of trees each file", \.isVerbose)
     static let filters = [
         Flag("--include", "PATTERN", "only what matches; repeatable", \.include),
-        Flag("--exclude", "PATTERN", "not what matches; repeatable", \.exclude),
+        Flag("--exclude", "PATTERN", "never what matches; repeatable", \.exclude),
     ]
     static let atOnce = Flag("--at-once", "-p", "N", "run N transfers at once") { options, line in
         options.atOnce = try line.number(in: 1...64)

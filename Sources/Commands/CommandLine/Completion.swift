@@ -95,6 +95,7 @@ extension Completion {
 
         init(_ words: [String]) {
             word = words.last ?? ""
+            let words = Command.ordered(words.dropLast()) + words.suffix(1)
             guard words.count > 1 else {
                 kinds = [.fixed(word.hasPrefix("-") ? Self.flags(of: CommandPage.serve) : Self.commands)]
                 return

@@ -49,7 +49,7 @@ package enum ConnectCommand {
         return try connect(service.find(), path, options)
     }
 
-    /// Connects to a running service. Nil if none listens. Throws `Client.Unanswered`, and `OtherDurabilityError`.
+    /// Connects to a running service. Nil if none listens. Throws `Client.Unanswered`, and `OtherService`.
     package static func connect(
         toRunning path: String, _ options: ServiceOptions, within limit: Duration = Client.longestConnect
     ) throws -> Descriptor? {
@@ -72,17 +72,17 @@ package enum ConnectCommand {
         if let wanted = options.bucket, case let bucket? = found.answer["defaultBucket"]?.string,
             !bucket.hasSameBytes(as: wanted)
         {
-            throw OtherBucketError(message: "the service at \(path) has the default bucket \(bucket), not \(wanted)")
+            throw OtherService(message: "the service at \(path) has the default bucket \(bucket), not \(wanted)")
         }
         if let wanted = options.namedDurability, case let answer = found.answer["durability"]?.string,
             answer != wanted.rawValue
         {
             let has = answer.map { "has --durability \($0)" } ?? "does not say its durability"
-            throw OtherDurabilityError(message: "the service at \(path) \(has), not \(wanted.rawValue)")
+            throw OtherService(message: "the service at \(path) \(has), not \(wanted.rawValue)")
         }
         return try Client.connect(to: path, within: limit)
     }
 
-    struct OtherBucketError: UserFacingError { let message: String }
-    package struct OtherDurabilityError: UserFacingError { package let message: String }
+    /// The running service has another setting than the flags of the command.
+    package struct OtherService: UserFacingError { package let message: String }
 }

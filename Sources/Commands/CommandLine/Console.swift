@@ -1,6 +1,7 @@
 import JSONText
 import Platform
 import Secrets
+import Synchronization
 import Tracing
 
 /// Output for people: results on stdout, messages on stderr.
@@ -13,7 +14,13 @@ package enum Console {
         try printUnescaped(isTerminal ? json.text.safeJSON : json.text)
     }
 
+    /// Prints a line to stdout, on a terminal with its styles.
+    static func print(_ line: StyledText) throws(OutputError) {
+        try printUnescaped(isTerminal ? line.text(isColoured: isColoured(.standardOutput)) : line.plain)
+    }
+
     package static func printUnescaped(_ text: String, end: String = "\n") throws(OutputError) {
+        clear()
         try Array((text + end).utf8).withUnsafeBufferPointer { (bytes) throws(OutputError) in
             try write(UnsafeRawBufferPointer(bytes))
         }
@@ -26,8 +33,11 @@ package enum Console {
 
     /// Prints a message to stderr, or drops it if stderr stays full for a second. Control characters are escaped even
     /// in a file, since that may be shown on a terminal.
-    package static func printError(_ message: String) {
-        writeError("\(errorPrefix)\(message.hidingSecrets().safe)\n")
+    package static func printError(_ message: String) { printError(message, .dim) }
+
+    private static func printError(_ message: String, _ style: StyledText.Style) {
+        let prefix = StyledText.painted(errorPrefix, style, isColoured: isColoured(.standardError))
+        writeError("\(prefix)\(message.hidingSecrets().safe)\n")
     }
 
     /// Prints an error to stderr, or with `--json` as a line on stdout.
@@ -36,7 +46,7 @@ package enum Console {
     ///   given.
     package static func report(_ error: any Error, status: Int64 = 1, asJSON: Bool) {
         let message = (error as? any UserFacingError)?.message ?? "\(error)"
-        guard asJSON, (try? print(errorLine(error, message, status))) != nil else { return printError(message) }
+        guard asJSON, (try? print(errorLine(error, message, status))) != nil else { return printError(message, .error) }
     }
 
     private static func errorLine(_ error: any Error, _ message: String, _ status: Int64) -> JSON {
@@ -68,10 +78,46 @@ package enum Console {
 
     /// Writes lines of another process to stderr, until it stays full for a second.
     static func writeError(_ bytes: [UInt8]) {
+        if bytes.isEmpty { return }
+        drawnLines.withLock {
+            Self.write(erasure(&$0) + bytes)
+        }
+    }
+
+    /// The number of updated lines at the bottom of the terminal. Every other output erases them first.
+    private static let drawnLines = Mutex(0)
+
+    /// Draws updated lines on the terminal of stderr in place of the drawn ones.
+    static func draw(_ lines: [StyledText]) {
+        let isColoured = isColoured(.standardError)
+        drawnLines.withLock { drawn in
+            let up = drawn > 1 ? "\u{1B}[\(drawn - 1)A" : ""
+            let text = lines.map { "\r\($0.text(isColoured: isColoured))\u{1B}[K" }.joined(separator: "\n")
+            Self.write(Array((up + text + "\u{1B}[J").utf8))
+            drawn = lines.count
+        }
+    }
+
+    /// Erases the updated lines until they are drawn again.
+    static func clear() { drawnLines.withLock { Self.write(erasure(&$0)) } }
+
+    /// The text that erases the updated lines.
+    private static func erasure(_ drawn: inout Int) -> [UInt8] {
+        defer { drawn = 0 }
+        return drawn == 0 ? [] : Array((String(repeating: "\r\u{1B}[K\u{1B}[A", count: drawn - 1) + "\r\u{1B}[K").utf8)
+    }
+
+    private static func write(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty, Descriptor.standardError.hasRoom(milliseconds: 1000),
             case .bytes(let count) = rest.withUnsafeBytes({ Descriptor.standardError.write($0) })
         { rest = rest.dropFirst(count) }
+    }
+
+    /// Whether texts have colours: on a terminal that has a name, unless NO_COLOR is set.
+    static func isColoured(_ output: Descriptor) -> Bool {
+        output.isTerminal && !["", "dumb"].contains(CurrentProcess.environment("TERM") ?? "")
+            && (CurrentProcess.environment("NO_COLOR") ?? "").isEmpty
     }
 }
 

@@ -46,6 +46,8 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     }
 
     private(set) var copies: [Copy] = []
+    /// The copies of trees by the keys of their targets. Trees of one target are merged.
+    private var trees = ByteKeyedDictionary<[Copy]>()
     /// The source of each target, by the target's key.
     private var writers = ByteKeyedDictionary<String>()
     private let purpose: String
@@ -58,13 +60,54 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     ) throws(CopyRefusal) {
         let key = isTree ? target.treeKey : target.key
         let title = isTree ? source.treeKey : source.title
-        if let other = writers[key] {
+        let copy = Copy(source: source, target: target, isTree: isTree)
+        let merged = isTree ? trees[key] ?? [] : []
+        if let other = writers[key],
+            merged.isEmpty || merged.contains(where: { $0.source.treeKey.hasSameBytes(as: title) })
+        {
             throw CopyRefusal(
                 other.hasSameBytes(as: title)
                     ? "\(other) is named twice" : "\(other) and \(title) would both become \(target.title)", purpose)
         }
         writers[key] = title
-        copies.append(Copy(source: source, target: target, isTree: isTree))
+        if isTree { trees[key] = merged + [copy] }
+        copies.append(copy)
+    }
+
+    /// Throws if trees with one target have files that would have the same path.
+    ///
+    /// - Parameters:
+    ///   - intoFiles: a path cannot be a file and a directory.
+    ///   - paths: the files of a tree, relative to its target.
+    func checkMerges(intoFiles: Bool, paths: (Copy) throws -> [String]) throws {
+        var checked: Set<String> = []
+        for copy in copies where copy.isTree {
+            guard let merged = trees[copy.target.treeKey], merged.count > 1,
+                checked.insert(copy.target.treeKey).inserted
+            else { continue }
+            var (files, directories) = (ByteKeyedDictionary<String>(), ByteKeyedDictionary<String>())
+            for tree in merged {
+                let title = tree.source.treeKey, found = try paths(tree)
+                for path in found {
+                    if let other = files[path] ?? (intoFiles ? directories[path] : nil) {
+                        throw CopyRefusal("\(other) and \(title) would both become \(target(tree, path))", purpose)
+                    }
+                    for parent in intoFiles ? LocalTree.parents(of: path) : [] where files[parent] != nil {
+                        throw CopyRefusal(
+                            "\(files[parent] ?? "") and \(title) would both become \(target(tree, parent))", purpose)
+                    }
+                }
+                for path in found {
+                    files[path] = "\(title)\(title.hasSuffix("/") ? "" : "/")\(path)"
+                    for parent in intoFiles ? LocalTree.parents(of: path) : [] { directories[parent] = title }
+                }
+            }
+        }
+    }
+
+    private func target(_ tree: Copy, _ path: String) -> String {
+        let title = tree.target.title
+        return title + (title.hasSuffix("/") ? "" : "/") + path
     }
 }
 

@@ -82,7 +82,7 @@ extension CopyTargets {
     static var help: String {
         let rows: [(String, CopyOrigin)] = [
             ("x: a file or an object", .single), ("d, d/ with -r: a folder", .tree),
-            ("-r gs://BUCKET; put -r d/.", .unnamed), ("several, or a pattern", .several),
+            ("-r gs://BUCKET, put d/.", .unnamed), ("several, or a pattern", .several),
             ("- (standard input)", .input),
         ]
         let columns: [(String, CopyDestination)] = [

@@ -77,7 +77,10 @@ extension FlagGroup {
                 options.service.logFormat = try line.choice()
             }.suitsRunning(),
         ],
-        notes: ["FIREBASE_STORAGE_EMULATOR_HOST and STORAGE_EMULATOR_HOST are endpoints, too."])
+        notes: [
+            "XDG_DATA_HOME replaces ~/.local/share. FIREBASE_STORAGE_EMULATOR_HOST and",
+            "STORAGE_EMULATOR_HOST are endpoints, too.",
+        ])
 
     private static func retry(_ time: Settings.RetryTime) -> Flag {
         let name = time.rawValue.asFlag

@@ -91,11 +91,12 @@ package enum Help {
         patterns. With --exact there are no patterns, and a slash at the end is part of
         the name.
 
-        Refused, before the first byte is written, are folders without -r, two sources
-        of one name, a folder into itself, and a file that another copy still needs.
-        put -r and get -r leave out what is there with the same bytes; put -r with flags
-        of metadata does not. put -r follows links to files. Other links, pipes, devices
-        and names that no file can have are named and left out, with status 1.
+        Refused, before the first byte is written, are folders without -r, two files of
+        one name (two folders are merged), a folder into itself, and a file that another
+        copy still needs. put -r and get -r leave out what is there with the same bytes;
+        put -r with flags of metadata does not. put -r follows links to files. Other
+        links, pipes, devices and names that no file can have are named and left out,
+        with status 1.
         """
 
     static let patterns = """

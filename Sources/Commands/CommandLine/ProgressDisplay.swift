@@ -13,8 +13,6 @@ package enum ProgressMode: String, CaseIterable {
 
 struct ProgressDisplay {
     private let mode: ProgressMode
-    /// The number of lines drawn at the bottom of a terminal.
-    private var drawnLines = 0
     private var last = ContinuousClock.now
 
     /// - Parameter mode: the mode of the flag; nil for the default.
@@ -29,27 +27,14 @@ struct ProgressDisplay {
     mutating func show(_ report: ProgressReport) {
         last = .now
         if mode == .lines { return Console.writeError("storage-rpc: \(report.sentence.safe)\n") }
-        draw(report)
+        // The terminal writes ^C behind the last line, which must not become two lines.
+        let width = (Descriptor.standardError.terminalWidth ?? 80) - 3
+        Console.draw(report.lines(width: width).map(Self.painted))
     }
 
-    private mutating func draw(_ report: ProgressReport) {
-        let width = (Descriptor.standardError.terminalWidth ?? 80) - 1
-        let up = drawnLines > 1 ? "\u{1B}[\(drawnLines - 1)A" : ""
-        let lines = report.lines(width: width)
-        Console.writeError(up + lines.map { "\r\($0.safe)\u{1B}[K" }.joined(separator: "\n") + "\u{1B}[J")
-        drawnLines = lines.count
-    }
-
-    /// Prints a message above the updated lines.
-    mutating func note(_ message: String) {
-        clear()
-        Console.printError(message)
-    }
-
-    /// Removes the updated lines until they are drawn again.
-    mutating func clear() {
-        guard drawnLines > 0 else { return }
-        Console.writeError(String(repeating: "\r\u{1B}[K\u{1B}[A", count: drawnLines - 1) + "\r\u{1B}[K")
-        drawnLines = 0
+    /// The line with its bar in colour.
+    private static func painted(_ line: String) -> StyledText {
+        guard line.hasPrefix("["), let end = line.firstIndex(of: "]") else { return "\(line)" }
+        return "\(String(line[...end]), .bar)\(String(line[end...].dropFirst()))"
     }
 }

@@ -20,6 +20,8 @@ package struct ProgressReport {
     package var allBytes: Int64?
     /// The rate in bytes per second; nil until it is known.
     package var rate: Double?
+    /// The number of stored bytes that are read again before more of them move; nil afterwards.
+    package var checked: Int64?
     /// Some of the running transfers, if there are several.
     package var running: [Running] = []
 
@@ -34,7 +36,7 @@ package struct ProgressReport {
     }
 
     private var counts: [String] {
-        allFiles == 1 ? [] : [allFiles.map { "\(files) of \($0) files" } ?? "\(files) files"]
+        allFiles == 1 ? [] : [allFiles.map { "\(files) of \($0) files" } ?? files.counted("file")]
     }
 
     private var sizes: String {
@@ -56,7 +58,8 @@ package struct ProgressReport {
     private func totalLine(_ width: Int) -> String {
         let percent = percent.map { ["\($0)%"] } ?? []
         let time = timeLeft.map { [$0] } ?? []
-        for words in [
+        let checks = checked.map { [counts + percent + [Self.checking($0)]] } ?? []
+        for words in checks + [
             counts + percent + [sizes] + speed + time, counts + percent + [sizes] + speed, counts + percent + speed,
             counts + percent, percent.isEmpty ? [sizes] : percent,
         ] {
@@ -72,9 +75,12 @@ package struct ProgressReport {
         return (percent.first ?? sizes).elided(to: max(4, width))
     }
 
+    private static func checking(_ bytes: Int64) -> String { "checking the \(size(bytes)) already stored" }
+
     /// The progress as a sentence for a log.
     package var sentence: String {
         let percent = percent.map { " (\($0)%)" } ?? ""
+        if let checked { return (counts + [sizes + percent, Self.checking(checked)]).joined(separator: ", ") }
         let time = timeLeft.map { ["\($0) left"] } ?? []
         return (counts + [sizes + percent] + speed + time).joined(separator: ", ")
     }
@@ -85,17 +91,15 @@ package struct ProgressReport {
     }
 
     package static func size(_ bytes: Int64) -> String {
-        if bytes == 1 { return "1 byte" }
         var value = Double(bytes)
         for unit in ["bytes", "KiB", "MiB", "GiB"] {
-            if value < 1000 { return unit == "bytes" ? "\(bytes) bytes" : "\((value * 10).rounded() / 10) \(unit)" }
+            if value < 1000 {
+                return unit == "bytes" ? Int(bytes).counted("byte") : "\((value * 10).rounded() / 10) \(unit)"
+            }
             value /= 1024
         }
         return "\((value * 10).rounded() / 10) TiB"
     }
-
-    /// A number of files as a text: `1 file`, `2 files`.
-    static func files(_ count: Int) -> String { count == 1 ? "1 file" : "\(count) files" }
 
     /// Seconds as a text: `1:02:03`, or `2:03`.
     private static func clock(_ seconds: Int) -> String {
@@ -125,5 +129,27 @@ package struct RateMeter {
             rate > 0
         else { return nil }
         return rate
+    }
+}
+
+/// What transfers have moved, in the form for people: `1 file (3 bytes) of 5, 4 unchanged`.
+package struct TransferResult {
+    package var files: Int
+    package var bytes: Int64
+    /// The number of all files, with those that needed no transfer and those that failed.
+    package var allFiles: Int
+    package var unchanged = 0
+    package var deleted = 0
+
+    package init(files: Int, bytes: Int64, allFiles: Int, unchanged: Int = 0, deleted: Int = 0) {
+        (self.files, self.bytes, self.allFiles) = (files, bytes, allFiles)
+        (self.unchanged, self.deleted) = (unchanged, deleted)
+    }
+
+    package var text: String {
+        let (count, size) = (files.counted("file"), ProgressReport.size(bytes))
+        let moved = files == allFiles ? "\(count), \(size)" : "\(count)\(files > 0 ? " (\(size))" : "") of \(allFiles)"
+        let others = [(unchanged, "unchanged"), (deleted, "deleted")].filter { $0.0 > 0 }
+        return ([moved] + others.map { "\($0) \($1)" }).joined(separator: ", ")
     }
 }

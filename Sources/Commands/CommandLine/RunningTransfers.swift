@@ -13,6 +13,8 @@ struct RunningTransfers {
         var goesOn = false
         /// Another client has begun the task, and may still want it: an interruption of the command does not pause it.
         var isShared = false
+        /// Called with the snapshots before the end.
+        var progressed: ((_ snapshot: JSON) throws -> Void)?
         /// Called after success with the metadata of the object, or the snapshot of a folder.
         var completion: (_ result: JSON) throws -> Void
         /// Called after a failure instead of printing the message. Returns false if the command shall handle the
@@ -21,6 +23,8 @@ struct RunningTransfers {
         fileprivate(set) var state = State()
         /// When the transfer began to wait for its next attempt.
         fileprivate(set) var waitsSince: ContinuousClock.Instant?
+        /// The number of bytes of a resumed transfer that its service reads again before it moves more; nil afterwards.
+        fileprivate(set) var checked: Int64?
     }
 
     enum Kind: String { case uploadTask, downloadTask, folderTask }
@@ -31,6 +35,8 @@ struct RunningTransfers {
         var total: Int64 = 0
         /// The number of finished files of a folder, and of all its files.
         var (files, allFiles) = (0, 1)
+        /// The files among the finished ones that needed no transfer, and their bytes.
+        var (unchanged, unchangedBytes): (Int, Int64) = (0, 0)
         /// The totals are final.
         var isPlanned = true
         /// False while the size of a stream is unknown: its total is then the bytes so far.
@@ -52,6 +58,8 @@ struct RunningTransfers {
     var areSeveral = false
     /// The number of finished transfers, and their bytes.
     var (count, bytes): (Int, Int64) = (0, 0)
+    /// Those among them that needed no transfer.
+    var (unchanged, unchangedBytes): (Int, Int64) = (0, 0)
     /// The transfers that have not begun; their bytes are nil if unknown.
     var waiting: (files: Int, bytes: Int64?) = (0, 0)
     /// The number of bytes that this command has moved.
@@ -80,6 +88,10 @@ struct RunningTransfers {
         let state = State(snapshot)
         moved = moved.addingSaturated(max(0, state.completed.subtractingSaturated(before.completed)))
         running[task]?.state = state
+        if let checked = running[task]?.checked, state.completed > checked {
+            running[task]?.checked = nil
+            meter = RateMeter()
+        }
         if snapshot["retry"] == nil, state.completed > before.completed { running[task]?.waitsSince = nil }
         if snapshot["retry"] != nil, running[task]?.waitsSince == nil { running[task]?.waitsSince = .now }
         let hasNews = state.completed > before.completed || snapshot["retry"] != nil
@@ -90,20 +102,46 @@ struct RunningTransfers {
 
     /// Adds an ended transfer to the totals.
     mutating func count(_ transfer: Transfer) {
-        count = count.addingSaturated(transfer.kind == .folderTask ? transfer.state.files : 1)
-        bytes = bytes.addingSaturated(transfer.state.completed)
+        var state = transfer.state
+        if transfer.kind != .folderTask { state.files = 1 }
+        count(state)
     }
 
     /// Adds the files of a folder to the totals.
-    mutating func count(_ snapshot: JSON) {
-        let state = State(snapshot)
+    mutating func count(_ snapshot: JSON) { count(State(snapshot)) }
+
+    private mutating func count(_ state: State) {
         (count, bytes) = (count.addingSaturated(state.files), bytes.addingSaturated(state.completed))
+        (unchanged, unchangedBytes) = (
+            unchanged.addingSaturated(state.unchanged), unchangedBytes.addingSaturated(state.unchangedBytes)
+        )
     }
 
     /// Takes the files of a folder out of the totals.
     mutating func discount(_ snapshot: JSON) {
         let state = State(snapshot)
         (count, bytes) = (count.subtractingSaturated(state.files), bytes.subtractingSaturated(state.completed))
+        (unchanged, unchangedBytes) = (
+            unchanged.subtractingSaturated(state.unchanged), unchangedBytes.subtractingSaturated(state.unchangedBytes)
+        )
+    }
+
+    /// Makes unchanged files of a task those that an earlier task of the same command has moved.
+    mutating func discountUnchanged(_ moved: (files: Int, bytes: Int64)) {
+        (unchanged, unchangedBytes) = (max(0, unchanged - moved.files), max(0, unchangedBytes - moved.bytes))
+    }
+
+    /// What all ended transfers have moved.
+    var result: TransferResult {
+        TransferResult(
+            files: count.subtractingSaturated(unchanged), bytes: bytes.subtractingSaturated(unchangedBytes),
+            allFiles: count, unchanged: unchanged)
+    }
+
+    /// The number of bytes that are read again, if nothing else happens.
+    fileprivate var checked: Int64? {
+        running.isEmpty || running.values.contains { $0.checked == nil }
+            ? nil : running.values.reduce(0) { $0.addingSaturated($1.checked ?? 0) }
     }
 
     mutating func end(_ task: String) {
@@ -120,7 +158,7 @@ struct RunningTransfers {
     }
 
     mutating func show() {
-        guard display.isDue else { return }
+        guard !isEnding, !running.isEmpty, display.isDue else { return }
         display.show(report)
     }
 
@@ -133,9 +171,12 @@ struct RunningTransfers {
             report.allFiles = states.reduce(count + waiting.files) { $0.addingSaturated($1.allFiles) }
             report.allBytes =
                 !states.allSatisfy(\.hasTotal)
-                ? nil : waiting.bytes.map { states.reduce($0.addingSaturated(bytes)) { $0.addingSaturated($1.total) } }
+                ? nil
+                : (waiting.files == 0 ? 0 : waiting.bytes).map {
+                    states.reduce($0.addingSaturated(bytes)) { $0.addingSaturated($1.total) }
+                }
         }
-        report.rate = meter.rate
+        (report.rate, report.checked) = (meter.rate, checked)
         guard areMany else { return report }
         report.running = order.compactMap { running[$0] }.filter { $0.state.isRunning && $0.kind != .folderTask }
             .prefix(4)
@@ -145,12 +186,14 @@ struct RunningTransfers {
 
     /// Prints that a request waits before a retry.
     mutating func noteRetry(_ retry: JSON) {
-        display.note(ClientCommandRunner.line(about: retry))
+        Console.printError(ClientCommandRunner.line(about: retry))
         patience = Patience(hasNews: true)
     }
 
     /// A line about the service's silence; nil if none is due.
     mutating func lineAboutWaiting() -> String? {
+        // The report of progress says so.
+        if checked != nil { patience = Patience(hasNews: true) }
         let names = order.compactMap { running[$0]?.name }
         let shown = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and \(names.count - 3) more" : "")
         guard let line = patience.line(shown.isEmpty ? "the service" : shown) else { return nil }
@@ -159,13 +202,13 @@ struct RunningTransfers {
 }
 
 extension RunningTransfers.State {
-    /// The progress for people; nil while the total is unknown. Bytes of a folder's incomplete file are not counted.
+    /// The progress for people; nil while the total is unknown.
     fileprivate func done(_ kind: RunningTransfers.Kind) -> String? {
-        if kind == .folderTask {
-            return allFiles == 0 ? nil : "\(files) of \(ProgressReport.files(allFiles)) are done"
-        }
-        return total == 0
-            ? nil : "\(ProgressReport.percent(completed, of: total))% of \(ProgressReport.size(total)) is done"
+        guard isPlanned else { return nil }
+        let bytes =
+            total == 0 ? [] : ["\(ProgressReport.percent(completed, of: total))% of \(ProgressReport.size(total))"]
+        let counts = kind == .folderTask && allFiles > 0 ? ["\(files) of \(allFiles.counted("file"))"] : []
+        return bytes.isEmpty && counts.isEmpty ? nil : (bytes + counts).joined(separator: ", ")
     }
 
     init(_ snapshot: JSON) {
@@ -180,6 +223,8 @@ extension RunningTransfers.State {
         files = isRemoval ? count("deleted") : count("completed").addingSaturated(count("unchanged"))
         allFiles = count(isRemoval ? "toDelete" : "total")
         isPlanned = snapshot["isPlanned"] == true
+        if isRemoval { return }
+        (unchanged, unchangedBytes) = (count("unchanged"), counts?["unchangedBytes"]?.number?.int64 ?? 0)
     }
 }
 
@@ -196,6 +241,8 @@ extension ClientCommandRunner {
             let task = started["task"]?.string ?? ""
             var transfer = transfer
             transfer.isShared = started["continued"] == true && started["state"] != "paused"
+            let stored = started["progress"]?["completedUnitCount"]?.number?.int64 ?? 0
+            if started["continued"] == true, stored > 0 { transfer.checked = stored }
             self.follow(task, transfer, started)
             guard started["continued"] == true else { return }
             self.transfers.continued.insert(task)
@@ -205,8 +252,8 @@ extension ClientCommandRunner {
 
     private func tellContinued(_ transfer: RunningTransfers.Transfer, _ snapshot: JSON) {
         guard !options.isQuiet else { return }
-        let done = RunningTransfers.State(snapshot).done(transfer.kind).map { ": \($0)" } ?? ""
-        transfers.display.note("\(transfer.name) goes on\(done)")
+        let done = RunningTransfers.State(snapshot).done(transfer.kind).map { " at \($0)" } ?? ""
+        Console.printError("resuming \(transfer.name)\(done)")
     }
 
     /// Starts a transfer in one step, without reports and a record: the answer is its end.
@@ -234,14 +281,14 @@ extension ClientCommandRunner {
                 try hearTransfers()
             }
         }
-        transfers.display.clear()
+        Console.clear()
     }
 
     /// Follows the transfers. Says what the command waits for after a second without news. Returns a message that
     /// answers one of these requests.
     @discardableResult
     func hearTransfers(orAnswerTo requests: [JSON] = []) throws -> JSON? {
-        switch try client.hear(within: .seconds(1)) {
+        switch try client.hear(within: transfers.checked == nil ? .seconds(1) : .milliseconds(100)) {
         case .message(let message) where message["id"].map(requests.contains) == true: return message
         case .message(let message) where message["method"] == "request/retry":
             if !options.isQuiet, let retry = message["params"] { transfers.noteRetry(retry) }
@@ -258,7 +305,7 @@ extension ClientCommandRunner {
         case .interrupted(let interruption):
             throw interruption
         case nil:
-            if !options.isQuiet, let line = transfers.lineAboutWaiting() { transfers.display.note(line) }
+            if !options.isQuiet, let line = transfers.lineAboutWaiting() { Console.printError(line) }
         }
         transfers.show()
         return nil
@@ -268,7 +315,7 @@ extension ClientCommandRunner {
     /// that an equal command can resume are paused, others cancelled. Those of other clients are left as they are: the
     /// service pauses them if these clients have gone.
     func stopTransfers() {
-        transfers.display.clear()
+        Console.clear()
         transfers.isEnding = true
         transfers.next = []
         for (task, transfer) in transfers.running where transfer.isShared {
@@ -287,7 +334,7 @@ extension ClientCommandRunner {
         } catch {}
         guard !options.isQuiet else { return }
         if transfers.mayHaveStarted || transfers.running.values.contains(where: \.goesOn) {
-            Console.printError("The same command goes on with what has not ended")
+            Console.printError("The same command resumes what has not ended")
         } else if let line = lineAboutPaused() {
             Console.printError(line)
         }
@@ -297,11 +344,11 @@ extension ClientCommandRunner {
         guard let first = transfers.paused.first else { return nil }
         guard transfers.paused.count == 1 else {
             return
-                "\(transfers.paused.count) transfers are paused. The same command goes on; \(shellLine("tasks")) lists "
+                "\(transfers.paused.count) transfers are paused. The same command resumes them; \(shellLine("tasks")) lists "
                 + "them, and \(shellLine("tasks", "cancel ID")) ends one"
         }
         let ending = shellLine("tasks", "cancel \(first.id.prefix(8))")
-        return "paused\(first.done.map { ": \($0)" } ?? ""). The same command goes on; \(ending) ends it"
+        return "paused\(first.done.map { " at \($0)" } ?? ""). The same command resumes it; \(ending) ends it"
     }
 
     private func take(_ task: String, _ snapshot: JSON) throws {
@@ -312,7 +359,7 @@ extension ClientCommandRunner {
         case "pause":
             // A task that was resumed while it stopped reports a pause, and continues.
             guard try isPaused(task, transfer.kind) else { return }
-            let advice = transfer.goesOn ? "; the same command goes on" : ""
+            let advice = transfer.goesOn ? "; the same command resumes it" : ""
             try fail(task, ["message": .string("paused by another client\(advice)")], snapshot)
         case "success":
             transfers.end(task)
@@ -321,7 +368,8 @@ extension ClientCommandRunner {
             let result = transfer.kind == .folderTask ? snapshot : snapshot["metadata"] ?? .null
             try attempt(orFail: !transfers.areMany) { try transfer.completion(result) }
         default:
-            if let retry = snapshot["retry"], !options.isQuiet { transfers.display.note(Self.line(transfer, retry)) }
+            if let retry = snapshot["retry"], !options.isQuiet { Console.printError(Self.line(transfer, retry)) }
+            if !transfers.isEnding { try transfer.progressed?(snapshot) }
         }
     }
 

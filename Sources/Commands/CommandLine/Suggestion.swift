@@ -5,7 +5,9 @@ extension UsageError {
     init(unknown kind: String, _ word: String, among names: [String], of command: String? = nil) {
         let shown = kind == "flag" ? word : "\"\(word)\""
         let foreign = kind == "flag" ? Self.foreignFlag(word, among: names) : Self.foreignCommands[word.lowercased()]
-        let nearest = names.map { ($0, word.distance(to: $0)) }.min { $0.1 < $1.1 }
+        // One letter is near to every other.
+        let nearest = (word.hasPrefix("-") && word.count < 3 ? [] : names.filter { $0.count > 2 || kind != "flag" })
+            .map { ($0, word.distance(to: $0)) }.min { $0.1 < $1.1 }
         let near = nearest.flatMap { $0.1 <= max(1, word.count / 3) ? "did you mean \($0.0)?" : nil }
         let help = "try: storage-rpc help" + (command.map { " \($0)" } ?? "")
         self.init(message: "unknown \(kind) \(shown); \(foreign ?? near ?? help)")
@@ -48,19 +50,18 @@ extension UsageError {
 }
 
 extension String {
-    /// The number of characters to insert, remove or replace (Levenshtein), for the first 64 characters.
+    /// The number of characters to insert, remove, replace, or exchange with their neighbours, for the first 64 characters.
     fileprivate func distance(to other: String) -> Int {
         let (a, b) = (Array(prefix(64)), Array(other.prefix(64)))
-        var row = Array(0...b.count)
+        var (before, above) = ([Int](), Array(0...b.count))
         for (i, x) in a.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
+            var row = [i + 1]
             for (j, y) in b.enumerated() {
-                (diagonal, row[j + 1]) = (
-                    row[j + 1], Swift.min(diagonal + (x == y ? 0 : 1), row[j] + 1, row[j + 1] + 1)
-                )
+                row.append(Swift.min(above[j] + (x == y ? 0 : 1), row[j] + 1, above[j + 1] + 1))
+                if i > 0, j > 0, x == b[j - 1], a[i - 1] == y { row[j + 1] = Swift.min(row[j + 1], before[j - 1] + 1) }
             }
+            (before, above) = (above, row)
         }
-        return row[b.count]
+        return above[b.count]
     }
 }

@@ -26,6 +26,11 @@ extension String {
     }
 }
 
+extension Int {
+    /// The number with its noun: `1 object`, `2 objects`.
+    package func counted(_ noun: String) -> String { "\(self) \(noun)\(self == 1 ? "" : "s")" }
+}
+
 extension Character {
     fileprivate var columns: Int {
         guard let first = unicodeScalars.first else { return 0 }

@@ -70,7 +70,7 @@ package enum TraceCommand {
     }
 
     static var isColoured: Bool {
-        Descriptor.standardOutput.isTerminal && CurrentProcess.environment("NO_COLOR") == nil
+        Console.isColoured(.standardOutput)
     }
 
     private static func write(_ page: [UInt8], to path: String) throws {

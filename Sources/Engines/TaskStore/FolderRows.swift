@@ -360,7 +360,7 @@ extension FolderCounts {
         case .done: (completed, completedBytes) = (completed + count, completedBytes.addingSaturated(bytes))
         case .unchanged where action == .delete: unchanged += count
         case .unchanged:
-            (unchanged, completedBytes) = (unchanged + count, completedBytes.addingSaturated(bytes))
+            addUnchanged(count, bytes: bytes)
             if errors > 0 { kept = (kept ?? 0) + errors }
         case .pending: break
         }

@@ -37,6 +37,7 @@ extension FolderCounts: JSONObjectWritable {
         json.member("total", total)
         json.member("completed", completed)
         json.member("unchanged", unchanged)
+        json.member("unchangedBytes", unchangedBytes)
         json.member("toDelete", toDelete)
         json.member("deleted", deleted)
         json.member("refused", refused)

@@ -27,6 +27,21 @@ extension Clock where Duration == Swift.Duration {
     }
 }
 
+extension TimeSource {
+    /// A moment in the time zone of this process, as `2026-01-31 12:00:00`.
+    public static func local(secondsSince1970 seconds: Int64) -> String {
+        var (moment, parts) = (time_t(seconds), tm())
+        localtime_r(&moment, &parts)
+        func digits(_ number: Int32, _ count: Int = 2) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, count - text.count)) + text
+        }
+        let date = [digits(parts.tm_year + 1900, 4), digits(parts.tm_mon + 1), digits(parts.tm_mday)]
+        let time = [digits(parts.tm_hour), digits(parts.tm_min), digits(parts.tm_sec)]
+        return date.joined(separator: "-") + " " + time.joined(separator: ":")
+    }
+}
+
 @Sendable private func microsecondsNow() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

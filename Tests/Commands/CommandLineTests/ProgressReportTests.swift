@@ -45,6 +45,23 @@ import Testing
         #expect(report.sentence.hasPrefix("0 files, 5 bytes"))
     }
 
+    @Test func `Bytes that are read again are named in place of a rate`() {
+        var report = report()
+        report.checked = 100 << 20
+        #expect(report.lines(width: 120)[0].hasSuffix("] 12 of 1200 files  29%  checking the 100.0 MiB already stored"))
+        #expect(report.lines(width: 60)[0].columns <= 60)
+        #expect(report.sentence.hasSuffix("300.0 MiB of 1.0 GiB (29%), checking the 100.0 MiB already stored"))
+    }
+
+    @Test func `A result has what was moved, of how many, and what was not`() {
+        #expect(TransferResult(files: 3, bytes: 6, allFiles: 3).text == "3 files, 6 bytes")
+        #expect(
+            TransferResult(files: 1, bytes: 3, allFiles: 5, unchanged: 4).text == "1 file (3 bytes) of 5, 4 unchanged")
+        #expect(TransferResult(files: 0, bytes: 0, allFiles: 0).text == "0 files, 0 bytes")
+        let result = TransferResult(files: 0, bytes: 0, allFiles: 2, unchanged: 2, deleted: 1)
+        #expect(result.text == "0 files of 2, 2 unchanged, 1 deleted")
+    }
+
     @Test func `The rate is that of the last ten seconds`() {
         var meter = RateMeter()
         let start = ContinuousClock.now

@@ -291,7 +291,7 @@ import Testing
         var expected = FolderCounts()
         (expected.total, expected.totalBytes) = (11, 1 + 2 * 2 + 3 * 4 + 5 * 16)
         (expected.completed, expected.toDelete, expected.deleted) = (2, 11, 2)
-        (expected.refused, expected.failed) = (8, 10)
+        (expected.refused, expected.failed, expected.unchangedBytes) = (8, 10, 3 * 4)
         let counts = try await plan.counts()
         (expected.unchanged, expected.completedBytes) = (counts.unchanged, counts.completedBytes)
         #expect(counts == expected)

@@ -408,6 +408,8 @@ export interface FolderCounts {
   completed: number;
   /** Files that needed no transfer. */
   unchanged: number;
+  /** The bytes of `unchanged` files; absent if there are none. */
+  unchangedBytes?: number;
   /** Objects or files to delete, in any state. */
   toDelete: number;
   /** Objects or files that were deleted. */
@@ -928,6 +930,7 @@ export interface Methods {
       metadata?: MetadataWrite;
       ifGenerationMatch?: Precondition;
       atOnce?: number;
+      keepItems?: boolean;
       key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;
@@ -946,6 +949,7 @@ export interface Methods {
       dryRun?: boolean;
       ifGenerationMatch?: Precondition;
       atOnce?: number;
+      keepItems?: boolean;
       key?: string;
       observe?: Status[] | boolean;
       wait?: boolean;

@@ -13,7 +13,7 @@ const UPLOAD_OPTIONS = ["metadata", "ifGenerationMatch", "ifMetagenerationMatch"
 const PUT_FILE_OPTIONS = [...UPLOAD_OPTIONS, "key"];
 const COPY_OPTIONS = [...UPLOAD_OPTIONS, "ifSourceGenerationMatch", "ifSourceMetagenerationMatch"];
 const STREAM_OPTIONS = [...UPLOAD_OPTIONS, "size"];
-const FOLDER_OPTIONS = ["include", "exclude", "changed", "trustTimes", "delete", "dryRun", "ifGenerationMatch", "atOnce", "key"];
+const FOLDER_OPTIONS = ["include", "exclude", "changed", "trustTimes", "delete", "dryRun", "ifGenerationMatch", "atOnce", "keepItems", "key"];
 const DELETE_OPTIONS = ["include", "exclude", "everything", "dryRun", "atOnce", "keepItems", "key"];
 const COPY_ALL_OPTIONS = [...DELETE_OPTIONS, "others", "changed", "ifGenerationMatch", "refresh"];
 const NO_FILES = Object.fromEntries(COUNTS.map((name) => [name, 0]));

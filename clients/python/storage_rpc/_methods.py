@@ -852,6 +852,7 @@ class ReferenceMethods(Asking, Referring):
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
+        keep_items: bool | None = None,
         key: str | None = None,
         on_progress: Callable[[FolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
@@ -896,6 +897,9 @@ class ReferenceMethods(Asking, Referring):
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
         same request joins it instead of starting another one, also after a restart and for another client: it is
         resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
@@ -915,6 +919,7 @@ class ReferenceMethods(Asking, Referring):
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
                     atOnce=at_once,
+                    keepItems=keep_items,
                     key=key,
                 ),
             },
@@ -935,6 +940,7 @@ class ReferenceMethods(Asking, Referring):
         dry_run: bool | None = None,
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
+        keep_items: bool | None = None,
         key: str | None = None,
         on_progress: Callable[[FolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
@@ -973,6 +979,9 @@ class ReferenceMethods(Asking, Referring):
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
         same request joins it instead of starting another one, also after a restart and for another client: it is
         resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
@@ -991,6 +1000,7 @@ class ReferenceMethods(Asking, Referring):
                     dryRun=dry_run,
                     ifGenerationMatch=if_generation_match,
                     atOnce=at_once,
+                    keepItems=keep_items,
                     key=key,
                 ),
             },
@@ -1897,6 +1907,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
+        keep_items: bool | None = None,
         key: str | None = None,
         on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
@@ -1940,6 +1951,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
         same request joins it instead of starting another one, also after a restart and for another client: it is
         resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
@@ -1959,6 +1973,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
                     atOnce=at_once,
+                    keepItems=keep_items,
                     key=key,
                 ),
             },
@@ -1978,6 +1993,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         dry_run: bool | None = None,
         if_generation_match: str | int | None = None,
         at_once: int | None = None,
+        keep_items: bool | None = None,
         key: str | None = None,
         on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
@@ -2015,6 +2031,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
 
+        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        and failed ones.
+
         `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
         same request joins it instead of starting another one, also after a restart and for another client: it is
         resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
@@ -2033,6 +2052,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
                     dryRun=dry_run,
                     ifGenerationMatch=if_generation_match,
                     atOnce=at_once,
+                    keepItems=keep_items,
                     key=key,
                 ),
             },

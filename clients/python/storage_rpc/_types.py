@@ -160,6 +160,8 @@ class FolderCounts:
     """What cannot be an object or a file."""
     failed: int
     """Files that could not be transferred or deleted."""
+    unchanged_bytes: int | None = None
+    """The bytes of `unchanged` files; absent if there are none."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import sys
 import time
 from typing import Any, Callable, TextIO, Union
@@ -14,7 +15,7 @@ AnySnapshot = Union["SnapshotOf[Any, Any]", "FolderSnapshotOf[Any, Any, Any]"]
 
 
 class ProgressBar:
-    """A callback that redraws a bar on a terminal, and prints a line for each tenth elsewhere.
+    """A callback that redraws a bar on a terminal, as `storage-rpc` does, and prints a line for each tenth elsewhere.
 
     >>> with ProgressBar() as bar:
     ...     storage.reference("films/long.mp4").put_file("long.mp4", on_progress=bar).wait()
@@ -26,7 +27,9 @@ class ProgressBar:
         """Writes to stderr unless `stream` is given."""
         self._stream = sys.stderr if stream is None else stream
         self._is_terminal = self._stream.isatty()
-        self._start = time.monotonic()
+        has_colour = os.environ.get("TERM", "") not in ("", "dumb") and not os.environ.get("NO_COLOR")
+        self._paint = "\x1b[32m{}\x1b[0m" if self._is_terminal and has_colour else "{}"
+        self._start: tuple[float, int] | None = None
         self._tenth = 0
         self._is_within_line = False
 
@@ -36,22 +39,23 @@ class ProgressBar:
             self.close()
             self._write(waiting(retry) + "\n")
         progress = snapshot.progress
-        fraction = progress.fraction_completed
-        rate = progress.completed_unit_count / max(time.monotonic() - self._start, 0.001)
-        text = size(progress.completed_unit_count)
-        if progress.total_unit_count:  # Else it is a stream.
-            text += f" of {size(progress.total_unit_count)}  {int(fraction * 100)} %"
-        text += f"  {size(rate)}/s"
+        done, total, fraction = progress.completed_unit_count, progress.total_unit_count, progress.fraction_completed
+        counts: list[str] = []
         if isinstance(snapshot, FolderSnapshotOf):
-            text += f"  {counted(snapshot.files)}"
-            if not snapshot.is_planned:
-                fraction = 0  # It would be that of the files that were found.
-                text = f"{size(progress.total_unit_count)} in {snapshot.files.total} files found"
+            counts = [counted(snapshot.files)]
+            if not snapshot.is_planned:  # The fraction would be that of the files that were found.
+                counts, done, total, fraction = [f"{snapshot.files.total} files found"], total, 0, 0
+        speed, time_left = self._speed(done, total)
+        sizes = f"{size(done)} of {size(total)}" if total else size(done)  # A stream may have no total.
+        percent = [f"{int(fraction * 100)}%"] if total else []
         if self._is_terminal:
             self._is_within_line = True
-            self._write(f"\r[{'#' * int(fraction * self.WIDTH):<{self.WIDTH}}] {text}\x1b[K")
+            parts = [counts + percent + [sizes] + speed, counts + percent + [sizes], counts + percent, percent or [sizes]]
+            self._write("\r" + self._line([parts[0] + time_left, *parts], fraction if total else None) + "\x1b[K")
         elif int(fraction * 10) > self._tenth:
             self._tenth = int(fraction * 10)
+            left = [f"{each} left" for each in time_left]
+            text = ", ".join([*counts, sizes + "".join(f" ({each})" for each in percent), *speed, *left])
             self._write(text + "\n")
 
     def close(self) -> None:
@@ -65,6 +69,36 @@ class ProgressBar:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _speed(self, done: int, total: int) -> tuple[list[str], list[str]]:
+        """The rate since the first snapshot, and the time that is left at this rate."""
+        if self._start is None:
+            self._start = (time.monotonic(), done)
+        began, before = self._start
+        rate = (done - before) / max(time.monotonic() - began, 0.001)
+        if done <= before or rate < 1:
+            return [], []
+        return [f"{size(rate)}/s"], [clock(int((total - done) / rate))] if total else []
+
+    def _line(self, texts: list[list[str]], fraction: float | None) -> str:
+        """The first of the texts that fits the terminal, with a bar before it if the fraction is known."""
+        for text in map("  ".join, texts):
+            room = min(self.WIDTH, self._columns() - len(text) - 3)
+            if fraction is None:
+                if len(text) <= self._columns():
+                    return text
+            elif room >= 5:
+                filled = int(fraction * room)
+                return self._paint.format(f"[{'#' * filled}{'.' * (room - filled)}]") + " " + text
+        return "  ".join(texts[-1])
+
+    def _columns(self) -> int:
+        """The columns for a line: ^C has room behind it."""
+        try:
+            columns = os.get_terminal_size(self._stream.fileno()).columns
+        except (OSError, ValueError):  # It is no file.
+            columns = 0
+        return (columns or 80) - 3
 
     def _write(self, text: str) -> None:
         self._stream.write(text)
@@ -96,8 +130,17 @@ def waiting(retry: Retry) -> str:
 
 def size(count: float) -> str:
     """Formats a byte count with the largest unit that fits."""
-    units = ["B", "KiB", "MiB", "GiB", "TiB"]
-    while count >= 1024 and len(units) > 1:
+    if count < 1000:
+        return "1 byte" if int(count) == 1 else f"{count:.0f} bytes"
+    for unit in ["KiB", "MiB", "GiB", "TiB"]:
         count /= 1024
-        units.pop(0)
-    return f"{count:.0f} {units[0]}" if units[0] == "B" else f"{count:.1f} {units[0]}"
+        if count < 1000 or unit == "TiB":
+            break
+    return f"{count:.1f} {unit}"
+
+
+def clock(seconds: int) -> str:
+    """Seconds as `2:03`, or `1:02:03`."""
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

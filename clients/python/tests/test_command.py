@@ -32,7 +32,7 @@ class CommandTests(StorageTestCase):
         put = self.run_command("put", path, "images/space.jpg", "--root", root, "--bucket", "b")
         self.assertEqual(put.returncode, 0, put.stderr)
         self.assertIn("full_path: images/space.jpg\n", put.stdout)
-        self.assertRegex(put.stderr, r"3\.0 MiB of 3\.0 MiB  100 %  \d+\.\d [KMG]iB/s\n$")
+        self.assertRegex(put.stderr, r"3\.0 MiB of 3\.0 MiB \(100%\)(, \d+\.\d [KMG]iB/s, 0:00 left)?\n$")
         self.assertNotIn("\r", put.stderr)
         metadata = self.run_command("metadata", "gs://b/images/space.jpg", "--root", root)
         self.assertEqual((metadata.returncode, metadata.stdout, metadata.stderr), (0, put.stdout, ""))
@@ -65,7 +65,7 @@ class CommandTests(StorageTestCase):
         shown = read_all(terminal).decode()
         os.close(terminal)
         self.assertEqual(put.returncode, 0)
-        self.assertRegex(shown, r"\r\[#{30}\] 1\.0 MiB of 1\.0 MiB  100 %")
+        self.assertRegex(shown, r"\r(\x1b\[32m)?\[#+\](\x1b\[0m)? 100%  1\.0 MiB of 1\.0 MiB")
 
     def test_failures(self) -> None:
         missing = self.run_command("put", "/no/such", "x", "--root", self.directory / "root")

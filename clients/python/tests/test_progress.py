@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import datetime
 import io
+import os
 import unittest
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 from storage_rpc import FolderCounts, FolderSnapshot, Progress, ProgressBar, Retry, StorageError, updating
+
+
+os.environ.setdefault("NO_COLOR", "1")
 
 
 class Terminal(io.StringIO):
@@ -36,7 +41,15 @@ class ProgressTests(unittest.TestCase):
         with ProgressBar(shown) as bar:
             bar(at(500))
             bar(at(1000))
-        self.assertRegex(shown.getvalue(), r"^\r\[#{15} {15}\] 500 B of 1000 B  50 %.*\r\[#{30}\] .*\n$")
+        self.assertRegex(shown.getvalue(), r"^\r\[#{15}\.{15}\] 50%  500 bytes of 1.0 KiB.*\r\[#+\] 100%.*\n$")
+
+    def test_a_bar_is_that_of_the_program_in_colour(self) -> None:
+        for variables, is_coloured in [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({}, False)]:
+            with mock.patch.dict("os.environ", variables, clear=True):
+                shown = Terminal()
+                with ProgressBar(shown) as bar:
+                    bar(at(500))
+            self.assertEqual("\x1b[32m[" in shown.getvalue(), is_coloured)
 
     def test_a_line_for_each_tenth(self) -> None:
         shown = io.StringIO()
@@ -45,7 +58,7 @@ class ProgressTests(unittest.TestCase):
                 bar(at(count))
         lines = shown.getvalue().splitlines()
         self.assertEqual(len(lines), 10)
-        self.assertRegex(lines[0], r"^100 B of 1000 B  10 %  [\d.]+ \w+/s$")
+        self.assertRegex(lines[0], r"^100 bytes of 1.0 KiB \(10%\), [\d.]+ \w+/s, \d+:\d\d left$")
 
     def test_no_line_where_nothing_was_drawn(self) -> None:
         shown = Terminal()
@@ -59,7 +72,7 @@ class ProgressTests(unittest.TestCase):
             bar(at(200, retry(-1)))
             bar(at(200))
         self.assertRegex(
-            shown.getvalue(), r"^200 B .*\nNobody answers\. Attempt 2 of upload, next in 0 s\.\n$"
+            shown.getvalue(), r"^200 bytes .*\nNobody answers\. Attempt 2 of upload, next in 0 s\.\n$"
         )
         drawn = Terminal()
         with ProgressBar(drawn) as bar:
@@ -79,8 +92,8 @@ class ProgressTests(unittest.TestCase):
         with ProgressBar(shown) as bar:
             bar(folder(0, 2, is_planned=False))
             bar(folder(2, 4, is_planned=True))
-        self.assertRegex(shown.getvalue(), r"^\r\[ {30}\] 200 B in 2 files found.*\r\[#{15} {15}\] 200 B of 400 B  50 %")
-        self.assertIn("2 of 4 files, 1 of 2 deleted, 1 failed", shown.getvalue())
+        self.assertRegex(shown.getvalue(), r"^\r2 files found  200 bytes\x1b\[K\r\[")
+        self.assertIn("2 of 4 files, 1 of 2 deleted, 1 failed  50%  200 bytes of 400 bytes", shown.getvalue())
         lines = io.StringIO()
         ProgressBar(lines)(folder(0, 0, is_planned=False))
         self.assertEqual(lines.getvalue(), "")
@@ -89,4 +102,4 @@ class ProgressTests(unittest.TestCase):
         shown = Terminal()
         with ProgressBar(shown) as bar:
             bar(SimpleNamespace(progress=Progress(2048, 0, 0), retry=None))  # type: ignore[arg-type]
-        self.assertRegex(shown.getvalue(), r"^\r\[ {30}\] 2.0 KiB  [\d.]+ \w+/s\x1b\[K\n$")
+        self.assertRegex(shown.getvalue(), r"^\r2.0 KiB\x1b\[K\n$")

@@ -1,3 +1,5 @@
+import Platform
+
 /// The plan of one task over a folder: the request, the items and their progress. It outlives the process, and its
 /// memory does not grow with the number of items.
 ///
@@ -90,6 +92,8 @@ public struct FolderCounts: Codable, Equatable, Sendable {
     public var unchanged: Int64 = 0
     /// The unchanged transfers whose targets exist and are not known to be equal. Nil for none.
     public var kept: Int64?
+    /// The bytes of unchanged files; nil if there are none, and in counts of earlier versions.
+    public var unchangedBytes: Int64?
     /// All deletions in any state, without refused ones; `deleted` counts the finished ones.
     public var toDelete: Int64 = 0
     public var deleted: Int64 = 0
@@ -98,6 +102,14 @@ public struct FolderCounts: Codable, Equatable, Sendable {
     public var failed: Int64 = 0
 
     public init() {}
+
+    /// Adds unchanged files, or takes them out for a negative number.
+    public mutating func addUnchanged(_ count: Int64, bytes: Int64) {
+        unchanged += count
+        let sum = (unchangedBytes ?? 0).addingSaturated(bytes)
+        unchangedBytes = sum == 0 ? nil : sum
+        completedBytes = completedBytes.addingSaturated(bytes)
+    }
 }
 
 /// A plan that an earlier process has left.

@@ -130,7 +130,9 @@ import Storage
     }
 
     private var progress: Progress {
-        let completed = counts.completedBytes.addingSaturated(work?.bytesInFlight ?? 0)
+        // A transfer that is paused keeps its bytes.
+        let kept = transfersBefore.values.reduce(work?.bytesInFlight ?? 0) { $0.addingSaturated($1.completed) }
+        let completed = counts.completedBytes.addingSaturated(kept)
         let total = max(counts.totalBytes, completed)
         return Progress(completedUnitCount: completed, totalUnitCount: total)
     }

@@ -673,8 +673,10 @@ import Storage
                 return item
             }
             task.count { counts in
-                if item.state != .done { counts.unchanged -= 1 }
-                if item.error != nil { counts.kept = counts.kept.flatMap { $0 > 1 ? $0 - 1 : nil } }
+                guard item.state == .done else {
+                    if item.error != nil { counts.kept = counts.kept.flatMap { $0 > 1 ? $0 - 1 : nil } }
+                    return counts.addUnchanged(-1, bytes: -item.size)
+                }
                 counts.completedBytes -= item.size
             }
             let failed = failed(item, error)
@@ -803,10 +805,7 @@ import Storage
     }
 
     func unchanged(_ item: FolderItem) -> FolderItem {
-        task.count { counts in
-            counts.unchanged += 1
-            counts.completedBytes = counts.completedBytes.addingSaturated(item.size)
-        }
+        task.count { $0.addUnchanged(1, bytes: item.size) }
         return item.with(.unchanged)
     }
 

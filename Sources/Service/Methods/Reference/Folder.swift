@@ -46,9 +46,8 @@ struct FolderOptions: Sendable {
         if hasDirectory {
             request.trustsTimes = try params.trustTimes(ifSo: request.onlyChanged)
             request.deletesOthers = try params.optionalBool("delete") ?? false
-        } else {
-            request.keepsItems = try params.optionalBool("keepItems")
         }
+        request.keepsItems = try params.optionalBool("keepItems")
         request.key = try params.taskKey()
         request.atOnce = try params.atOnce()
         if !hasDirectory { request.refreshes = try params.refresh(request) }

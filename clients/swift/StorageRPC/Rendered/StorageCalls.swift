@@ -991,6 +991,9 @@ public enum StorageCalls {
         public var ifGenerationMatch: Int64?
         /// Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
         public var atOnce: Int64?
+        /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        /// and failed ones.
+        public var keepItems: Bool?
         /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the same
         /// request joins it instead of starting another one, also after a restart and for another client: it is resumed
         /// if it is paused, and the answer has `continued`. Params that differ from the first request, except observers
@@ -1006,7 +1009,7 @@ public enum StorageCalls {
         public static var method: String { "reference/putDirectory" }
 
         /// Makes one. What is nil is not said.
-        public init(reference: StorageWire.ReferenceParam, directory: String, include: [String]? = nil, exclude: [String]? = nil, changed: Bool? = nil, trustTimes: Bool? = nil, delete: Bool? = nil, dryRun: Bool? = nil, metadata: StorageWire.MetadataWrite? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+        public init(reference: StorageWire.ReferenceParam, directory: String, include: [String]? = nil, exclude: [String]? = nil, changed: Bool? = nil, trustTimes: Bool? = nil, delete: Bool? = nil, dryRun: Bool? = nil, metadata: StorageWire.MetadataWrite? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, keepItems: Bool? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
             self.reference = reference
             self.directory = directory
             self.include = include
@@ -1018,6 +1021,7 @@ public enum StorageCalls {
             self.metadata = metadata
             self.ifGenerationMatch = ifGenerationMatch
             self.atOnce = atOnce
+            self.keepItems = keepItems
             self.key = key
             self.observe = observe
             self.wait = wait
@@ -1056,6 +1060,9 @@ public enum StorageCalls {
         public var ifGenerationMatch: Int64?
         /// Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
         public var atOnce: Int64?
+        /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
+        /// and failed ones.
+        public var keepItems: Bool?
         /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the same
         /// request joins it instead of starting another one, also after a restart and for another client: it is resumed
         /// if it is paused, and the answer has `continued`. Params that differ from the first request, except observers
@@ -1071,7 +1078,7 @@ public enum StorageCalls {
         public static var method: String { "reference/writeToDirectory" }
 
         /// Makes one. What is nil is not said.
-        public init(reference: StorageWire.ReferenceParam, directory: String, include: [String]? = nil, exclude: [String]? = nil, changed: Bool? = nil, trustTimes: Bool? = nil, delete: Bool? = nil, dryRun: Bool? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
+        public init(reference: StorageWire.ReferenceParam, directory: String, include: [String]? = nil, exclude: [String]? = nil, changed: Bool? = nil, trustTimes: Bool? = nil, delete: Bool? = nil, dryRun: Bool? = nil, ifGenerationMatch: Int64? = nil, atOnce: Int64? = nil, keepItems: Bool? = nil, key: String? = nil, observe: [StorageWire.Status]? = nil, wait: Bool? = nil) {
             self.reference = reference
             self.directory = directory
             self.include = include
@@ -1082,6 +1089,7 @@ public enum StorageCalls {
             self.dryRun = dryRun
             self.ifGenerationMatch = ifGenerationMatch
             self.atOnce = atOnce
+            self.keepItems = keepItems
             self.key = key
             self.observe = observe
             self.wait = wait

@@ -385,6 +385,8 @@ public enum StorageWire {
         public var completed: Int64
         /// Files that needed no transfer.
         public var unchanged: Int64
+        /// The bytes of `unchanged` files; absent if there are none.
+        public var unchangedBytes: Int64?
         /// Objects or files to delete, in any state.
         public var toDelete: Int64
         /// Objects or files that were deleted.
