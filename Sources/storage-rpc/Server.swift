@@ -24,7 +24,7 @@ final class Server {
     private lazy var spaces = (engine as? HarnessEngine).map { engine in
         Spaces(options, engine, surroundings) { [weak self] in self?.welcome($0, in: $1) }
     }
-    private lazy var surroundings = Surroundings(log: log, metrics: metrics, memory: memory) {
+    private lazy var surroundings = Surroundings(log: log, metrics: metrics, memory: memory, recorder: recorder) {
         [weak self] status, cause in
         // A warning, since other clients may be connected.
         self?.end(status, cause, self?.options.listens == true ? .warning : .info)

@@ -55,11 +55,17 @@ extension UploadTask {
 public struct TransferLog: Sendable {
     let info: (@Sendable (String) -> Void)?
     let debug: (@Sendable (String) -> Void)?
+    /// Nil without a trace.
+    let changes: (@Sendable (TaskChange) -> Void)?
 
     /// - Parameters:
     ///   - info: logs the ends of tasks.
     ///   - debug: logs the retries of tasks.
-    public init(info: (@Sendable (String) -> Void)? = nil, debug: (@Sendable (String) -> Void)? = nil) {
-        (self.info, self.debug) = (info, debug)
+    ///   - changes: traces the changes of tasks.
+    public init(
+        info: (@Sendable (String) -> Void)? = nil, debug: (@Sendable (String) -> Void)? = nil,
+        changes: (@Sendable (TaskChange) -> Void)? = nil
+    ) {
+        (self.info, self.debug, self.changes) = (info, debug, changes)
     }
 }

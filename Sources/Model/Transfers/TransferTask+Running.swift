@@ -14,9 +14,21 @@ extension TransferTask {
             events.removeFirst()
         }
         list?.count(self)
+        trace()
         countBytes()
         persistProgress()
         if machine.isSettled { control.settled.wakeAll() }
+    }
+
+    /// A transfer of a folder, which clients do not see, is traced from its first retry on.
+    private func trace() {
+        guard context.log.changes != nil, isSeen || control.traced != nil || machine.retry != nil else { return }
+        trace(TracedPoint(state, machine.retry, machine.progress), in: context.log) {
+            var change = TaskChange(snapshot(for: nil))
+            // The id of an upload of the gateway is a secret.
+            if origin == .gateway { change.task = "gateway-\(number)" }
+            return change
+        }
     }
 
     private func countBytes() {
@@ -117,6 +129,7 @@ extension TransferTask {
     private func didEnd() {
         tellEnd()
         list?.count(self)
+        trace()
         logEnd()
         stream?.taskEnded()
         dropWorkingState()

@@ -139,6 +139,7 @@ import Storage
     func count(_ change: (inout FolderCounts) -> Void) {
         change(&counts)
         didProgress()
+        if transfers.context.log.changes != nil { trace() }
     }
 
     func note(_ item: FolderItem) {
@@ -162,6 +163,11 @@ import Storage
 
     // MARK: - Events and effects
 
+    /// Traces the present state, if the trace has another one.
+    func trace() {
+        trace(TracedPoint(state, nil, progress), in: transfers.context.log) { TaskChange(snapshot(for: nil)) }
+    }
+
     private func post(_ event: FolderMachine.Event) {
         let before = machine.taskState, effects = machine.handle(event)
         control.note(before, machine.taskState)
@@ -174,6 +180,7 @@ import Storage
             }
         }
         transfers.folders.count(self)
+        trace()
         if machine.isSettled { control.settled.wakeAll() }
     }
 
@@ -207,6 +214,7 @@ import Storage
             tellEnd()
             tokens = nil
             transfers.folders.count(self)
+            trace()
             transfers.folders.finish(self)
             wakeAll()
         }
