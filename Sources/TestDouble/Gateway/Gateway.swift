@@ -121,7 +121,7 @@ import Transfers
         // A stored service worker would control all URLs of this origin.
         guard http.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
         if let page = metricsPage?.answer(to: http) { return page }
-        if let answer = await health(http) { return answer }
+        if let page = await health.answer(to: http) { return page }
         while isPaused { do { try await opened.wait() } catch { return .dropped } }
         requests += 1
         defer { requests -= 1 }
@@ -135,22 +135,7 @@ import Transfers
         return response
     }
 
-    /// `GET /healthz`: 200 once the objects can be used; it hides the list of a bucket of this name. Nil for another
-    /// path or method.
-    private func health(_ http: HTTPServerRequest) async -> HTTPServerResponse? {
-        guard http.path == "/healthz", http.query == nil, http.method == .get || http.method == .head else {
-            return nil
-        }
-        let (status, text): (Int, String)
-        do throws(StorageError) {
-            // The files of an open root may have been removed.
-            _ = try await service.engine.buckets(prefix: "", most: 1)
-            (status, text) = (200, "ok")
-        } catch { (status, text) = (503, error.message) }
-        return HTTPServerResponse(
-            status, headers: ["Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"],
-            body: .bytes(Array("\(text)\n".utf8)))
-    }
+    private var health: HealthPage { HealthPage { [engine = service.engine] in await engine.reasonOfFailure() } }
 
     /// The refusal of a write by a page of a foreign origin; nil for other requests. Browsers send some writes without
     /// asking first. Such a page reads only what browsers let all pages read.
