@@ -39,8 +39,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// Called before each wait for a retry, if the task has no observers and a request waits for its end.
     var willRetry: (@Sendable (RequestRetry) -> Void)?
     let context: TransferContext
-    /// The time since the task was made in this process. Nil without a log.
-    let elapsed: (@Sendable () -> Duration)?
+    /// The time since the task was made in this process.
+    let elapsed: @Sendable () -> Duration
     private(set) weak var list: TaskList<TransferTask>?
     /// Called when the progress has grown.
     var didProgress: (@Loop () -> Void)?
@@ -56,7 +56,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         (number, shown, isSeen) = (record.number, TaskSnapshot(of: record), record.folder == nil)
         (self.machine, self.sessionState, self.limiter) = (machine, sessionState, limiter)
         (self.list, self.context) = (list, context)
-        elapsed = context.log.info == nil ? nil : context.time.clock.stopwatch()
+        elapsed = context.time.clock.stopwatch()
         known = Known(machine)
         control = TaskControl(hasEnded: machine.taskState.isFinished)
         recording =

@@ -72,8 +72,11 @@ import Storage
         limiter.leave(id)
         transfers.memory.giveBack(new.heldBytes)
         list.metrics.add(size)
+        let took = elapsed()
         list.metrics.ended(.success)
-        context.log.info?("upload \(id) succeeded after \(elapsed()): \(size) bytes")
+        context.log.info?(
+            "upload \(id) succeeded after \(took): \(size) bytes",
+            LogFacts(task: id, object: new.record.reference.url, bytes: size, duration: took))
         list.end(unseen: id) { [record = new.record, strategy = new.strategy, unowned list] in
             var strategy = strategy
             _ = strategy.complete(metadata)

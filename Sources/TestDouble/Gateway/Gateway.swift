@@ -20,7 +20,7 @@ import Transfers
     private let connections: Int
     private let time: TimeSource
     private let complain: @Sendable (String) -> Void
-    private let debug: (@Sendable (String) -> Void)?
+    private let debug: WriteLog?
     private var server: HTTPServer?
     private var service: GatewayService
     private var requests = 0
@@ -44,7 +44,7 @@ import Transfers
     package init(
         _ transfers: Transfers, _ engine: EmbeddedBackend, admission: Admission? = nil, at address: String,
         hosts: AcceptedHosts, origins: AcceptedOrigins, connections: Int, time: TimeSource, memory: ConnectionMemory,
-        reset: Reset?, debug: (@Sendable (String) -> Void)? = nil,
+        reset: Reset?, debug: WriteLog? = nil,
         complain: @escaping @Sendable (String) -> Void
     ) {
         (self.address, self.hosts, self.connections, self.time) = (address, hosts, connections, time)
@@ -128,7 +128,8 @@ import Transfers
         let elapsed = time.clock.stopwatch()
         var response = await answer(to: http, http.body)
         let outcome = response.dropsConnection ? "dropped" : "answered \(response.status)"
-        debug?("\(http.method.rawValue) \(http.path.prefix(200)) \(outcome) after \(elapsed())")
+        let took = elapsed()
+        debug?("\(http.method.rawValue) \(http.path.prefix(200)) \(outcome) after \(took)", LogFacts(duration: took))
         // Objects may be read by pages of all origins who have a token; the gateway asks for none.
         response.headers["Access-Control-Allow-Origin"] = nil
         for field in cors.answerHeaders(http.headers).fields { response.headers.add(field.name, field.value) }
@@ -144,7 +145,7 @@ import Transfers
         guard !reads, cors.origins.areForeign(to: http.headers) else { return nil }
         let origin = http.headers.only("Origin").map { " of \($0.prefix(200))" } ?? ""
         let message = "Web pages\(origin) may not use this server: it was started without --allow-origin for them."
-        debug?("\(http.method.rawValue) \(http.path.prefix(200)) answered 403: \(message)")
+        debug?("\(http.method.rawValue) \(http.path.prefix(200)) answered 403: \(message)", LogFacts())
         var response = GatewayError(403, message).response(isCloud: true)
         response.headers["Vary"] = "Origin"
         return response

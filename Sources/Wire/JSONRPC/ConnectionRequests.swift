@@ -110,7 +110,10 @@ extension Connection {
         guard let debug, let elapsed else { return }
         let request = id.map { "request \($0.text.shortened)" } ?? "notification"
         let end = if case .failure(let error) = outcome { "failed with \(error.code)" } else { "succeeded" }
-        debug("\(request) \(method.shortened) \(end) after \(Int64(elapsed() / .microseconds(1))) µs")
+        let took = elapsed()
+        debug(
+            "\(request) \(method.shortened) \(end) after \(Int64(took / .microseconds(1))) µs", LogFacts(duration: took)
+        )
     }
 
     /// Returns the error for the peer, and reports internal errors.

@@ -111,7 +111,7 @@ import Testing
         let connection = Connection(
             input: socket, output: socket, table: TestContext.methods, limits: ConnectionLimits(), clock: ManualClock(),
             trace: { traced.add("\($0) " + String(decoding: $1, as: UTF8.self)) },
-            debug: { debug.add($0) }, metrics: metrics
+            debug: { text, _ in debug.add(text) }, metrics: metrics
         ) { _ in }
         connection.serve(desk)
         var answers: [String?] = []
