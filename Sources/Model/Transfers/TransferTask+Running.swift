@@ -138,7 +138,7 @@ extension TransferTask {
         logEnd(after: took)
         stream?.taskEnded()
         dropWorkingState()
-        list?.metrics.ended(state)
+        list?.metrics.ended(state, after: took)
         list?.finish(self)
         wakeAll()
     }

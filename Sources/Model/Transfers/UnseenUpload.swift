@@ -73,7 +73,7 @@ import Storage
         transfers.memory.giveBack(new.heldBytes)
         list.metrics.add(size)
         let took = elapsed()
-        list.metrics.ended(.success)
+        list.metrics.ended(.success, after: took)
         context.log.info?(
             "upload \(id) succeeded after \(took): \(size) bytes",
             LogFacts(task: id, object: new.record.reference.url, bytes: size, duration: took))

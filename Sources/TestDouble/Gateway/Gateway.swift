@@ -120,7 +120,7 @@ import Transfers
         }
         // A stored service worker would control all URLs of this origin.
         guard http.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
-        if let page = metricsPage?.answer(to: http) { return page }
+        if let page = await metricsPage?.answer(to: http) { return page }
         if let page = await health.answer(to: http) { return page }
         while isPaused { do { try await opened.wait() } catch { return .dropped } }
         requests += 1

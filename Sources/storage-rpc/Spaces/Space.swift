@@ -58,6 +58,8 @@ extension Surroundings {
     }
 
     private func publishMetrics() {
+        let room = RoomMetrics(of: engine)
+        service.roomMetrics = { await room.families() }
         service.httpMetrics = { HTTPServerMetrics.families([]) }
         servers?.publishMetrics(of: service)
     }

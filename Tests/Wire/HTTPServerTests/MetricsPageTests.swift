@@ -9,9 +9,9 @@ import Testing
     @Loop private func status(
         _ path: String = "/metrics", method: HTTPServerRequest.Method = .get, query: String? = nil,
         headers: HTTPHeaders = [:], from peer: String = "127.0.0.1:5"
-    ) -> Int? {
+    ) async -> Int? {
         let request = HTTPServerRequest(path, method: method, query: query, headers: headers, remoteAddress: peer)
-        return MetricsPage { [] }.answer(to: request)?.status
+        return await MetricsPage { [] }.answer(to: request)?.status
     }
 
     @Test(arguments: ["127.0.0.1:5", "127.3.2.1:5", "[::1]:5", "[::ffff:127.0.0.1]:5"])

@@ -226,6 +226,7 @@ import Storage
 
     private func logEnd(_ outcome: FolderOutcome) {
         let took = elapsed()
+        transfers.folders.metrics.ended(state, after: took)
         let bytes = counts.completedBytes, files = counts.completed
         transfers.context.log.info?(
             "folder \(id) \(state.rawValue) after \(took): \(files) files, \(bytes) bytes",
