@@ -223,7 +223,8 @@ let package = Package(
         .testTarget(name: "StorageTests", dependencies: ["Storage", "Resources", "TestSupport"]),
 
         .testTarget(
-            name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "ClientMemory", "Platform", "TestSupport"]),
+            name: "JSONRPCTests",
+            dependencies: ["JSONRPC", "JSONText", "Metrics", "ClientMemory", "Platform", "TestSupport"]),
         .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
         .testTarget(
             name: "HTTPServerTests",

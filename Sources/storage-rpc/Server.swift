@@ -24,7 +24,7 @@ final class Server {
     private lazy var spaces = (engine as? HarnessEngine).map { engine in
         Spaces(options, engine, surroundings) { [weak self] in self?.welcome($0, in: $1) }
     }
-    private lazy var surroundings = Surroundings(log: log, metrics: metrics, memory: memory) {
+    private lazy var surroundings = Surroundings(log: log, metrics: metrics, memory: memory, recorder: recorder) {
         [weak self] status, cause in
         // A warning, since other clients may be connected.
         self?.end(status, cause, self?.options.listens == true ? .warning : .info)
@@ -130,20 +130,26 @@ final class Server {
         lastConnection += 1
         let number = lastConnection
         recorder?.began(number, kind)
-        log.write(.info, "connection \(number) opened: \(kind)")
+        log.write(.info, "connection \(number) opened: \(kind)", LogFacts(connection: number))
         let elapsed = clock.stopwatch()
         let connection = Connection<ConnectionContext>(
             input: input, output: output, table: space.service.methods, limits: options.limits.connection,
             linger: linger, clock: clock, trace: recorder?.trace(number),
-            debug: log.debug(about: "connection \(number): "), memory: memory,
+            debug: log.debug(about: "connection \(number): ", connection: number), memory: memory,
             metrics: metrics,
             reportInternalError: { [log] in log.write(.error, "a mistake of the service (-32603) in \($0)") }
         ) { [log, recorder] connection in
             recorder?.ended(number)
             let client = context?.clientName.map { " (\($0))" } ?? ""
             let reason = connection.endReason ?? "it ended"
-            log.write(.info, "connection \(number)\(client) closed after \(elapsed()): \(reason)")
-            if let overrun = connection.overrun { log.write(.warning, "a client \(overrun) and was disconnected") }
+            let lasted = elapsed()
+            log.write(
+                .info, "connection \(number)\(client) closed after \(lasted): \(reason)",
+                LogFacts(connection: number, duration: lasted))
+            if let overrun = connection.overrun {
+                log.write(
+                    .warning, "a client \(overrun) and was disconnected", LogFacts(connection: number))
+            }
             context?.leave()
             context = nil
             self.connections[ObjectIdentifier(connection)] = nil

@@ -38,6 +38,7 @@ import Testing
             caller.wire.endInput()
             #expect(try service.waitForExit() == 0)
             let lines = service.logged.split(separator: "\n").map(String.init)
+            var facts: [JSON] = []
             let told = try lines.map { line in
                 guard format == "json" else {
                     #expect(line.contains(#/^storage-rpc\[\d+\] \d{4}-\d\d-\d\dT[\d:.]+Z info: /#))
@@ -46,11 +47,33 @@ import Testing
                 let object = try JSON(parsing: line)
                 #expect(object["level"] == "info" && object["pid"]?.number != nil)
                 #expect(object["time"]?.string?.hasSuffix("Z") == true)
+                facts.append(object)
                 return object["message"]?.string ?? ""
             }
             #expect(told.contains { $0.contains("connection 1 (a client 1.2) closed after ") })
             #expect(told.contains { $0.contains(#/upload [-0-9a-f]+ succeeded after .*: 5 bytes/#) })
-            #expect(!service.logged.contains("private"))
+            guard format == "json" else { return #expect(!service.logged.contains("private")) }
+            let upload = try #require(facts.first { $0["task"] != nil })
+            #expect(upload["object"] == "gs://b/private" && upload["bytes"] == 5 && upload["connection"] == nil)
+            #expect(try #require(upload["seconds"]?.number?.double) >= 0)
+            let closed = try #require(facts.first { $0["message"]?.string?.contains("closed after") == true })
+            #expect(closed["connection"] == 1 && closed["seconds"]?.number != nil && closed["task"] == nil)
+        }
+    }
+
+    @Test func `A line of the log in JSON hides the secrets of names, and always ends`() async throws {
+        try await onThread { [place] in
+            let (service, caller) = try place.service(["--log-level", "info", "--log-format", "json"])
+            let names = ["x?token=Tq7-secret", String(repeating: "\\u0001\\u202e", count: 200)]
+            for name in names {
+                try caller.call(
+                    "reference/putData", #"{"reference":{"bucket":"b","object":"\#(name)"},"text":"x","wait":true}"#)
+            }
+            caller.wire.endInput()
+            #expect(try service.waitForExit() == 0)
+            let lines = try service.logged.split(separator: "\n").map { try JSON(parsing: String($0)) }
+            #expect(lines.filter { $0["message"]?.string?.contains("succeeded") == true }.count == names.count)
+            #expect(!service.logged.contains("Tq7") && !service.logged.contains("\u{202E}"))
         }
     }
 

@@ -23,6 +23,7 @@ import Testing
         try caller.call("reference/getData", #"{"reference":"gs://private-b/private-name","maxSize":3000000}"#)
         for _ in 1...2 { _ = try? caller.call("reference/getMetadata", #"{"reference":"gs://private-b/none"}"#) }
         _ = try? caller.call("private-method")
+        try caller.call("reference/deleteAll", #"{"reference":"gs://private-b/none","wait":true}"#)
         let url = try caller.call("reference/downloadURL", #"{"reference":"gs://private-b/private-name"}"#)
         let address = try #require(url.text.firstMatch(of: /http:..[^\/]+/)?.0)
         return (service, caller, String(address), String(gateway))
@@ -48,6 +49,15 @@ import Testing
             #expect(metrics[#"storage_rpc_object_bytes_total{kind="download"}"#] == 3_000_000)
             #expect(metrics[#"storage_rpc_tasks{kind="upload",state="success"}"#] == 1)
             #expect(metrics[#"storage_rpc_tasks_ended_total{kind="upload",state="success"}"#] == 1)
+            #expect(metrics[#"storage_rpc_tasks_ended_total{kind="folder",state="success"}"#] == 1)
+            for kind in ["upload", "folder"] {
+                #expect(metrics[#"storage_rpc_task_duration_seconds_count{kind="\#(kind)"}"#] == 1)
+            }
+            #expect(metrics[#"storage_rpc_task_duration_seconds_bucket{kind="upload",le="14400"}"#] == 1)
+            #expect(try #require(metrics["storage_rpc_request_duration_seconds_count"]) >= 3)
+            #expect(metrics["storage_rpc_objects"] == 1)
+            let (free, size) = (metrics["storage_rpc_disk_free_bytes"], metrics["storage_rpc_disk_size_bytes"])
+            #expect(try #require(free) > 0 && free! < size!)
             #expect(metrics[#"storage_rpc_connections"#] == 1)
             #expect(try #require(metrics["storage_rpc_sent_bytes_total"]) > 4_000_000)
             #expect(try #require(metrics["storage_rpc_received_bytes_total"]) > 300)
@@ -56,6 +66,19 @@ import Testing
             #expect(try #require(metrics["storage_rpc_sync_duration_seconds_count"]) > 0)
             #expect(try #require(metrics["storage_rpc_loop_iteration_duration_seconds_count"]) > 0)
             #expect(try #require(metrics["process_resident_memory_bytes"]) > 1_000_000)
+        }
+        withExtendedLifetime((service, caller)) {}
+    }
+
+    @Test func `The servers of --http and --gateway answer health checks`() async throws {
+        let (service, caller, urls, gateway) = try busyService()
+        for address in [urls, gateway] {
+            for method in ["GET", "HEAD"] {
+                let answer = try await http.perform(HTTPRequest(method, "\(address)/healthz"))
+                #expect(
+                    answer.status == 200
+                        && String(decoding: answer.body, as: UTF8.self) == (method == "GET" ? "ok\n" : ""))
+            }
         }
         withExtendedLifetime((service, caller)) {}
     }
@@ -113,7 +136,10 @@ enum PrometheusReader {
                 guard suffixes.contains(where: { family + $0 == match.1 }), value >= 0 else { throw malformed }
                 if kind == "counter", !family.hasSuffix("_total") { throw malformed }
                 if match.1.hasSuffix("_bucket") { buckets.append(value) }
-                if match.1.hasSuffix("_count"), buckets.last != value || buckets != buckets.sorted() { throw malformed }
+                if match.1.hasSuffix("_count") {
+                    guard buckets.last == value, buckets == buckets.sorted() else { throw malformed }
+                    buckets = []
+                }
                 let key = String(match.1) + (match.2 ?? "")
                 guard values.updateValue(value, forKey: key) == nil else { throw malformed }
             }

@@ -47,6 +47,60 @@ import Testing
                 && !html.contains("src="))
     }
 
+    @Test func `A trace has the states and the retries of tasks that no client observes`() throws {
+        let film = place.directory + "/film", tree = place.directory + "/tree"
+        try Data(count: 3 << 20).write(to: URL(filePath: film))
+        try FileManager.default.createDirectory(atPath: tree, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: film, toPath: tree + "/film")
+        try Data("x".utf8).write(to: URL(filePath: tree + "/note"))
+        do {
+            let (service, caller) = try place.service(["--harness", "--trace", file])
+            try caller.call("harness/clock", #"{"at":"2026-01-01T00:00:00Z"}"#)
+            for (name, method, content) in [
+                ("file", "putFile", #""file":"\#(film)""#), ("waits", "putData", #""text":"x","wait":true"#),
+                ("tree", "putDirectory", #""directory":"\#(place.directory)/tree""#),
+            ] {
+                let operation = name == "waits" ? "whole" : "send"
+                try caller.call("harness/arm", #"{"on":"\#(operation)","do":{"fail":{"httpStatus":503}}}"#)
+                caller.say("reference/\(method)", #"{"reference":"gs://b/\#(name)",\#(content)}"#)
+                try caller.call("harness/settled")
+                try caller.call("harness/clock", #"{"advance":100}"#)
+                try caller.call("harness/settled")
+            }
+            try caller.call("reference/putData", #"{"reference":"gs://b/fast","text":"x","wait":true}"#)
+            try caller.call("reference/deleteAll", #"{"reference":"gs://b","everything":true,"wait":true}"#)
+            caller.wire.endInput()
+            #expect(try service.waitForExit() == 0)
+        }
+        var states: [String: [String]] = [:]
+        for line in try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n") {
+            guard let task = try JSON(parsing: String(line))["task"], let name = task["reference"]?["fullPath"]?.string,
+                let kind = task["kind"]?.string, let state = task["state"]?.string
+            else { continue }
+            let status = (task["retry"]?["error"]?["data"]?["httpStatus"]?.text).map { " after \($0)" } ?? ""
+            if states[name]?.last != "\(kind) \(state)\(status)" {
+                states[name, default: []].append("\(kind) \(state)\(status)")
+            }
+        }
+        let retried = ["upload running", "upload running after 503", "upload running", "upload success"]
+        #expect(states["file"] == retried && states["waits"] == retried)
+        // A transfer of a folder is traced from its first retry on.
+        #expect(states["tree/film"] == Array(retried.dropFirst()) && states["tree/note"] == nil)
+        #expect(states["tree"] == ["folder queued", "folder running", "folder success"])
+        #expect(states["fast"] == ["upload running", "upload success"])
+        #expect(states[""] == ["folder queued", "folder running", "folder success"])
+    }
+
+    @Test func `The id of an upload of the gateway, which is its session, is in no trace`() async throws {
+        let live = try LiveGateway(["--trace", file], at: place)
+        let url = try await live.client.start("x")
+        let id = try #require(url.firstMatch(of: /upload_id=([-\w]+)/)?.1)
+        #expect(try await live.client.command(url, "upload, finalize", "hello").status == 200)
+        try live.end()
+        let written = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(written.contains(#""task":"gateway-1""#) && !written.contains(id))
+    }
+
     @Test func `trace --follow prints lines until the service ends`() async throws {
         try await onThread { [place, file] in
             let (service, caller) = try place.service(["--trace", file])

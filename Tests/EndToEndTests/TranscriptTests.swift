@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Replays every conversation of `protocol`, that of its README too: in process, through stdio, through a socket.
+/// Replays every conversation of `protocol`, and those of pages, too: in process, through stdio, through a socket.
 @Suite(.watchdog) struct TranscriptTests {
     static let directory = (#filePath as NSString).deletingLastPathComponent + "/../../protocol"
 
@@ -13,7 +13,8 @@ import Testing
     }
 
     static func transcripts() throws -> [Transcript] {
-        try Transcript.all(in: directory + "/transcripts") + [Transcript(told: directory + "/README.md")]
+        try Transcript.all(in: directory + "/transcripts")
+            + ["/README.md", "/../clients/new-client-tasks.md"].map { try Transcript(told: directory + $0) }
     }
 
     static let showings: [Showing] = ((try? transcripts()) ?? []).flatMap { transcript in

@@ -78,13 +78,14 @@ def record(folder):
     talk.ask("initialize", client={"name": "storage_rpc for Python", "version": "1"})
     album = "gs://default-bucket/albums/2026/a-summer-with-many-pictures"
     busy = {"fail": {"httpStatus": 503, "message": "The server is busy."}}
-    talk.ask("harness/arm", on="send", reference=f"{album}/picture-1.jpg", do=busy, nth=5, times=2)
+    for number in (1, 5):
+        talk.ask("harness/arm", on="send", reference=f"{album}/picture-{number}.jpg", do=busy, nth=5, times=2)
     hold = talk.ask("harness/arm", on="send", reference=f"{album}/picture-2.jpg", do={"hold": True}, at=6 << 20)
     held = talk.answer(hold)["result"]["rule"]
     talk.answer(talk.ask("harness/arm", on="send", do={"rate": 10 << 20}, times=None))
     numbers = [
-        talk.ask("reference/putFile", reference=f"{album}/picture-{number}.jpg", file=str(source), observe=True)
-        for number in range(5)
+        talk.ask("reference/putFile", reference=f"{album}/picture-{number}.jpg", file=str(source), observe=number < 5)
+        for number in range(6)
     ]
     tasks = [talk.answer(number)["result"]["task"] for number in numbers]
     waiting = talk.ask("uploadTask/wait", task=tasks[1])
@@ -98,8 +99,9 @@ def record(folder):
     talk.event(tasks[1], lambda snapshot: snapshot.get("retry", {}).get("attempt") == 2)
     talk.ask("uploadTask/resume", task=tasks[2])
     talk.answer(waiting)
-    for task in tasks:
+    for task in tasks[:5]:
         talk.event(task, lambda snapshot: snapshot["status"] == "success")
+    talk.answer(talk.ask("uploadTask/wait", task=tasks[5]))
     talk.end()
     with trace.open("w") as file:
         for line in (folder / "all.trace").read_text().splitlines(keepends=True):
@@ -217,9 +219,9 @@ def use(browser, url):
     assert browser.run("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the window"
     count = int(browser.text("#count"))
     names = browser.run("layout.lanes.filter((lane) => lane.task).map((lane) => elided(lane.name, margin - 30))")
-    assert len(set(names)) == 5, f"names look alike: {names}"
+    assert len(set(names)) == 6, f"names look alike: {names}"
     shown = [row.text for row in browser.rows() if "→" in row.text and "reference/putFile" in row.text]
-    assert len(shown) == len({text.split("putFile")[1][:40] for text in shown}) == 5, f"rows look alike: {shown}"
+    assert len(shown) == len({text.split("putFile")[1][:40] for text in shown}) == 6, f"rows look alike: {shown}"
     browser.picture("start")
 
     browser.click_shape("task")
@@ -268,6 +270,15 @@ def look_at_waits(browser):
     assert re.search(r"waiting  .* attempt 1 of upload  .*The server is busy", text), text
     states = [line.split("  ")[1] for line in text.splitlines() if " s  " in line]
     assert "paused" not in states and states.index("waiting") < len(states) - 2, states
+    browser.run("(chooseTask(tasks.find((task) => task.reference.endsWith('picture-5.jpg'))), 1)")
+    unobserved = [line.split("  ")[1] for line in browser.text("#message").splitlines() if " s  " in line]
+    told = [state for state, before in zip(unobserved, [None, *unobserved]) if state != before]
+    assert told[0] == "asked for" and told[-6:] == ["running", "waiting", "running", "waiting", "running", "success"], told
+    verdicts = [line.text for line in browser.driver.find_elements(By.CSS_SELECTOR, "#verdicts button")]
+    assert 0 < len(verdicts) <= 5 and all("picture-" in verdict for verdict in verdicts), verdicts
+    assert any(re.fullmatch(r"picture-[15]\.jpg waited \d+\.\d s of \d+\.\d s for a busy server", verdict) for verdict in verdicts), verdicts
+    browser.find("#verdicts button").click()
+    assert browser.text("#chosen") == "Upload" and verdicts[0] in browser.text("#message")
     browser.run("(choose(entries.find((entry) => entry.title === 'uploadTask/wait')), 1)")
     assert re.search(r"^//   the transfer, waiting: attempt 2 .*  \d", browser.text("#message"), re.M), browser.text("#message")
     written = browser.run("""(() => {

@@ -292,6 +292,10 @@ which `jsonrpc-request' leaves unread."
   (storage-rpc--call 'storage/reference
                      (list (if (string-search "://" reference) :url :path) reference)))
 
+(defun storage-rpc--noun (transfer)
+  "Return what TRANSFER is called in a sentence."
+  (if (equal (storage-rpc-transfer-kind transfer) "folder") "transfer" (storage-rpc-transfer-kind transfer)))
+
 (defun storage-rpc--begin (kind method params file then)
   "Begin a transfer of KIND between FILE and the service by METHOD with PARAMS.
 Call THEN with the last snapshot.  Return the transfer."
@@ -304,6 +308,7 @@ Call THEN with the last snapshot.  Return the transfer."
          (let* ((task (plist-get snapshot :task)) (early (gethash task storage-rpc--transfers)))
            (setf (storage-rpc-transfer-task transfer) task (storage-rpc-transfer-snapshot transfer) snapshot)
            (puthash task transfer storage-rpc--transfers)
+           (message "%s: the %s has begun" (storage-rpc-transfer-name transfer) (storage-rpc--noun transfer))
            (if early (storage-rpc--show transfer early) (storage-rpc--show-all))
            (dolist (verb (reverse (storage-rpc-transfer-wanted transfer)))
              (storage-rpc--control transfer verb nil))))))

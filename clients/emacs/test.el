@@ -217,6 +217,7 @@
     (storage-rpc-test-await (lambda () (string-search "large is running" (storage-rpc-test-messages))))
     (call-interactively #'storage-rpc-pause)
     (storage-rpc-test-await (lambda () (equal (storage-rpc--state upload) "paused")))
+    (should (string-search "large: the upload has begun" (storage-rpc-test-messages)))
     (should (string-match-p "large: paused at [0-9]+%" (storage-rpc-test-messages)))
     (should-error (call-interactively #'storage-rpc-pause) :type 'user-error)
     (storage-rpc-test-release)

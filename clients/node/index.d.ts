@@ -475,10 +475,14 @@ export type Listing = Omit<said.Listing, "prefixes" | "items"> & { prefixes: Ref
 /** Any error of the service; `message` is a sentence for a person. */
 export class StorageError extends Error {
   protected constructor();
-  /** As in the contract: -13010. */
-  readonly code: number;
+  /** As in the contract: -13010. "ENOENT" if a local file, or the directory that it is to be written in, does not exist. */
+  readonly code: number | "ENOENT";
   /** The name of the code: "objectNotFound". */
   readonly reason: string;
+  /** With "ENOENT": the path that does not exist. */
+  readonly path?: string;
+  /** With "ENOENT": the number of the system's error. */
+  readonly errno?: number;
   /** Details: bucket, object, file, param, httpStatus, attempts. */
   readonly data: { readonly [name: string]: any };
   /** Whether the same call may succeed later without a change. */

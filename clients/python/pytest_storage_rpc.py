@@ -134,6 +134,8 @@ def storage_harness(storage: Storage, request: pytest.FixtureRequest) -> Iterato
 @pytest.hookimpl(hookwrapper=True)  # `wrapper` needs pluggy 1.2
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
     """Shows the journal of a test that has failed, the calls that are held, and its rules that never struck."""
+    if call.excinfo is not None and not item.config.getoption("fulltrace"):
+        hide_client(call.excinfo.value)
     report = (yield).get_result()
     session = getattr(item, "funcargs", {}).get("storage")
     if call.when == "setup":
@@ -142,6 +144,22 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         setattr(item, "storage_rpc_unfinished", True)  # failed or skipped: its rules need not have struck
         if report.failed:
             report.sections.append(("storage-rpc", describe(session)))
+
+
+CLIENT = ("storage_rpc", "concurrent", "asyncio")
+"""The packages whose frames are at the end of the traceback of a call that the service refuses."""
+
+
+def hide_client(error: BaseException) -> None:
+    """Ends the traceback of a failed call at the line that has called the client, as `__tracebackhide__` would."""
+    last = None
+    frame = error.__traceback__ if isinstance(error, StorageError) else None
+    while frame:
+        if str(frame.tb_frame.f_globals.get("__name__")).split(".")[0] not in CLIENT:
+            last = frame
+        frame = frame.tb_next
+    if last:
+        last.tb_next = None
 
 
 def pytest_keyboard_interrupt() -> None:

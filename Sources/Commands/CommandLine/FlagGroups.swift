@@ -51,7 +51,7 @@ extension FlagGroup {
             Flag("--path-style", "buckets of s3 are paths (default, not at AWS)", \.service.hasPathStyle),
             Flag("--virtual-host", "buckets of s3 are hosts below the endpoint's", \.service.hasVirtualHosts),
             Flag("--allow-insecure", "plain http to other machines", \.service.allowInsecure).suitsRunning(),
-            Flag("--http", "ADDRESS:PORT", "serves download URLs and /metrics (a free port)", \.service.http),
+            Flag("--http", "ADDRESS:PORT", "download URLs, /metrics, /healthz (a free port)", \.service.http),
             Flag("--allow-read", "DIR", "clients read only files below it; repeatable", \.service.readable),
             Flag("--allow-write", "DIR", "clients write only files below it; repeatable", \.service.writable),
             Flag("--upload-chunk-size-bytes", nil, "N", "fixed; by default it grows with the upload") { options, line in

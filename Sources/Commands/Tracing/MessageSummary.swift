@@ -49,6 +49,18 @@ enum MessageSummary {
         ])
     }
 
+    /// A change of a task that the service tells.
+    static func of(change: JSON) -> String { words([reference(change["reference"]), of(snapshot: change)]) }
+
+    /// What a task waits for after this error, as the end of a sentence.
+    static func cause(of error: JSON) -> String {
+        switch error["data"]?["httpStatus"]?.number?.int64 {
+        case 429, 503: "for a busy server"
+        case let status?: "for a server that answered \(status)"
+        case nil: "after: " + shortened(error["message"]?.string ?? "a failure")
+        }
+    }
+
     static func of(retry: JSON) -> String {
         words([
             "attempt \(retry["attempt"]?.text ?? "?")" + (retry["of"]?.string.map { " of \($0)" } ?? ""),

@@ -29,7 +29,8 @@ package struct Timeline {
     private typealias Part = (text: String, colour: Colour?)
 
     var legend: String {
-        let text = "times are UTC   → request   ← answer   ⇠ event   ? question of the service   ! its answer"
+        let text =
+            "times are UTC   → request   ← answer   ⇠ event   • change of a task   ? question of the service   ! its answer"
         return render([(text, .faint)])
     }
 
@@ -60,6 +61,10 @@ package struct Timeline {
             if index == 0 { try say("\ntransfers") }
             try say(render(parts(of: task)))
         }
+        for (index, verdict) in tasks.compactMap({ $0.verdict(until: model.end) }).enumerated() {
+            if index == 0 { try say("") }
+            try say(render([(verdict.safe, .strong)]))
+        }
         let open = model.entries.lazy.filter { isShown($0) && $0.isUnanswered }.count
         if open > 0 {
             try say("")
@@ -89,7 +94,7 @@ package struct Timeline {
     private func parts(of entry: TraceModel.Entry) -> [Part] { start(of: entry) + what(entry) }
 
     private func start(of entry: TraceModel.Entry) -> [Part] {
-        let connection = entry.kind == .run ? "" : "\(model.channels[entry.channel].number)"
+        let connection = entry.kind == .run || entry.kind == .task ? "" : "\(model.channels[entry.channel].number)"
         return [(Self.clock(entry.at), .faint), ("  " + padded(connection, 3) + "  ", nil)]
     }
 
@@ -114,6 +119,7 @@ package struct Timeline {
         case .began: return [("┌ connected: \(entry.detail.safe)", .strong)]
         case .ended: return [("└ disconnected", .strong)]
         case .dropped: return [("!! \(entry.detail.safe) messages are missing here", .bad)]
+        case .task: return [("• " + text, .event)]
         case .broken: return [("!! \(Amount.bytes(entry.bytes)) that are no message: \(entry.detail.safe)", .bad)]
         case .request: return [("→ ", .strong), (text, nil), (isUnanswered(entry) ? "  no answer" : "", .bad)]
         case .notification: return [("→ " + text, nil)]
@@ -132,8 +138,7 @@ package struct Timeline {
         let last = task.samples.last
         let outcome: Colour = last?.state == "success" ? .good : task.isEnded ? .bad : .strong
         let bytes = "\(Amount.bytes(last?.completed ?? 0)) of \(Amount.bytes(last?.total ?? 0))"
-        let kind = task.isDownload ? "download" : "upload"
-        let text = "  \(kind) \(MessageSummary.short(task: .string(task.task)))  \(task.reference)".safe
+        let text = "  \(task.kind) \(MessageSummary.short(task: .string(task.task)))  \(task.reference)".safe
         return [
             ("  " + task.states.joined(separator: " → ").safe, outcome),
             (text + "  \(bytes) in \(Amount.duration(max(0, task.duration)))", nil),
@@ -179,7 +184,7 @@ extension TraceModel.Entry {
     package var task: String? {
         let params = message["params"]
         let place = params?["snapshot"] ?? params ?? message["result"]?["snapshot"] ?? message["result"]
-        return place?["task"]?.string
+        return (kind == .task ? message : place)?["task"]?.string
     }
 
     /// The task whose progress the message reports.
@@ -192,8 +197,8 @@ extension TraceModel.Entry {
 
     /// The message is an event of a task that has failed, or that waits after a failure.
     fileprivate var endsBadly: Bool {
-        let snapshot = message["params"]?["snapshot"]
-        return kind == .event && (snapshot?["error"] != nil || snapshot?["retry"] != nil)
+        let snapshot = kind == .task ? message : message["params"]?["snapshot"]
+        return (kind == .event || kind == .task) && (snapshot?["error"] != nil || snapshot?["retry"] != nil)
     }
 
     /// One object for programs: the time, the connection, the kind and the message.

@@ -11,7 +11,9 @@ package struct TraceLine: Sendable {
         case message(from: MessageSender, bytes: Int64, JSON)
         /// Bytes that are no message, with an excerpt.
         case broken(from: MessageSender, bytes: Int64, text: String)
-        /// The number of messages that were lost here.
+        /// A change of a task, as members of a snapshot, whether or not a client observes the task.
+        case task(JSON)
+        /// The number of lines that were lost here.
         case dropped(Int64)
     }
 
@@ -51,6 +53,7 @@ extension TraceLine {
             add("from", .string(sender.rawValue))
             add("bytes", JSON(bytes))
             add("broken", .string(text))
+        case .task(let change): add("task", change)
         case .dropped(let count): add("dropped", JSON(count))
         }
         return .object(members)
@@ -90,6 +93,8 @@ extension TraceLine.Event {
             self = .began(peer: peer)
         } else if json["ended"] != nil {
             self = .ended
+        } else if let change = json["task"] {
+            self = .task(change)
         } else if let count = json["dropped"]?.number?.int64 {
             self = .dropped(count)
         } else {

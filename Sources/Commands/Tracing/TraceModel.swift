@@ -17,6 +17,8 @@ package struct TraceModel: Sendable {
     package struct Entry: Sendable {
         package enum Kind: String, Sendable {
             case run, began, ended, dropped, broken
+            /// A change of a task, told by the service.
+            case task
             case request, answer, notification
             /// A notification of the service.
             case event
@@ -45,36 +47,8 @@ package struct TraceModel: Sendable {
     package internal(set) var omittedProblems = 0
 
     package var start: Int64 { entries.lazy.map(\.at).min() ?? 0 }
-    package var end: Int64 { entries.lazy.map(\.at).max() ?? 0 }
-}
-
-/// One transfer as seen by its client.
-package struct TracedTransfer: Sendable {
-    package struct Sample: Sendable {
-        package var at: Int64
-        /// The state of the task; `waiting` while it waits after a failure.
-        package var state: String
-        package var completed: Int64
-        package var total: Int64
-        /// The next attempt, its time, and the failure before it. Empty unless the task waits for it.
-        package var note = ""
-    }
-
-    package var task: String
-    package var channel: Int
-    package var isDownload: Bool
-    package var reference: String
-    package var samples: [Sample] = []
-    package var error: String?
-
-    package var isEnded: Bool { samples.last.map { ["success", "failed", "cancelled"].contains($0.state) } ?? false }
-    package var duration: Int64 { (samples.last?.at ?? 0) - (samples.first?.at ?? 0) }
-
-    /// The states of the samples, without repetitions.
-    package var states: [String] {
-        samples.reduce(into: []) { states, sample in
-            if states.last != sample.state { states.append(sample.state) }
-        }
+    package var end: Int64 {
+        max(entries.lazy.map(\.at).max() ?? 0, tasks.lazy.compactMap { $0.samples.last?.at }.max() ?? 0)
     }
 }
 
@@ -136,6 +110,7 @@ package struct TraceModelBuilder {
         case .ended:
             entry.kind = .ended
             model.channels[channel].ended = at
+        case .task(let change): return take(change, as: entry)
         case .dropped(let count): (entry.kind, entry.detail) = (.dropped, "\(count)")
         case .broken(_, let bytes, let text):
             (entry.kind, entry.detail, entry.bytes, entry.message) = (.broken, text, bytes, .string(text))
@@ -193,6 +168,33 @@ package struct TraceModelBuilder {
         model.entries[request].partner = model.entries.count
     }
 
+    /// Adds a change that the service tells. A change that is only progress becomes no entry.
+    private mutating func take(_ change: JSON, as entry: TraceModel.Entry) {
+        guard let index = index(of: change, { change["kind"]?.string ?? "upload" }),
+            let sample = TracedTransfer.Sample(change, at: entry.at)
+        else { return }
+        let isNew = !model.tasks[index].isTold || model.tasks[index].samples.last?.isSameState(as: sample) != true
+        model.tasks[index].isTold = true
+        model.tasks[index].add(sample, change, isMessage: false)
+        guard isNew else { return }
+        var entry = entry
+        (entry.kind, entry.title, entry.message) = (.task, model.tasks[index].kind, change)
+        entry.detail = MessageSummary.of(change: change)
+        model.entries.append(entry)
+    }
+
+    /// The index of the transfer that a snapshot is of.
+    private mutating func index(of snapshot: JSON, _ kind: () -> String) -> Int? {
+        guard let task = snapshot["task"]?.string else { return nil }
+        let index = tasks[task] ?? model.tasks.count
+        if index == model.tasks.count {
+            tasks[task] = index
+            model.tasks.append(TracedTransfer(task: task, kind: kind()))
+        }
+        if let reference = MessageSummary.reference(snapshot["reference"]) { model.tasks[index].reference = reference }
+        return index
+    }
+
     /// Adds samples from all snapshots in a message.
     private mutating func look(at message: JSON, _ entry: TraceModel.Entry) {
         let (params, result) = (message["params"], message["result"])
@@ -201,27 +203,10 @@ package struct TraceModelBuilder {
     }
 
     private mutating func see(_ snapshot: JSON, _ entry: TraceModel.Entry) {
-        guard let task = snapshot["task"]?.string, let state = snapshot["state"]?.string else { return }
-        let index = tasks[task] ?? model.tasks.count
-        if index == model.tasks.count {
-            tasks[task] = index
-            model.tasks.append(
-                TracedTransfer(
-                    task: task, channel: entry.channel,
-                    isDownload: entry.title.hasPrefix("downloadTask/") || entry.title == "reference/writeToFile",
-                    reference: MessageSummary.reference(snapshot["reference"]) ?? "?"))
-        }
-        if model.tasks[index].samples.isEmpty, let request = entry.partner {
-            model.tasks[index].samples.append(
-                .init(at: model.entries[request].at, state: "asked for", completed: 0, total: 0))
-        }
-        let (progress, retry) = (snapshot["progress"], snapshot["retry"])
-        model.tasks[index].samples.append(
-            .init(
-                at: entry.at, state: retry != nil && state == "running" ? "waiting" : state,
-                completed: max(0, progress?["completedUnitCount"]?.number?.int64 ?? 0),
-                total: max(0, progress?["totalUnitCount"]?.number?.int64 ?? 0),
-                note: retry.map(MessageSummary.of(retry:)) ?? ""))
-        if let error = snapshot["error"] { model.tasks[index].error = MessageSummary.of(error: error) }
+        guard let sample = TracedTransfer.Sample(snapshot, at: entry.at),
+            let index = index(of: snapshot, { TracedTransfer.kind(of: entry.title) })
+        else { return }
+        if let request = entry.partner { model.tasks[index].note(requestedAt: model.entries[request].at) }
+        model.tasks[index].add(sample, snapshot, isMessage: true)
     }
 }

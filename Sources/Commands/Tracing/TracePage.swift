@@ -43,7 +43,7 @@ package enum TracePage {
             "started": .string(Timestamp(microseconds: start).rfc3339), "length": JSON(model.end - start),
             "channels": .array(model.channels.map { json(of: $0, start) }),
             "entries": .array(model.entries.map { json(of: $0, start) }),
-            "tasks": .array(model.tasks.map { json(of: $0, start) }),
+            "tasks": .array(model.tasks.map { json(of: $0, start, end: model.end) }),
             "problems": .array(model.problems.map { .string($0) }),
             "omittedProblems": JSON(Int64(model.omittedProblems)),
         ]
@@ -66,9 +66,10 @@ package enum TracePage {
         ]
     }
 
-    private static func json(of task: TracedTransfer, _ start: Int64) -> JSON {
+    private static func json(of task: TracedTransfer, _ start: Int64, end: Int64) -> JSON {
         [
-            "task": .string(task.task), "isDownload": .bool(task.isDownload), "reference": .string(task.reference),
+            "task": .string(task.task), "kind": .string(task.kind), "reference": .string(task.reference),
+            "verdict": task.verdict(until: end).map { .string($0) } ?? .null,
             "error": task.error.map { .string($0) } ?? .null, "isEnded": .bool(task.isEnded),
             "samples": .array(
                 task.samples.map { sample in

@@ -12,11 +12,23 @@ package struct TraceUnavailable: Error { package let message: String }
 /// are dropped and counted.
 package final class TraceRecorder: Sendable {
     private struct Entry: Sendable {
+        /// What becomes the event of the line, on the thread that writes.
+        enum Text {
+            case none
+            case message(MessageSender, [UInt8])
+            case task([UInt8])
+        }
+
         var line: TraceLine
-        var message: (MessageSender, [UInt8])?
+        var text = Text.none
 
         /// The memory of the entry, with its overhead.
-        var size: Int { 128 + (message?.1.count ?? 0) }
+        var size: Int {
+            switch text {
+            case .none: 128
+            case .message(_, let bytes), .task(let bytes): 128 + bytes.count
+            }
+        }
     }
 
     private struct State {
@@ -68,8 +80,14 @@ package final class TraceRecorder: Sendable {
     package func trace(_ connection: Int64) -> TraceHook {
         { [self] sender, bytes in
             let line = TraceLine(at: time.now(), process: process, connection: connection, .ended)
-            add { Entry(line: line, message: (sender, Array(bytes))) }
+            add { Entry(line: line, text: .message(sender, Array(bytes))) }
         }
+    }
+
+    /// Records a change of a task: a JSON object with members of a snapshot.
+    package func changed(_ task: [UInt8]) {
+        let line = TraceLine(at: time.now(), process: process, .ended)
+        add { Entry(line: line, text: .task(task)) }
     }
 
     /// Returns when all events are written, and drops those that are not written in time. No event may be recorded
@@ -145,9 +163,13 @@ package final class TraceRecorder: Sendable {
     }
 
     private static func line(_ entry: Entry) -> TraceLine {
-        guard let (sender, bytes) = entry.message else { return entry.line }
         var line = entry.line
-        line.event = bytes.withUnsafeBytes { .message(from: sender, reading: $0) }
+        switch entry.text {
+        case .none: break
+        case .message(let sender, let bytes):
+            line.event = bytes.withUnsafeBytes { .message(from: sender, reading: $0) }
+        case .task(let bytes): line.event = .task(Redaction.redacted(JSON(wire: bytes) ?? .null, from: false))
+        }
         return line
     }
 

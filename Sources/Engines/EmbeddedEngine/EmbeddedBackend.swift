@@ -120,6 +120,12 @@ package final class EmbeddedBackend: Backend {
     /// Waits until the root is open. Throws an error that names the file that failed.
     package func open() async throws(StorageError) { try await store.open() }
 
+    /// Why the objects cannot be used; nil if they can. The files of an open root may have been removed.
+    package func reasonOfFailure() async -> String? {
+        do throws(StorageError) { _ = try await buckets(prefix: "", most: 1) } catch { return error.message }
+        return nil
+    }
+
     /// Closes the root. Later uses fail, and the files of the root may be moved.
     package func close() async {
         await settle()

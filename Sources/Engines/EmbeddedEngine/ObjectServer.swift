@@ -71,7 +71,9 @@ import TaskStore
     private func answer(to request: HTTPServerRequest) async -> HTTPServerResponse {
         // A stored service worker would control all URLs of this origin.
         guard request.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
-        if let page = metricsPage?.answer(to: request) { return page }
+        if let page = await metricsPage?.answer(to: request) { return page }
+        let health = HealthPage { [backend] in await backend.reasonOfFailure() }
+        if let page = await health.answer(to: request) { return page }
         guard let (bucket, name) = Self.object(in: request.path) else { return HTTPServerResponse(404) }
         func value(_ name: String) -> String? { request.queryItems.last { $0.name == name }?.value }
         guard value("alt") == "media" else { return HTTPServerResponse(400) }

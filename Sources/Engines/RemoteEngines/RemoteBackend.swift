@@ -23,7 +23,7 @@ package final class RemoteBackend: Backend {
     let time: TimeSource
     /// Loads the signer for each download URL; nil if none is configured.
     let signer: URLSignerSource?
-    private let debug: (@Sendable (String) -> Void)?
+    private let debug: WriteLog?
     /// The tokens for calls that bring none.
     private let tokens: (any TokenSource)?
     private let version: String
@@ -33,7 +33,7 @@ package final class RemoteBackend: Backend {
     /// Firebase Storage, or its emulator.
     package static func firebase(
         at endpoint: Endpoint, version: String, http: HTTPClient, limits: HTTPLimits = HTTPLimits(), time: TimeSource,
-        allowed: FileAccessPolicy = .everywhere, debug: (@Sendable (String) -> Void)? = nil
+        allowed: FileAccessPolicy = .everywhere, debug: WriteLog? = nil
     ) -> RemoteBackend {
         RemoteBackend(
             .firebase, FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, time, nil,
@@ -44,7 +44,7 @@ package final class RemoteBackend: Backend {
     package static func gcs(
         at endpoint: Endpoint, version: String, http: HTTPClient, limits: HTTPLimits = HTTPLimits(), time: TimeSource,
         signer: URLSignerSource? = nil, allowed: FileAccessPolicy = .everywhere,
-        debug: (@Sendable (String) -> Void)? = nil
+        debug: WriteLog? = nil
     ) -> RemoteBackend {
         RemoteBackend(.gcs, GCSDialect(), endpoint, version, http, limits, time, signer, allowed, debug)
     }
@@ -58,7 +58,7 @@ package final class RemoteBackend: Backend {
     package static func s3(
         at endpoint: Endpoint, region: String, tokens: (any TokenSource)? = nil, version: String, http: HTTPClient,
         limits: HTTPLimits = HTTPLimits(), time: TimeSource, allowed: FileAccessPolicy = .everywhere,
-        largestCopy: Int64 = 5 << 30, debug: (@Sendable (String) -> Void)? = nil
+        largestCopy: Int64 = 5 << 30, debug: WriteLog? = nil
     ) throws(SigningUnavailable) -> RemoteBackend {
         let library: CryptoLibrary
         do throws(CryptoLibrary.Missing) { library = try CryptoLibrary.ofSystem.get() } catch {
@@ -78,7 +78,7 @@ package final class RemoteBackend: Backend {
     private init(
         _ kind: EngineKind, _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient,
         _ limits: HTTPLimits, _ time: TimeSource, _ signer: URLSignerSource?, _ allowed: FileAccessPolicy,
-        _ debug: (@Sendable (String) -> Void)?, _ tokens: (any TokenSource)? = nil
+        _ debug: WriteLog?, _ tokens: (any TokenSource)? = nil
     ) {
         var properties = EngineProperties(
             kind, uploadsAtOnce: 8, smallUploadsAtOnce: 32, oneRequestLimit: 256 << 10,
@@ -161,7 +161,7 @@ package final class RemoteBackend: Backend {
                 guard error.retryable, !caller.isTriedOnce, !Task.isCancelled else { throw error.explained(dialect) }
                 let rest = try retryTime.delay(after: error, took: elapsed(), at: time.now())
                 ProcessMetrics.operationRetries.increment()
-                debug?("an operation is tried again in \(rest), after \(error.logText)")
+                debug?("an operation is tried again in \(rest), after \(error.logText)", LogFacts())
                 caller.willRetry?(
                     RequestRetry(attempt: retryTime.retries, at: time.now().advanced(by: rest), error: error))
                 do { try await time.clock.sleep(for: rest) } catch {}

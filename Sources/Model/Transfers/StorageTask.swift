@@ -69,6 +69,8 @@ public struct TaskControl {
     var observers: [Observer] = []
     /// The state that the list counts the task in; nil while the task is not in the list.
     var counted: TaskState?
+    /// The last change in the trace; nil without a trace.
+    var traced: TracedPoint?
     let settled = Waiters()
     let finished = Waiters()
 

@@ -53,13 +53,18 @@ extension UploadTask {
 
 /// Writes lines about tasks. The closure of a level that is not logged is nil.
 public struct TransferLog: Sendable {
-    let info: (@Sendable (String) -> Void)?
-    let debug: (@Sendable (String) -> Void)?
+    let info: WriteLog?
+    let debug: WriteLog?
+    /// Nil without a trace.
+    let changes: (@Sendable (TaskChange) -> Void)?
 
     /// - Parameters:
     ///   - info: logs the ends of tasks.
     ///   - debug: logs the retries of tasks.
-    public init(info: (@Sendable (String) -> Void)? = nil, debug: (@Sendable (String) -> Void)? = nil) {
-        (self.info, self.debug) = (info, debug)
+    ///   - changes: traces the changes of tasks.
+    public init(
+        info: WriteLog? = nil, debug: WriteLog? = nil, changes: (@Sendable (TaskChange) -> Void)? = nil
+    ) {
+        (self.info, self.debug, self.changes) = (info, debug, changes)
     }
 }

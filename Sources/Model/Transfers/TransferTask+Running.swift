@@ -14,9 +14,21 @@ extension TransferTask {
             events.removeFirst()
         }
         list?.count(self)
+        trace()
         countBytes()
         persistProgress()
         if machine.isSettled { control.settled.wakeAll() }
+    }
+
+    /// A transfer of a folder, which clients do not see, is traced from its first retry on.
+    private func trace() {
+        guard context.log.changes != nil, isSeen || control.traced != nil || machine.retry != nil else { return }
+        trace(TracedPoint(state, machine.retry, machine.progress), in: context.log) {
+            var change = TaskChange(snapshot(for: nil))
+            // The id of an upload of the gateway is a secret.
+            if origin == .gateway { change.task = "gateway-\(number)" }
+            return change
+        }
     }
 
     private func countBytes() {
@@ -75,8 +87,8 @@ extension TransferTask {
     private func wake(_ attempt: Int, after pause: Duration) {
         if let retry = machine.retry {
             context.log.debug?(
-                "task \(logName) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.logText)"
-            )
+                "task \(logName) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.logText)",
+                LogFacts(task: loggedID, object: reference.url, bytes: machine.progress.completedUnitCount))
             if control.observers.isEmpty {
                 willRetry?(RequestRetry(attempt: attempt, at: retry.at, error: retry.error.orAbout(reference)))
             }
@@ -98,12 +110,13 @@ extension TransferTask {
         }
     }
 
-    /// The name of the task in the log. The id of an upload of the gateway is a secret with which any program can send
-    /// bytes.
-    private var logName: String { origin == .gateway ? "of \(reference.url)" : id }
+    /// The id of the task for the log. Nil for an upload of the gateway, whose id is a secret with which any program can
+    /// send bytes.
+    private var loggedID: String? { origin == .gateway ? nil : id }
+    private var logName: String { loggedID ?? "of \(reference.url)" }
 
-    private func logEnd() {
-        guard let info = context.log.info, let elapsed, case .ended(let outcome) = machine.state else { return }
+    private func logEnd(after took: Duration) {
+        guard let info = context.log.info, case .ended(let outcome) = machine.state else { return }
         let how =
             switch outcome {
             case .succeeded: "succeeded"
@@ -111,16 +124,21 @@ extension TransferTask {
             case .cancelledInDoubt: "was cancelled, and its object may be stored"
             case .failed(let error): "failed with \(error.logText)"
             }
-        info("\(Strategy.kind) \(logName) \(how) after \(elapsed()): \(machine.progress.completedUnitCount) bytes")
+        let bytes = machine.progress.completedUnitCount
+        info(
+            "\(Strategy.kind) \(logName) \(how) after \(took): \(bytes) bytes",
+            LogFacts(task: loggedID, object: reference.url, bytes: bytes, duration: took))
     }
 
     private func didEnd() {
         tellEnd()
         list?.count(self)
-        logEnd()
+        trace()
+        let took = elapsed()
+        logEnd(after: took)
         stream?.taskEnded()
         dropWorkingState()
-        list?.metrics.ended(state)
+        list?.metrics.ended(state, after: took)
         list?.finish(self)
         wakeAll()
     }

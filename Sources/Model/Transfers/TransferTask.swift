@@ -39,8 +39,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// Called before each wait for a retry, if the task has no observers and a request waits for its end.
     var willRetry: (@Sendable (RequestRetry) -> Void)?
     let context: TransferContext
-    /// The time since the task was made in this process. Nil without a log.
-    let elapsed: (@Sendable () -> Duration)?
+    /// The time since the task was made in this process.
+    let elapsed: @Sendable () -> Duration
     private(set) weak var list: TaskList<TransferTask>?
     /// Called when the progress has grown.
     var didProgress: (@Loop () -> Void)?
@@ -53,10 +53,10 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         _ record: TaskRecord, _ machine: Machine, _ sessionState: SessionState<Strategy>, _ limiter: ConcurrencyLimiter,
         _ recordWriter: TaskRecordWriter?, in list: TaskList<TransferTask>, _ context: TransferContext
     ) {
-        (number, shown) = (record.number, TaskSnapshot(of: record))
+        (number, shown, isSeen) = (record.number, TaskSnapshot(of: record), record.folder == nil)
         (self.machine, self.sessionState, self.limiter) = (machine, sessionState, limiter)
         (self.list, self.context) = (list, context)
-        elapsed = context.log.info == nil ? nil : context.time.clock.stopwatch()
+        elapsed = context.time.clock.stopwatch()
         known = Known(machine)
         control = TaskControl(hasEnded: machine.taskState.isFinished)
         recording =
@@ -74,6 +74,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     var origin: TaskRequest.Origin? { shown.origin }
     public var isStream: Bool { origin == .stream }
     public var pausesWithConnections: Bool { origin != .gateway }
+    /// Whether clients see the task: it belongs to no task over a folder.
+    let isSeen: Bool
 
     /// Nil without a task store, and after the end.
     var recordWriter: TaskRecordWriter? { if case .recorded(let writer) = recording { writer } else { nil } }

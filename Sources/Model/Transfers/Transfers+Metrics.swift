@@ -5,6 +5,7 @@ import Storage
 extension Transfers {
     public var metrics: [MetricFamily] {
         let kinds = [("upload", uploads.metrics), ("download", downloads.metrics)]
+        let all = kinds + [("folder", folders.metrics)]
         let states: [(String, @Loop (TaskState) -> Int)] = [
             ("upload", uploads.count(of:)), ("download", downloads.count(of:)), ("folder", folders.count(of:)),
         ]
@@ -18,8 +19,11 @@ extension Transfers {
             .counters(
                 "storage_rpc_tasks_ended_total", "Tasks that ended since the start.",
                 TaskState.allCases.filter(\.isFinished).flatMap { state in
-                    kinds.map { (labels: [("kind", $0.0), ("state", state.rawValue)], count: $0.1.ended(as: state)) }
+                    all.map { (labels: [("kind", $0.0), ("state", state.rawValue)], count: $0.1.ended(as: state)) }
                 }),
+            .histograms(
+                "storage_rpc_task_duration_seconds", "Tasks that succeeded, with their waits and pauses.", by: "kind",
+                all.map { (value: $0.0, histogram: $0.1.durations) }),
             .counters(
                 "storage_rpc_object_bytes_total", "Bytes of objects that tasks and getData transferred.", by: "kind",
                 kinds.map { (value: $0.0, count: Int($0.1.bytes)) }),

@@ -19,6 +19,7 @@ import Storage
         elapsed = transfers.context.time.clock.stopwatch()
         transfers.memory.take(new.heldBytes)
         transfers.uploads.add(unseen: id) { [self] in becomeTask() }
+        transfers.context.log.changes?(TaskChange(snapshot(.running, new.machine.progress)))
     }
 
     var id: String { new.record.id }
@@ -60,6 +61,7 @@ import Storage
             transfers.recordWriter(of: new), in: transfers.uploads, transfers.context)
         made.steps = steps
         made.willRetry = new.upload.caller.willRetry
+        made.control.traced = TracedPoint(.running)
         task = made
         return made
     }
@@ -70,8 +72,11 @@ import Storage
         limiter.leave(id)
         transfers.memory.giveBack(new.heldBytes)
         list.metrics.add(size)
-        list.metrics.ended(.success)
-        context.log.info?("upload \(id) succeeded after \(elapsed()): \(size) bytes")
+        let took = elapsed()
+        list.metrics.ended(.success, after: took)
+        context.log.info?(
+            "upload \(id) succeeded after \(took): \(size) bytes",
+            LogFacts(task: id, object: new.record.reference.url, bytes: size, duration: took))
         list.end(unseen: id) { [record = new.record, strategy = new.strategy, unowned list] in
             var strategy = strategy
             _ = strategy.complete(metadata)
@@ -80,9 +85,15 @@ import Storage
                 record.ended(outcome, at: record.began), UploadMachine(strategy, ended: outcome), .closed, limiter, nil,
                 in: list, context)
         }
-        return TaskSnapshot(
-            kind: .upload, task: id, status: .success, state: .success,
-            progress: Progress(completedUnitCount: size, totalUnitCount: size), reference: new.record.reference,
-            metadata: .stored(metadata))
+        var snapshot = snapshot(.success, Progress(completedUnitCount: size, totalUnitCount: size))
+        snapshot.metadata = .stored(metadata)
+        context.log.changes?(TaskChange(snapshot))
+        return snapshot
+    }
+
+    private func snapshot(_ state: TaskState, _ progress: Progress) -> TaskSnapshot {
+        TaskSnapshot(
+            kind: .upload, task: id, status: state.status, state: state, progress: progress,
+            reference: new.record.reference)
     }
 }

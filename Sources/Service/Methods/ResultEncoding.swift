@@ -156,6 +156,18 @@ extension TaskSnapshot: JSONConvertible, JSONObjectWritable {
     }
 }
 
+extension TaskChange: JSONObjectWritable {
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("task", task)
+        json.member("kind", kind)
+        json.member("state", state.rawValue)
+        json.member("progress", progress)
+        json.member("reference", reference)
+        json.member("error", error?.rpcError.json)
+        json.member("retry", retry)
+    }
+}
+
 extension Progress: JSONObjectWritable {
     public func writeMembers(to json: inout JSONWriter) {
         json.member("completedUnitCount", completedUnitCount)

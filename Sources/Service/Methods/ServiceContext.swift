@@ -38,6 +38,8 @@ package final class ServiceContext {
     let connectionMetrics: ConnectionMetrics
     /// The metrics of the HTTP servers.
     package var httpMetrics: @Loop () -> [MetricFamily] = { [] }
+    /// The metrics of the objects and of the disk.
+    package var roomMetrics: @Loop () async -> [MetricFamily] = { [] }
     package private(set) var connections: [ObjectIdentifier: ConnectionContext] = [:]
     package let end: @Loop (_ status: Int32, _ cause: String) -> Void
     /// Whether clients other than the one on stdio keep the process alive: the `exit` of that client then closes only

@@ -40,6 +40,17 @@ public struct MetricFamily: Equatable, Sendable {
         MetricFamily(name, help, .histogram, [Sample(labels: [], value: .distribution(histogram.distribution))])
     }
 
+    /// A family of histograms with one label: a sample for each of its values.
+    public static func histograms(
+        _ name: String, _ help: String, by label: String, _ histograms: [(value: String, histogram: Histogram)]
+    ) -> MetricFamily {
+        let samples = histograms.map { value, histogram in
+            Sample(
+                labels: [Label(name: label, value: value)], value: .distribution(histogram.distribution))
+        }
+        return MetricFamily(name, help, .histogram, samples)
+    }
+
     /// A family of counters with one label: a sample for each of its values.
     public static func counters(
         _ name: String, _ help: String, by label: String, _ counts: [(value: String, count: Int)]

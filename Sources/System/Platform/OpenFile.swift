@@ -258,6 +258,17 @@ private func made(_ result: Int32) throws(SystemError) -> Bool {
 
 /// Changes of paths that need no open file.
 package enum FileSystem {
+    /// The bytes that programs of users can still write to the file system of a path, and all of its bytes. Nil if they
+    /// cannot be read. Blocks.
+    package static func room(at path: String) -> (free: Int64, size: Int64)? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        func bytes(_ blocks: UInt) -> Int64 {
+            Int64(clamping: blocks.multipliedReportingOverflow(by: status.f_frsize).partialValue)
+        }
+        return (bytes(status.f_bavail), bytes(status.f_blocks))
+    }
+
     /// Renames a file or a directory, which may replace an empty directory.
     package static func rename(_ path: String, to other: String) throws(SystemError) {
         try check(Glibc.rename(path, other))

@@ -16,7 +16,8 @@ const answerOf = (entry) => isAsking(entry) && entry.partner !== null ? entries[
 const errorOf = (entry) => entry.error ?? answerOf(entry)?.error ?? null;
 const isProblem = (entry) =>
   errorOf(entry) !== null || isUnanswered(entry) || entry.kind === "broken" || entry.kind === "dropped"
-  || entry.message?.params?.snapshot?.status === "failure";
+  || entry.message?.params?.snapshot?.status === "failure"
+  || (entry.kind === "task" && (entry.message.error ?? entry.message.retry) !== undefined);
 
 for (const [index, entry] of entries.entries()) {
   entry.index = index;
@@ -51,10 +52,10 @@ function look(entry) {
   if (entry.kind === "broken" || entry.kind === "dropped" || errorOf(entry) !== null) return "bad";
   if (isUnanswered(entry)) return "open";
   if (entry.message?.params?.snapshot?.status === "failure") return "bad";
-  return { question: "asked", reply: "asked", event: "event", request: "good", answer: "good", notification: "good" }[entry.kind] ?? "mark";
+  return { question: "asked", reply: "asked", event: "event", task: "event", request: "good", answer: "good", notification: "good" }[entry.kind] ?? "mark";
 }
 const arrow = {
-  request: "→", notification: "→", answer: "←", event: "⇠", question: "?", reply: "!", run: "══", began: "┌", ended: "└",
+  request: "→", notification: "→", answer: "←", event: "⇠", task: "•", question: "?", reply: "!", run: "══", began: "┌", ended: "└",
   broken: "!!", dropped: "!!",
 };
 function what(entry) {
@@ -169,7 +170,7 @@ function drawAxis(up) {
 
 function drawName(lane) {
   pen.fillStyle = lane.kind === "marks" ? colours.faint : colours.ink;
-  const mark = lane.kind === "task" ? (lane.task.isDownload ? "↓ " : "↑ ") : "";
+  const mark = lane.kind === "task" ? (lane.task.kind === "download" ? "↓ " : "↑ ") : "";
   if (lane.task && lane.task === chosenTask) {
     pen.fillStyle = colours.chosen;
     pen.fillRect(0, lane.y - 2, margin, rowHeight);
@@ -272,7 +273,7 @@ function drawTask(lane) {
   if (samples.length === 0) return;
   const last = samples[samples.length - 1], end = task.isEnded ? last[0] : length;
   const tip = (at) => [
-    `${task.isDownload ? "download" : "upload"} ${task.task}`, task.reference,
+    `${task.kind} ${task.task}`, task.reference, task.verdict,
     samples.map((sample) => sample[1]).filter((state, i, all) => state !== all[i - 1]).join(" → "),
     `${size(last[2])} of ${size(last[3])} in ${duration(last[0] - samples[0][0])}`, task.error,
     sampleLine(samples.findLast((sample) => sample[0] <= at) ?? samples[0]),
@@ -501,8 +502,8 @@ function chooseTask(task) {
   fill();
   const lines = task.samples.map(sampleLine);
   const first = task.samples[0], last = task.samples[task.samples.length - 1];
-  const head = [task.reference, task.task, first ? `${last[1]} after ${duration(last[0] - first[0])}` : "", task.error ?? ""];
-  tell(task.isDownload ? "Download" : "Upload", [...head.filter(Boolean), "", ...lines].join("\n"));
+  const head = [task.reference, task.task, task.verdict, first ? `${last[1]} after ${duration(last[0] - first[0])}` : "", task.error ?? ""];
+  tell(task.kind[0].toUpperCase() + task.kind.slice(1), [...head.filter(Boolean), "", ...lines].join("\n"));
   redraw();
 }
 function chooseNothing() {
@@ -601,6 +602,20 @@ element("summary").textContent = [
   count(tasks.length, "transfer"),
 ].join(" · ");
 element("unreadable").textContent = trace.problems.join("\n") + (trace.omittedProblems ? `\nand ${trace.omittedProblems} more lines` : "");
+// What took the time of the slowest transfers.
+const slow = tasks.filter((task) => task.verdict !== null);
+const lasted = ({ samples }) => samples[samples.length - 1][0] - samples[0][0];
+slow.sort((a, b) => lasted(b) - lasted(a)).slice(0, 5).forEach((task) => {
+  const button = document.createElement("button");
+  button.textContent = task.verdict;
+  button.addEventListener("click", () => chooseTask(task));
+  element("verdicts").append(document.createElement("li"));
+  element("verdicts").lastChild.append(button);
+});
+if (slow.length > 5) {
+  element("verdicts").append(document.createElement("li"));
+  element("verdicts").lastChild.textContent = `and ${slow.length - 5} more`;
+}
 list();
 draw();
 follow();

@@ -20,7 +20,7 @@ import Transfers
     private let connections: Int
     private let time: TimeSource
     private let complain: @Sendable (String) -> Void
-    private let debug: (@Sendable (String) -> Void)?
+    private let debug: WriteLog?
     private var server: HTTPServer?
     private var service: GatewayService
     private var requests = 0
@@ -44,7 +44,7 @@ import Transfers
     package init(
         _ transfers: Transfers, _ engine: EmbeddedBackend, admission: Admission? = nil, at address: String,
         hosts: AcceptedHosts, origins: AcceptedOrigins, connections: Int, time: TimeSource, memory: ConnectionMemory,
-        reset: Reset?, debug: (@Sendable (String) -> Void)? = nil,
+        reset: Reset?, debug: WriteLog? = nil,
         complain: @escaping @Sendable (String) -> Void
     ) {
         (self.address, self.hosts, self.connections, self.time) = (address, hosts, connections, time)
@@ -120,37 +120,23 @@ import Transfers
         }
         // A stored service worker would control all URLs of this origin.
         guard http.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
-        if let page = metricsPage?.answer(to: http) { return page }
-        if let answer = await health(http) { return answer }
+        if let page = await metricsPage?.answer(to: http) { return page }
+        if let page = await health.answer(to: http) { return page }
         while isPaused { do { try await opened.wait() } catch { return .dropped } }
         requests += 1
         defer { requests -= 1 }
         let elapsed = time.clock.stopwatch()
         var response = await answer(to: http, http.body)
         let outcome = response.dropsConnection ? "dropped" : "answered \(response.status)"
-        debug?("\(http.method.rawValue) \(http.path.prefix(200)) \(outcome) after \(elapsed())")
+        let took = elapsed()
+        debug?("\(http.method.rawValue) \(http.path.prefix(200)) \(outcome) after \(took)", LogFacts(duration: took))
         // Objects may be read by pages of all origins who have a token; the gateway asks for none.
         response.headers["Access-Control-Allow-Origin"] = nil
         for field in cors.answerHeaders(http.headers).fields { response.headers.add(field.name, field.value) }
         return response
     }
 
-    /// `GET /healthz`: 200 once the objects can be used; it hides the list of a bucket of this name. Nil for another
-    /// path or method.
-    private func health(_ http: HTTPServerRequest) async -> HTTPServerResponse? {
-        guard http.path == "/healthz", http.query == nil, http.method == .get || http.method == .head else {
-            return nil
-        }
-        let (status, text): (Int, String)
-        do throws(StorageError) {
-            // The files of an open root may have been removed.
-            _ = try await service.engine.buckets(prefix: "", most: 1)
-            (status, text) = (200, "ok")
-        } catch { (status, text) = (503, error.message) }
-        return HTTPServerResponse(
-            status, headers: ["Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"],
-            body: .bytes(Array("\(text)\n".utf8)))
-    }
+    private var health: HealthPage { HealthPage { [engine = service.engine] in await engine.reasonOfFailure() } }
 
     /// The refusal of a write by a page of a foreign origin; nil for other requests. Browsers send some writes without
     /// asking first. Such a page reads only what browsers let all pages read.
@@ -159,7 +145,7 @@ import Transfers
         guard !reads, cors.origins.areForeign(to: http.headers) else { return nil }
         let origin = http.headers.only("Origin").map { " of \($0.prefix(200))" } ?? ""
         let message = "Web pages\(origin) may not use this server: it was started without --allow-origin for them."
-        debug?("\(http.method.rawValue) \(http.path.prefix(200)) answered 403: \(message)")
+        debug?("\(http.method.rawValue) \(http.path.prefix(200)) answered 403: \(message)", LogFacts())
         var response = GatewayError(403, message).response(isCloud: true)
         response.headers["Vary"] = "Origin"
         return response

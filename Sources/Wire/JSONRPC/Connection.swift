@@ -86,7 +86,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     let trace: TraceHook?
     let clock: any Clock<Duration>
     /// Writes a line at the log level debug. Nil if that level is off: then no line is built and no clock is read.
-    let debug: (@Sendable (String) -> Void)?
+    let debug: WriteLog?
     private let closed = Waiters()
     private let linger: Linger?
     let reportInternalError: @Loop (String) -> Void
@@ -97,7 +97,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     public init(
         input: Descriptor, output: Descriptor, table: MethodTable<Context>, limits: ConnectionLimits,
         linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(), trace: TraceHook? = nil,
-        debug: (@Sendable (String) -> Void)? = nil, threads: DecodingThreads = .shared,
+        debug: WriteLog? = nil, threads: DecodingThreads = .shared,
         memory: ConnectionMemory = ConnectionMemory(), metrics: ConnectionMetrics = ConnectionMetrics(),
         reportInternalError: @escaping @Loop (String) -> Void = { _ in },
         ended: @escaping @Loop (Connection<Context>) -> Void

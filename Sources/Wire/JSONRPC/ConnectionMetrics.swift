@@ -14,6 +14,9 @@ public final class ConnectionMetrics {
     private var unknownMethods = 0
     /// By code. Only the service chooses codes, so there are few.
     private var errors: [Int64: Int] = [:]
+    /// The durations of the requests that the service could not answer at once, without those that waited for the end of
+    /// a task.
+    let durations = Histogram()
 
     public init() {}
 
@@ -45,6 +48,9 @@ public final class ConnectionMetrics {
             .counters(
                 "storage_rpc_errors_total", "Error answers by code.", by: "code",
                 errors.sorted { $0.key > $1.key }.map { (value: "\($0.key)", count: $0.value) }),
+            .histogram(
+                "storage_rpc_request_duration_seconds",
+                "Requests that were not answered at once, without those that waited for a task.", durations),
             .counter("storage_rpc_received_bytes_total", "Bytes of JSON-RPC from clients.", received),
             .counter("storage_rpc_sent_bytes_total", "Bytes of JSON-RPC to clients.", sent),
         ]

@@ -1,4 +1,5 @@
 import ClientMemory
+import Metrics
 import Platform
 import JSONText
 
@@ -87,9 +88,11 @@ extension Connection {
         let number = pending.begin(PendingRequest(id: id, bytes: bytes))
         intake.memory.use(pending.bytes)
         let controls = RequestControls(connection: self, number: number, batch: batch)
+        let began = Histogram.Start()
         let task = Loop.immediateTask { [self] in
             do {
                 let (result, afterwards) = try await run(controls)
+                measure(number, since: began)
                 finish(number, .success(result), afterwards, in: batch)
                 logEnd(of: method, id, .success(result), elapsed)
             } catch {
@@ -97,11 +100,17 @@ extension Connection {
                 let onlyWaits = pending[number]?.isWaiting == true
                 let cause: any Error = Task.isCancelled && !onlyWaits ? CancellationError() : error
                 let outcome = Outcome.failure(failure(cause, of: method))
+                measure(number, since: began)
                 finish(number, outcome, {}, in: batch)
                 logEnd(of: method, id, outcome, elapsed)
             }
         }
         pending[number]?.task = task
+    }
+
+    /// Records the duration of a request, unless it waits for the end of a task.
+    private func measure(_ number: Int, since began: Histogram.Start) {
+        if pending[number]?.isWaiting == false { metrics.durations.record(since: began) }
     }
 
     /// Logs a request that was answered, without its params, which may contain secrets.
@@ -110,7 +119,10 @@ extension Connection {
         guard let debug, let elapsed else { return }
         let request = id.map { "request \($0.text.shortened)" } ?? "notification"
         let end = if case .failure(let error) = outcome { "failed with \(error.code)" } else { "succeeded" }
-        debug("\(request) \(method.shortened) \(end) after \(Int64(elapsed() / .microseconds(1))) µs")
+        let took = elapsed()
+        debug(
+            "\(request) \(method.shortened) \(end) after \(Int64(took / .microseconds(1))) µs", LogFacts(duration: took)
+        )
     }
 
     /// Returns the error for the peer, and reports internal errors.

@@ -6,7 +6,9 @@ import Methods
 import Platform
 import JSONRPC
 import Roots
+import JSONText
 import Storage
+import Tracing
 import Transfers
 
 /// The parts of a process that all its spaces share.
@@ -14,8 +16,18 @@ struct Surroundings: Sendable {
     let log: Log
     let metrics: ConnectionMetrics
     let memory: ConnectionMemory
+    /// Nil without a trace.
+    let recorder: TraceRecorder?
     /// Ends the process with a status, and a cause for the log.
     let end: @Loop (_ status: Int32, _ cause: String) -> Void
+}
+
+extension Surroundings {
+    var transferLog: TransferLog {
+        var changes: (@Sendable (TaskChange) -> Void)?
+        if let recorder { changes = { change in recorder.changed(change.bytes) } }
+        return TransferLog(info: log.info(), debug: log.debug(), changes: changes)
+    }
 }
 
 /// An engine with its objects, and the tasks, settings and connections of its clients.
@@ -46,6 +58,8 @@ struct Surroundings: Sendable {
     }
 
     private func publishMetrics() {
+        let room = RoomMetrics(of: engine)
+        service.roomMetrics = { await room.families() }
         service.httpMetrics = { HTTPServerMetrics.families([]) }
         servers?.publishMetrics(of: service)
     }
@@ -56,7 +70,7 @@ struct Surroundings: Sendable {
         let transfers = Transfers(
             backend: engine.backend, persistence: engine.persistence, folders: engine.folders,
             limits: options.limits.transfers, time: engine.time, random: harness?.random ?? .secure,
-            log: TransferLog(info: surroundings.log.info(), debug: surroundings.log.debug()))
+            log: surroundings.transferLog)
         (transfers.settings, transfers.atOnce) = (options.settings, options.atOnce)
         let service = ServiceContext(
             .init(

@@ -42,7 +42,7 @@ import Transfers
 
     /// Serves the metrics of a service, which include those of the HTTP servers.
     func publishMetrics(of service: ServiceContext) {
-        metricsPage = MetricsPage { [weak service] in service?.metrics ?? [] }
+        metricsPage = MetricsPage { [weak service] in await service?.metrics() ?? [] }
         downloads.metricsPage = metricsPage
         gateway?.metricsPage = metricsPage
         service.httpMetrics = { [weak self] in

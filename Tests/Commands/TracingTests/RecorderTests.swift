@@ -48,6 +48,19 @@ import Tracing
         #expect(times.count == lines.count && times == times.sorted())
     }
 
+    @Test func `A change of a task is a line without a connection, and without secrets`() throws {
+        defer { cleanUp() }
+        let recorder = try recorder()
+        recorder.changed(
+            Array(
+                #"{"task":"t","state":"running","retry":{"error":{"message":"Refused: https://h/?upload_id=Tq7-secret"}}}"#
+                    .utf8))
+        recorder.flush(milliseconds: 60_000)
+        let line = try #require(try lines().last)
+        #expect(line["task"]?["task"] == "t" && line["connection"] == nil && line["pid"] == 7)
+        #expect(!line.text.contains("Tq7"))
+    }
+
     @Test(arguments: [0o644, 0o666, 0o640, 0o777, 0o4700, 0o200] as [mode_t])
     func `An existing file becomes private, and keeps its lines`(mode: mode_t) throws {
         defer { cleanUp() }

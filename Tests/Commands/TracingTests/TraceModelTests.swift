@@ -66,6 +66,88 @@ import Tracing
             ])
     }
 
+    /// A change of a task that the service has written.
+    private func changed(_ at: Double, _ state: String, _ completed: Int = 0, _ more: String = "") -> String {
+        let progress = #"{"completedUnitCount":\#(completed),"totalUnitCount":4096}"#
+        return
+            #"{"at":\#(at),"pid":7,"task":{"task":"12345678-9","kind":"upload","state":"\#(state)","progress":\#(progress),"reference":{"url":"gs://b/f/picture.jpg"}\#(more)}}"#
+    }
+
+    private func retry(_ attempt: Int, _ error: String) -> String {
+        #","retry":{"attempt":\#(attempt),"of":"upload","at":"1970-01-01T00:01:43.000Z","error":\#(error)}"#
+    }
+
+    private let busy = #"{"code":-13000,"message":"Busy.","data":{"name":"unknown","httpStatus":503}}"#
+
+    @Test func `The service tells the states of a task that no client observes, and what a slow one waited for`() throws
+    {
+        let lines = [
+            Self.head,
+            said(
+                101, "client", #"{"id":1,"method":"reference/putFile","params":{"reference":"gs://b/f/picture.jpg"}}"#),
+            said(101.1, "service", #"{"id":1,"result":{"task":"12345678-9","state":"queued","progress":{}}}"#),
+            changed(101.1, "queued"), changed(101.2, "running"), changed(102, "running", 1024),
+            changed(102.5, "running", 1024, retry(1, busy)), changed(103.5, "running", 1024),
+            changed(103.5, "running", 1024, retry(1, busy)), changed(104.9, "running", 1024),
+            changed(105.6, "success", 4096),
+        ]
+        let model = try model(lines), task = try #require(model.tasks.first)
+        #expect(
+            task.states == ["asked for", "queued", "running", "waiting", "running", "waiting", "running", "success"])
+        #expect(model.entries.filter { $0.kind == .task }.count == 7)
+        let told = try timeline(lines)
+        for part in [
+            "00:01:41.100       • upload  gs://b/f/picture.jpg  task 12345678  queued  0 B of 4.0 KiB",
+            "running  1.0 KiB of 4.0 KiB  attempt 1 of upload  at 1970-01-01T00:01:43.000Z  -13000  unknown  Busy.",
+            "\npicture.jpg waited 2.4 s of 4.6 s for a busy server\n",
+        ] {
+            #expect(told.contains(part), "\(part)")
+        }
+        #expect(try timeline(lines) { $0.showsErrors = true }.components(separatedBy: "•").count == 4)
+        #expect(try !timeline(lines) { $0.task = "none" }.contains("picture.jpg waited"))
+    }
+
+    @Test func `A message that is older than the last state that the service told adds no state`() throws {
+        func event(_ at: Double, _ completed: Int) -> String {
+            said(
+                at, "service",
+                #"{"method":"uploadTask/event","params":{"snapshot":{"task":"12345678-9","status":"progress","state":"running","progress":{"completedUnitCount":\#(completed),"totalUnitCount":4096}}}}"#
+            )
+        }
+        let task = try #require(
+            model([
+                Self.head, changed(101, "running"), event(101.1, 512), event(101.1, 512),
+                changed(101.2, "paused", 1024),
+                event(101.3, 1024),
+            ]).tasks.first)
+        #expect(task.states == ["running", "paused"])
+        #expect(task.samples.map(\.completed) == [0, 512, 1024])
+    }
+
+    @Test(arguments: [
+        ("queued", "", "success", "was queued for 2.0 s of 2.1 s"),
+        ("paused", "", "cancelled", "was paused for 2.0 s of 2.1 s, and was cancelled"),
+        ("running", "", "success", "took 2.1 s for 4.0 KiB, 1.9 KiB/s"),
+        ("running", "", "running", "took 2.1 s for 4.0 KiB, 1.9 KiB/s, and has not ended"),
+        (
+            "running", #"{"message":"Down.","data":{"httpStatus":500}}"#, "failed",
+            "waited 2.0 s of 2.1 s for a server that answered 500, and failed"
+        ),
+        ("running", #"{"message":"No route."}"#, "success", "waited 2.0 s of 2.1 s after: No route."),
+    ])
+    func `A slow transfer has a verdict`(state: String, error: String, end: String, verdict: String) throws {
+        let more = error.isEmpty ? "" : retry(1, error)
+        let lines = [
+            Self.head, changed(101, "running"), changed(101.04, state, 9, more), changed(103.05, "running", 9),
+            changed(103.1, end, 4096),
+        ]
+        let model = try model(lines)
+        #expect(model.tasks.map { $0.verdict(until: model.end) } == ["picture.jpg \(verdict)"])
+        let fast = try self.model([Self.head, changed(101, "queued"), changed(101.9, "success", 4096)])
+        #expect(fast.tasks.map { $0.verdict(until: fast.end) } == [nil])
+        #expect(String(decoding: TracePage.html(of: model), as: UTF8.self).contains(verdict))
+    }
+
     @Test func `Two services in one file are separate`() throws {
         let model = try model([
             Self.head, #"{"trace":1,"version":"9","at":100,"pid":8,"engine":"embedded"}"#,
@@ -122,6 +204,8 @@ import Tracing
             + [
                 #"{"at":5,"pid":\#(huge),"connection":-\#(huge),"dropped":\#(huge)}"#,
                 #"{"at":5,"from":"client","bytes":\#(huge),"broken":""}"#,
+                #"{"at":1e11,"pid":\#(huge),"task":7}"#, #"{"at":1e11,"pid":7,"task":{"task":"t"}}"#,
+                #"{"at":0,"pid":7,"task":{"task":"t","kind":[],"state":"running","progress":{"completedUnitCount":\#(huge)}}}"#,
             ]
         let model = try model(lines)
         #expect(model.problems == [] && model.tasks.count == 2)

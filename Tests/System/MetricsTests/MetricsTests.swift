@@ -16,6 +16,17 @@ import Testing
         #expect(distribution.sum == 9.003200001)
     }
 
+    @Test func `A histogram of transfers has buckets up to hours`() {
+        let histogram = Histogram(.transfers)
+        for duration in [.milliseconds(1), .seconds(3600), .seconds(3601), .seconds(Int64.max)] as [Duration] {
+            histogram.record(duration)
+        }
+        let distribution = histogram.distribution
+        #expect(distribution.buckets.first?.count == 1 && distribution.buckets.last?.bound == 14_400)
+        #expect(distribution.buckets.first { $0.bound == 3600 }?.count == 2)
+        #expect(distribution.buckets.last?.count == 3 && distribution.count == 4 && distribution.sum > 7201)
+    }
+
     @Test func `A histogram times a body, even if it throws`() {
         struct Failure: Error {}
         let histogram = Histogram()

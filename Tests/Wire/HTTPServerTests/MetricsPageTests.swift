@@ -9,9 +9,9 @@ import Testing
     @Loop private func status(
         _ path: String = "/metrics", method: HTTPServerRequest.Method = .get, query: String? = nil,
         headers: HTTPHeaders = [:], from peer: String = "127.0.0.1:5"
-    ) -> Int? {
+    ) async -> Int? {
         let request = HTTPServerRequest(path, method: method, query: query, headers: headers, remoteAddress: peer)
-        return MetricsPage { [] }.answer(to: request)?.status
+        return await MetricsPage { [] }.answer(to: request)?.status
     }
 
     @Test(arguments: ["127.0.0.1:5", "127.3.2.1:5", "[::1]:5", "[::ffff:127.0.0.1]:5"])
@@ -35,5 +35,20 @@ import Testing
         #expect(await status("/v0/metrics") == nil)
         #expect(await status(method: .post) == nil)
         #expect(await status(query: "prefix=a") == nil)
+    }
+
+    @Loop private func health(_ path: String, _ reason: String?, from peer: String) async -> String? {
+        let request = HTTPServerRequest(path, method: .get, query: nil, headers: [:], remoteAddress: peer)
+        guard let answer = await HealthPage({ reason }).answer(to: request), case .bytes(let bytes) = answer.body else {
+            return nil
+        }
+        return "\(answer.status) " + String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test func `The health is told to all peers, and the reason of a failure to those on this machine`() async {
+        #expect(await health("/healthz", nil, from: "10.0.0.1:5") == "200 ok\n")
+        #expect(await health("/healthz", "/root is gone", from: "127.0.0.1:5") == "503 /root is gone\n")
+        #expect(await health("/healthz", "/root is gone", from: "10.0.0.1:5") == "503 The objects cannot be used.\n")
+        #expect(await health("/healthz/", nil, from: "127.0.0.1:5") == nil)
     }
 }

@@ -1,9 +1,13 @@
 "use strict";
 /** The errors, with the names and codes of the contract. */
+const { constants } = require("node:os");
 const { RPC_NAMES } = require("./methods.js");
 const { version: VERSION } = require("../package.json");
 
 const METHOD_NOT_FOUND = -32601;
+const UNKNOWN = -13000;
+/** What is said of a local file or a directory that is missing, which is an ENOENT as Node's own. */
+const ABSENT = /( does not exist|: No such file or directory)\.$/;
 
 class StorageError extends Error {
   static {
@@ -27,7 +31,10 @@ class StorageError extends Error {
   }
 
   static fromWire({ message, code, data }) {
-    return new StorageError(String(message), code, data ?? undefined);
+    const error = new StorageError(String(message), code, data ?? undefined);
+    const isAbsent = code === UNKNOWN && data?.file !== undefined && ABSENT.test(error.message);
+    if (isAbsent) Object.assign(error, { code: "ENOENT", errno: -constants.errno.ENOENT, path: data.file });
+    return error;
   }
 
   /** For a task whose signal was aborted before the task was requested. */

@@ -216,6 +216,19 @@ check("an iteration throws why the task failed", async (room) => {
   await assert.rejects(iterate(), { reason: "unknown" });
 });
 
+check("a local file or directory that is missing is an ENOENT with its path", async (room) => {
+  const storage = await room.spawn();
+  const place = storage.reference("x");
+  const missing = (path) => ({ code: "ENOENT", errno: -2, path, reason: "unknown" });
+  const task = place.putFile("/no/such/file");
+  await assert.rejects(task.wait(), missing("/no/such/file"));
+  assert.equal((await task.snapshot()).error.code, "ENOENT");
+  await assert.rejects(place.putDirectory("/no/such/folder").wait(), missing("/no/such/folder"));
+  await place.putData("x").wait();
+  await assert.rejects(place.writeToFile("/no/such/folder/file").wait(), missing("/no/such/folder/file"));
+  await assert.rejects(storage.reference("none").getMetadata(), (error) => error.code === -13010 && !("path" in error));
+});
+
 check("a slow iteration sees the newest progress, and leaving it stops nothing", async (room) => {
   const storage = await room.spawn();
   const task = await room.running(storage);

@@ -35,7 +35,7 @@ test("all that is exported is declared, with all its members, and nothing else i
     const members = [...own(type.prototype), ...own(type).filter((name) => !statics.includes(name)), ...inherited];
     const head = type.name === "Task" ? "declare class Task<" : `export class ${type.name} `;
     const declared = [...names(head), ...names(`export class ${type.name}Methods `)];
-    const set = ["code", "reason", "data", "bucket", "fullPath", "object", "constructor", "protected"];
+    const set = ["code", "reason", "data", "path", "errno", "bucket", "fullPath", "object", "constructor", "protected"];
     const known = members.filter((name) => name !== "name" || type === client.Reference);
     assert.deepEqual(new Set(declared.filter((name) => !set.includes(name))), new Set(known), type.name);
   }

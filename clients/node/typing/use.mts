@@ -62,6 +62,7 @@ try {
   await space.updateMetadata({ cacheControl: null });
 } catch (error) {
   if (error instanceof ServiceGoneError) console.log(error.exitCode, error.stderr.at(-1));
+  else if (error instanceof StorageError && error.code === "ENOENT") console.log(error.path?.length, error.errno);
   else if (error instanceof StorageError) console.log(error.code, error.reason, error.retryable);
 }
 await storage.close({ drain: false });

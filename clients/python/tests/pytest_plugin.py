@@ -52,6 +52,20 @@ def test_a_rule_that_never_struck_is_a_failure_after_a_rerun_too(tmp_path: Path)
     assert "Rules that never struck: never" in shown and "1 passed, 1 error, 1 rerun" in shown
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        'storage.reference("none").get_metadata()',
+        'storage.reference("a").put_file("/no/such").wait()',
+        'storage_harness.arm("nothing")',
+    ],
+)
+def test_a_failure_shows_the_line_of_the_test_and_not_the_client(tmp_path: Path, call: str) -> None:
+    shown = run(tmp_path, f"    {call}\n")
+    assert f">       {call}" in shown and "test_it.py:5: " in shown and "storage_rpc/" not in shown, shown
+    assert "storage_rpc/" in run(tmp_path, f"    {call}\n", "--full-trace")
+
+
 def test_a_test_that_hangs_tells_what_holds_it(tmp_path: Path) -> None:
     given = command(tmp_path, HELD.format(""), "-o", "storage_rpc_notice=0.1")
     pipe = subprocess.PIPE

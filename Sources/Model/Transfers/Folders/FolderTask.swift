@@ -11,6 +11,8 @@ import Storage
 @Loop public final class FolderTask: StorageTask {
     private var stored: StoredFolder
     private unowned let transfers: Transfers
+    /// The time since the task was made in this process, or was retried.
+    private var elapsed: @Sendable () -> Duration
     public private(set) var machine: FolderMachine
     public var control: TaskControl
     private var tokens: (any TokenSource)?
@@ -33,6 +35,7 @@ import Storage
     /// Creates a new task, or restores a task of an earlier process, which is paused or has ended.
     init(_ stored: StoredFolder, isNew: Bool, tokens: (any TokenSource)? = nil, of transfers: Transfers) {
         (self.stored, self.tokens, self.transfers) = (stored, tokens, transfers)
+        elapsed = transfers.context.time.clock.stopwatch()
         switch stored.stage {
         case .ended(let outcome, _): machine = FolderMachine(.ended(outcome))
         case .planning, .completing, .working: machine = FolderMachine(isNew ? .ready : .paused)
@@ -145,6 +148,7 @@ import Storage
     func count(_ change: (inout FolderCounts) -> Void) {
         change(&counts)
         didProgress()
+        if transfers.context.log.changes != nil { trace() }
     }
 
     func note(_ item: FolderItem) {
@@ -168,6 +172,11 @@ import Storage
 
     // MARK: - Events and effects
 
+    /// Traces the present state, if the trace has another one.
+    func trace() {
+        trace(TracedPoint(state, nil, progress), in: transfers.context.log) { TaskChange(snapshot(for: nil)) }
+    }
+
     private func post(_ event: FolderMachine.Event) {
         let before = machine.taskState, effects = machine.handle(event)
         control.note(before, machine.taskState)
@@ -180,6 +189,7 @@ import Storage
             }
         }
         transfers.folders.count(self)
+        trace()
         if machine.isSettled { control.settled.wakeAll() }
     }
 
@@ -213,9 +223,20 @@ import Storage
             tellEnd()
             tokens = nil
             transfers.folders.count(self)
+            trace()
+            logEnd(outcome)
             transfers.folders.finish(self)
             wakeAll()
         }
+    }
+
+    private func logEnd(_ outcome: FolderOutcome) {
+        let took = elapsed()
+        transfers.folders.metrics.ended(state, after: took)
+        let bytes = counts.completedBytes, files = counts.completed
+        transfers.context.log.info?(
+            "folder \(id) \(state.rawValue) after \(took): \(files) files, \(bytes) bytes",
+            LogFacts(task: id, object: reference.url, bytes: bytes, duration: took))
     }
 
     /// Removes an ended task from the store, with its plan and its transfers.
@@ -271,6 +292,7 @@ extension FolderTask {
             failures = refused
         }
         (self.tokens, control.end, control.replacesNewer, takesAll) = (tokens, .none, true, true)
+        elapsed = transfers.context.time.clock.stopwatch()
         post(.retry)
         return self
     }

@@ -76,6 +76,7 @@ import Storage
     func admit() {
         isQueued = false
         transfers.folders.count(task)
+        task.trace()
         progressed.wakeAll()
     }
 

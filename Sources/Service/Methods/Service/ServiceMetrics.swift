@@ -5,17 +5,19 @@ import Platform
 import Transfers
 
 /// `service/metrics`: returns the metrics of the process in the text format that `GET /metrics` serves.
-struct ServiceMetrics: ServiceMethod, ParameterlessMethod, PromptMethod {
+struct ServiceMetrics: ServiceMethod, ParameterlessMethod {
     static let name = "service/metrics"
     var uses: [Use] { [.readingService] }
 
-    func run(in request: Request<ConnectionContext>) throws -> JSON {
-        ["metrics": .array(request.context.service.metrics.map(\.json))]
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        ["metrics": .array(await request.context.service.metrics(during: 1).map(\.json))]
     }
 }
 
 extension ServiceContext {
-    package var metrics: [MetricFamily] {
+    /// - Parameter during: the number of requests that ask for the metrics, which are not counted as active.
+    package func metrics(during asking: Int = 0) async -> [MetricFamily] {
+        let room = await roomMetrics()
         let requests = connections.values.reduce(into: RequestCounts()) { $0 += $1.requests }
         let own: [MetricFamily] = [
             .gauges(
@@ -25,14 +27,14 @@ extension ServiceContext {
             .gauges(
                 "storage_rpc_requests", "Requests that are being handled, or wait for the end of a task.",
                 [
-                    (labels: [("state", "active")], count: requests.active),
+                    (labels: [("state", "active")], count: max(0, requests.active - asking)),
                     (labels: [("state", "waiting")], count: requests.waiting),
                 ]),
         ]
         let memory = CurrentProcess.residentBytes.map {
             MetricFamily.gauge("process_resident_memory_bytes", "Memory in use.", Double($0))
         }
-        return own + connectionMetrics.families(methods.names) + httpMetrics() + transfers.metrics
+        return own + connectionMetrics.families(methods.names) + httpMetrics() + transfers.metrics + room
             + ProcessMetrics.families + [memory].compactMap { $0 }
     }
 }
