@@ -6,7 +6,8 @@ import Synchronization
 /// cannot be aborted.
 package final class AbortableStep<Answer: Sendable>: Sendable {
     private let phase = Mutex(StepPhase.running)
-    /// Used only while `phase` is locked, whose type depends on no other: generic types are looked up with each use.
+    /// Sound: used only while `phase` is locked. A lock of both would have a generic type, which is looked up with each
+    /// use.
     private nonisolated(unsafe) var waiter: UnsafeContinuation<Answer, Never>?
     private let aborted: Answer
 
