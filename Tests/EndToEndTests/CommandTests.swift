@@ -119,6 +119,8 @@ import Testing
         ["ls", "--what"], ["lst"], ["--help=1"], ["ls", "--help=1"], ["--version=1"], ["--max-tasks", "0"],
         ["ls", "--engine", "gcs", "--endpoint", "http://127.0.0.1:99999"], ["trace"], ["trace", "a", "b"],
         ["trace", "a", "--html"], ["url", "a", "--expires-in", "604801"], ["ls", "--user-project", "payer"],
+        ["ls", "--engine", "s3", "--anonymous", "--profile", "p"],
+        ["ls", "--engine", "s3", "--access-key-file", "f", "--anonymous"],
         ["ls", "--engine", "gcs", "--user-project", "a b"], ["rm", "a", "--if-generation-match", "-1"],
         ["ls", "--bucket", "a/b"], ["ls", "--bucket", "gs://a/b"], ["ls", "--bucket", "https://a.example"],
         ["ls", "--max-upload-retry-time", "-1"], ["ls", "--max-download-retry-time", "nan"],

@@ -254,8 +254,7 @@ import Testing
         "connect --max-upload-sessions 5", "serve --allow-insecure", "ls --allow-insecure",
         "serve --engine gcs --id-token-file f", "ls --engine gcs --app-check-token-command true",
         "ls --engine gcs --access-key-file f", "serve --engine firebase --access-key-command true", "ls --profile p",
-        "ls --engine firebase --profile p", "ls --anonymous", "ls --engine s3 --anonymous --profile p",
-        "serve --engine s3 --anonymous --access-key-file f",
+        "ls --engine firebase --profile p", "ls --anonymous", "serve --engine gcs --anonymous",
     ])
     func `Flags that the chosen service cannot use are refused`(words: String) async throws {
         let refused = await sh("$S \(words)")
