@@ -86,7 +86,7 @@ extension ClientCommandRunner {
             target.utf8.split(separator: UInt8(ascii: "/")).first.map({ [".", ".."].contains(String($0)) }) == true
         else { return }
         let get = shellLine("get", (recursion + texts + [target]).map(\.quotedForShell).joined(separator: " "))
-        throw UsageError(message: "\(target) is no reference: \(get) downloads objects")
+        throw UsageError(message: "\"\(target)\" is no reference, unless with --exact: \(get) downloads objects")
     }
 
     /// The flag of this command that takes trees, for another command.
