@@ -24,8 +24,7 @@ package enum Help {
 
             REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket. To begin with:
               storage-rpc put README.md docs/README.md
-            More: help COMMAND, copying, patterns, metadata, storage, credentials, bounds;
-            help pages lists the documentation.
+            help COMMAND, pages, copying, patterns, metadata, storage, credentials, bounds.
             Exit status: 0 done, 1 failed, 64 invalid words, 75 root in use, 128+N signal N.
             """
     }
