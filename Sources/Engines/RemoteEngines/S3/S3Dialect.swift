@@ -127,7 +127,8 @@ struct S3Dialect: Dialect {
             message: error.message, isMissingBucket: error.code == "NoSuchBucket",
             isMissingObject: error.code == "NoSuchKey", isPassing: error.isPassing,
             isAboutCaller: error.isAboutKey || error.code == "SignatureDoesNotMatch",
-            isWrongChecksum: error.code == "BadDigest")
+            isAboutClock: error.code == "RequestTimeTooSkewed",
+            isWrongChecksum: ["BadDigest", "XAmzContentSHA256Mismatch"].contains(error.code))
     }
 
     var links: Links { .presigned(self) }
