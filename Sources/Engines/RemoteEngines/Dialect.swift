@@ -317,5 +317,7 @@ struct ServerError {
     var isPassing = false
     /// The caller's credentials are refused, whatever the status says.
     var isAboutCaller = false
+    /// The server's clock differs from the one by which the request was signed.
+    var isAboutClock = false
     var isWrongChecksum = false
 }

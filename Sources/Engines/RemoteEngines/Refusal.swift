@@ -19,6 +19,9 @@ extension StorageError {
                 "The bytes of \(reference.url) did not arrive as they were sent\(reason). Nothing was stored.")
         case _ where details.isAboutCaller, 401:
             error = StorageError(.unauthenticated, "User is not authenticated, and the server wants to know who asks.")
+        case _ where details.isAboutClock:
+            error = StorageError(
+                .unknown, "The server refuses the time of the request: its clock differs from this machine's\(reason).")
         case _ where details.isPassing:
             error = StorageError(.unknown, "The server answered \(response.status)\(reason).")
         case 402: error = StorageError(.quotaExceeded, "Quota for bucket \(reference.bucket) exceeded.")

@@ -67,7 +67,7 @@ extension RemoteBackend {
             // The server tells its clock without fractions of seconds.
             if query.wantsMetadata { page.clockLead = response.clockLead(at: self.time.now()) + .seconds(1) }
             // Following the same token again would never end.
-            guard token == nil || page.pageToken != token else {
+            if let token, page.pageToken?.hasSameBytes(as: token) == true {
                 throw .garbled("the page token that it was asked with", response, reference)
             }
             return page

@@ -130,22 +130,29 @@ package final class RemoteBackend: Backend {
     func success(
         of request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> HTTPResponse {
-        let response = try await ask(request, for: caller, about: reference)
-        if request.method == "HEAD", response.status == 404 { throw try await missing(reference, caller) }
+        let response = try await ask(request, for: caller, about: reference, explained: [400, 403, 404])
         guard response.isSuccess else { throw .refusal(response, of: request, to: reference, by: dialect) }
         return response
     }
 
-    /// The error of an object that was not found. The answer to a HEAD does not tell whether the bucket is missing: a read
-    /// does.
+    /// The error of an object that was not found: the object or its bucket is missing.
     func missing(_ reference: Reference, _ caller: Caller) async throws(StorageError) -> StorageError {
-        guard dialect.metadata(of: reference, generation: nil).method == "HEAD" else {
-            return .objectNotFound(reference)
-        }
+        let request = dialect.metadata(of: reference, generation: nil)
+        guard request.method == "HEAD" else { return .objectNotFound(reference) }
+        let tokens = try await tokens(for: request, of: caller)
+        let response = try await explained(HTTPResponse(status: 404), tokens, caller, reference)
+        return .refusal(response, of: request, to: reference, by: dialect)
+    }
+
+    /// The refusal of a HEAD with a body: that of a read, if its status is the same. The answer to a HEAD has none, and
+    /// does not tell whether the bucket, the token, the region or the clock is at fault.
+    private func explained(
+        _ refusal: HTTPResponse, _ tokens: [Token], _ caller: Caller, _ reference: Reference
+    ) async throws(StorageError) -> HTTPResponse {
         let read = dialect.media(of: reference, generation: nil, isGzip: false, from: 0, to: 1)
-        let response = try await ask(read, for: caller, about: reference)
-        guard response.status == 404 else { return .objectNotFound(reference) }
-        return .refusal(response, of: read, to: reference, by: dialect)
+        let response = try await send(read, tokens, caller, reference)
+        LastStatus.record(refusal.status)
+        return response.status == refusal.status ? response : refusal
     }
 
     /// Retries until the body succeeds, fails permanently, or the caller's retry time has passed.
@@ -173,15 +180,23 @@ package final class RemoteBackend: Backend {
     /// The server's response with any status. After a refused token the request is repeated once with a new one, and
     /// after a response to which the dialect adapts it is signed and sent once more.
     ///
-    /// - Parameter onLost: called when a request has no response.
+    /// - Parameters:
+    ///   - onLost: called when a request has no response.
+    ///   - statuses: the statuses of a HEAD's refusals that are explained.
     func ask(
         _ request: RemoteRequest, for caller: Caller, about reference: Reference,
-        onSent: (@Sendable (Int64) -> Void)? = nil, onLost: ((HTTPError) -> Void)? = nil
+        onSent: (@Sendable (Int64) -> Void)? = nil, onLost: ((HTTPError) -> Void)? = nil,
+        explained statuses: Set<Int> = [400]
     ) async throws(StorageError) -> HTTPResponse {
+        func attempt(_ tokens: [Token]) async throws(StorageError) -> HTTPResponse {
+            let response = try await send(request, tokens, caller, reference, onSent: onSent, onLost: onLost)
+            guard request.method == "HEAD", statuses.contains(response.status) else { return response }
+            return try await explained(response, tokens, caller, reference)
+        }
         let tokens: [Token], response: HTTPResponse, fresh: [Token]?
         do throws(StorageError) {
             tokens = try await self.tokens(for: request, of: caller)
-            response = try await send(request, tokens, caller, reference, onSent: onSent, onLost: onLost)
+            response = try await attempt(tokens)
             fresh =
                 dialect.refusesToken(response)
                 ? try await renewed(tokens, after: response, of: caller)
@@ -190,7 +205,7 @@ package final class RemoteBackend: Backend {
             throw error.about(reference)
         }
         guard let fresh else { return response }
-        var again = try await send(request, fresh, caller, reference, onSent: onSent, onLost: onLost)
+        var again = try await attempt(fresh)
         again.secrets += tokens.flatMap(\.secrets)
         return again
     }

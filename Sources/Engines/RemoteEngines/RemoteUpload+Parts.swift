@@ -11,7 +11,8 @@ import Storage
 // dangerous: a server that has made the object and still lists the upload destroys the object when the upload is
 // completed again or cancelled. So once Complete was sent:
 //
-// - The upload is never cancelled, unless Complete itself was finally refused.
+// - The upload is never cancelled, unless Complete itself was finally refused, and no earlier one is without an answer:
+//   the server may still be carrying that one out, so a refusal of a later one does not say that nothing is stored.
 // - Before each repetition the object is looked up. If this upload has written it, that is the answer.
 // - A server that was restarted in the middle refuses Complete for ten minutes, so its failures are retried longer.
 
@@ -21,17 +22,26 @@ struct UploadedParts: Equatable {
     var tags: [String] = []
     /// Complete was sent, or may have been sent by an earlier process, and was not finally refused.
     var isCompleting = false
+    /// Complete was sent to an earlier session, which the server may still make an object of.
+    private(set) var isInDoubt = false
     /// The parts of an earlier process, until the server has listed them.
     var restored: PartsBookmark?
 
     init(_ restored: PartsBookmark? = nil) {
         self.restored = restored
-        isCompleting = restored?.isCompleting ?? false
+        (isCompleting, isInDoubt) = (restored?.isCompleting ?? false, restored?.isInDoubt ?? false)
     }
+
+    /// The parts of a new session.
+    init(after earlier: UploadedParts) { isInDoubt = earlier.isInDoubt || earlier.isCompleting }
 
     func bookmark(_ write: RemoteWrite?) -> PartsBookmark? {
         if let restored { return restored }
-        return write.map { PartsBookmark(write: $0, count: tags.count, digest: digest(), isCompleting: isCompleting) }
+        return write.map {
+            PartsBookmark(
+                write: $0, count: tags.count, digest: digest(), isCompleting: isCompleting,
+                isInDoubt: isInDoubt ? true : nil)
+        }
     }
 
     /// The MD5 of the first tags.
@@ -68,6 +78,7 @@ struct PartsBookmark: Codable, Equatable {
     /// The MD5 of their tags.
     var digest: String
     var isCompleting: Bool
+    var isInDoubt: Bool?
 }
 
 @Loop extension RemoteUpload {
@@ -206,6 +217,7 @@ struct PartsBookmark: Codable, Equatable {
             return try await sendWhole([], turn)
         }
         let request = dialect.complete(session, parts.tags)
+        let isRepeated = parts.isCompleting
         parts.isCompleting = true
         var response = try await destination.last(reach: reach(after:)) { onLost async throws(StorageError) in
             try await backend.ask(
@@ -220,11 +232,13 @@ struct PartsBookmark: Codable, Equatable {
             guard let error else { return .completed(try await completed()) }
             response = error
         }
-        return try await refused(response, request, dialect)
+        return try await refused(response, request, session, dialect, isRepeated: isRepeated)
     }
 
+    /// - Parameter isRepeated: an earlier Complete of the session has had no final answer.
     private func refused(
-        _ response: HTTPResponse, _ request: RemoteRequest, _ dialect: any PartDialect
+        _ response: HTTPResponse, _ request: RemoteRequest, _ session: RemoteSession, _ dialect: any PartDialect,
+        isRepeated: Bool
     ) async throws(StorageError) -> Answer {
         var refusal = try await destination.refusal(response, of: request)
         guard dialect.isFinal(response) else {
@@ -233,8 +247,17 @@ struct PartsBookmark: Codable, Equatable {
         }
         // An earlier request may have stored the object.
         if let stored = try await destination.ownStoredObject() { return .completed(try await checked(stored)) }
-        parts.isCompleting = false
-        destination.fate.handle(.begunAnew)
+        if isRepeated || parts.isInDoubt { refusal = refusal.completedInDoubt }
+        if isRepeated, !response.isAboutEndedSession {
+            (refusal.retryable, refusal.needsPatience) = (true, true)
+            throw refusal
+        }
+        if !isRepeated {
+            parts.isCompleting = false
+            destination.fate.handle(.begunAnew)
+            self.session = nil
+            if !response.isAboutEndedSession { backend.cancel(session, upload) }
+        }
         return .forgotten(refusal)
     }
 
@@ -302,6 +325,16 @@ extension RemoteBackend {
             try dialect.parts(in: response)
         }
         return !page.parts.isEmpty
+    }
+}
+
+extension StorageError {
+    /// The error of an upload while a Complete of it has no answer.
+    var completedInDoubt: StorageError {
+        mayBeStored == true
+            ? self
+            : adding("An earlier request to make the object has no answer: it may be stored, or may be stored later.")
+                .with(\.mayBeStored, true)
     }
 }
 

@@ -156,14 +156,16 @@ extension RemoteBackend {
     }
 
     private func answer(to step: UploadMachine.Step, failing error: StorageError) -> Answer {
-        if destination.fate.mayBeStored || parts.isCompleting, Task.isCancelled || error.retryable || step == .settle {
-            return .unsettled(error)
-        }
+        let error = parts.isInDoubt ? error.completedInDoubt : error
+        if mayBeStored, Task.isCancelled || error.retryable || step == .settle { return .unsettled(error) }
         guard Task.isCancelled else { return .failed(error) }
         // The server has received no byte of this range.
         if case .send(let range) = step, !range.isEmpty, sent == 0 { return .received(upTo: range.lowerBound) }
         return .aborted
     }
+
+    /// A request with the last bytes, or one that makes the object of parts, has no final answer.
+    private var mayBeStored: Bool { destination.fate.mayBeStored || parts.isCompleting || parts.isInDoubt }
 
     /// The number of bytes sent of the step's last request.
     nonisolated var sent: Int64 { sending.withLock { $0?.sent ?? 0 } }
@@ -240,14 +242,14 @@ extension RemoteBackend {
     }
 
     private func settleWithoutSession() async throws(StorageError) -> Answer {
-        guard destination.fate.mayBeStored else { return .aborted }
+        guard mayBeStored else { return .aborted }
         do throws(StorageError) {
             if let stored = try await destination.ownStoredObject() { return .completed(stored) }
         } catch {
             // Another client has stored an object with this name.
             guard error.code == .preconditionFailed else { throw error }
         }
-        guard destination.fate.mayBeStored || parts.isCompleting else { return .aborted }
+        guard mayBeStored else { return .aborted }
         throw StorageError(.unknown, "The server has not answered the upload of \(upload.reference.url).")
     }
 
@@ -276,7 +278,7 @@ extension RemoteBackend {
         }
         if let partSize { session.granularity = partSize }
         self.session = session
-        parts = UploadedParts()
+        parts = UploadedParts(after: parts)
         source.beginAnew()
         destination.fate.handle(.begunAnew)
         return .opened(granularity: session.granularity)

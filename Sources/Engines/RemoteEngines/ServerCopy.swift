@@ -119,6 +119,7 @@ private struct ServerCopyBookmark: Codable {
         switch response.status {
         // The token has expired: the copy starts over.
         case 400 where token != nil, 410 where token != nil:
+            discard()
             (token, copied) = (nil, 0)
             return .refusal(response, of: request, to: upload.reference, by: backend.dialect).with(\.retryable, true)
         case 404 where !backend.dialect.error(in: response).isMissingBucket:

@@ -73,15 +73,20 @@ package struct XMLReader {
 
     /// The document in UTF-8.
     private let bytes: [UInt8]
+    private let takesAllCharacters: Bool
     private var next = 0
 
     /// Parses a document and returns the root element. The caller bounds its length.
-    package static func root(of bytes: [UInt8]) throws(Malformed) -> XMLElement {
+    ///
+    /// - Parameter takesAllCharacters: accepts characters that XML 1.0 does not have, which some servers write.
+    package static func root(
+        of bytes: [UInt8], takesAllCharacters: Bool = false
+    ) throws(Malformed) -> XMLElement {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw Malformed(why: "it is not UTF-8") }
-        guard text.unicodeScalars.allSatisfy(XMLElement.isAllowed) else {
+        guard takesAllCharacters || text.unicodeScalars.allSatisfy(XMLElement.isAllowed) else {
             throw Malformed(why: "it has a character that XML has not")
         }
-        var reader = XMLReader(bytes: bytes)
+        var reader = XMLReader(bytes: bytes, takesAllCharacters: takesAllCharacters)
         return try reader.document()
     }
 
@@ -232,7 +237,7 @@ package struct XMLReader {
         let digits = name.dropFirst(isHex ? 2 : 1)
         guard digits.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
             let scalar = UInt32(digits, radix: isHex ? 16 : 10).flatMap(Unicode.Scalar.init),
-            XMLElement.isAllowed(scalar)
+            takesAllCharacters || XMLElement.isAllowed(scalar)
         else { throw Malformed(why: "it has the character \(name)") }
         return scalar
     }

@@ -213,7 +213,71 @@ import Testing
         #expect(try await place.bytes(of: ref("a")) == [9])
     }
 
+    // MARK: A refused Complete
+
+    @Test func `The upload of a Complete that is finally refused is cancelled, and begun anew`() async throws {
+        let place = try place([.init(.first(.finalize), .answer(400, body: StorageFixture.s3Error("InvalidPart")))])
+        let stored = try await place.backend.run(upload(), retryTime: .seconds(600))
+        await place.backend.settle()
+        #expect(cancellations(at: place) == 1 && place.fixture.log.sessions.first?.state == .cancelled)
+        #expect(try await place.data("a") == Self.bytes)
+        #expect(try await place.backend.metadata(of: ref("a")) == stored)
+    }
+
+    /// An upload whose first Complete has no answer. The server is still carrying it out: looks do not find the object
+    /// yet, and the second Complete is refused.
+    private func doubted(at place: S3Fixture, status: Int) async throws -> StoppableSession<UploadStrategy> {
+        let session = place.backend.stoppable(try upload())
+        guard case .opened(let granularity, _) = await session.perform(.open) else { throw Unopened() }
+        for start in [0, granularity] { _ = await session.perform(.send(start..<start + granularity)) }
+        place.fixture.faults = [.init(.first(.finalize), .resetAfterHandling)]
+        guard case .unsettled = await session.perform(.send(2 * granularity..<Int64(Self.bytes.count))) else {
+            throw Unopened()
+        }
+        let code = status == 404 ? "NoSuchUpload" : "InvalidPart"
+        place.fixture.faults =
+            [.init(.first(.finalize), .answer(status, body: StorageFixture.s3Error(code)))]
+            + (1...3).map { .init(.nth($0, .getMetadata), .answer(404)) }
+        return session
+    }
+
+    @Test func `A refusal after a Complete without an answer leaves open whether the object is stored`() async throws {
+        let place = try place()
+        let session = try await doubted(at: place, status: 400)
+        let answer = await session.perform(.query)
+        guard case .unsettled(let error) = answer else { return #expect(Bool(false), "\(answer)") }
+        #expect(error.mayBeStored == true && error.retryable && error.message.contains("may be stored"))
+        #expect(place.fixture.unfired.isEmpty)
+        #expect(await session.perform(.query) == .completed(try await place.backend.metadata(of: ref("a"))))
+        session.discard()
+        await place.backend.settle()
+        #expect(cancellations(at: place) == 0 && place.fixture.requests.count { $0.kind == .start } == 1)
+        #expect(try await place.data("a") == Self.bytes)
+    }
+
+    @Test func `An upload that is begun anew after a Complete without an answer stays in doubt`() async throws {
+        let place = try place()
+        let session = try await doubted(at: place, status: 404)
+        let answer = await session.perform(.query)
+        guard case .forgotten(let error) = answer else { return #expect(Bool(false), "\(answer)") }
+        #expect(error.mayBeStored == true)
+        guard case .opened(let granularity, _) = await session.perform(.open) else { return #expect(Bool(false)) }
+        place.fixture.faults = [.init(.first(.chunk), .answer(403, body: StorageFixture.s3Error("AccessDenied")))]
+        let refused = await session.perform(.send(0..<granularity))
+        guard case .failed(let error) = refused else { return #expect(Bool(false), "\(refused)") }
+        #expect(error.code == .unauthorized && error.mayBeStored == true)
+        #expect(await session.perform(.settle) == .completed(try await place.backend.metadata(of: ref("a"))))
+        #expect(cancellations(at: place) == 0)
+    }
+
     // MARK: Requests
+
+    @Test func `A name that XML cannot have is uploaded in parts`() async throws {
+        let place = try place()
+        let name = "a\u{1}\u{1F}\u{FFFE}\u{FFFF}"
+        #expect(try await place.backend.run(.data(Self.bytes, to: ref(name))).size == Self.bytes.count)
+        #expect(try await place.bytes(of: ref(name)) == Self.bytes)
+    }
 
     @Test func `A wrong clock is corrected once by the server's date`() async throws {
         let place = try place()
@@ -254,7 +318,7 @@ import Testing
         #expect(stored.settable == metadata)
         #expect(try await place.backend.metadata(of: ref("a")) == stored)
         for custom in [
-            ["k": String(repeating: "x", count: 2048)], [String(repeating: "X", count: 28): ""],
+            ["k": String(repeating: "x", count: 2048)], [String(repeating: "X", count: 28): ""], ["storage-rpc": ""],
         ] as [ByteKeyedDictionary<String>] {
             metadata.custom = custom
             let error = try await failure { _ = try await place.backend.run(.data([1], to: ref("b"), metadata)) }
@@ -285,6 +349,8 @@ import Testing
         }
     }
 }
+
+private struct Unopened: Error {}
 
 extension S3Fixture {
     fileprivate func data(_ path: String) async throws -> [UInt8] {

@@ -76,6 +76,71 @@ import Testing
         }
     }
 
+    // MARK: Refusals without a body
+
+    @Test func `The region is learnt from a read if the answer to HEAD does not name it`() async throws {
+        (fixture.s3.server, fixture.s3.region) = (.swift, "eu-9")
+        try fixture.put([1], "b", "a", by: .s3)
+        #expect(try await place.backend.metadata(of: ref("a")).size == 1)
+        #expect(fixture.requests.map(\.kind) == [.getMetadata, .media, .getMetadata])
+    }
+
+    @Test(arguments: ["expired", "unknown"])
+    func `A key that a HEAD is refused for is fetched again`(id: String) async throws {
+        fixture.s3.expiredKeys = ["expired"]
+        try fixture.put([1], "b", "a", by: .s3)
+        let tokens = RenewedKeys(first: "\(id):secret", then: fixture.s3.accessKey.text)
+        let caller = Caller(tokens: tokens, retryTime: .zero)
+        #expect(try await place.backend.metadata(of: ref("a"), for: caller).size == 1)
+        #expect(fixture.requests.map(\.kind) == [.getMetadata, .media, .getMetadata])
+        guard id == "expired" else { return }
+        try await place.backend.delete(ref("a"), if: Preconditions(), for: caller)
+        #expect(fixture.objects.isEmpty)
+    }
+
+    @Test func `A difference of the clocks that stays is told`() async throws {
+        try fixture.put([1], "b", "a", by: .s3)
+        let skewed = StorageFixture.Fault.Action.answer(403, body: StorageFixture.s3Error("RequestTimeTooSkewed"))
+        for kinds in [[.getMetadata, .media], [.multipart]] as [[StorageFixture.Kind]] {
+            fixture.faults = kinds.map { .init(.first($0), skewed) }
+            let error = try await failure {
+                if kinds.count == 1 {
+                    try await place.backend.put([2], at: "a")
+                } else {
+                    _ = try await place.backend.metadata(of: ref("a"))
+                }
+            }
+            #expect(error.message.contains("clock differs") && error.httpStatus == 403 && !error.retryable)
+        }
+    }
+
+    @Test(arguments: [StorageFixture.S3Settings.Server.ceph, .swift])
+    func `Bytes that are damaged on their way are refused`(server: StorageFixture.S3Settings.Server) async throws {
+        fixture.s3.server = server
+        try await place.backend.put([9], at: "a")
+        fixture.faults = [.init(.first(.multipart), .corrupt)]
+        let error = try await failure { try await place.backend.put([1], at: "a") }
+        #expect(error.code == .nonMatchingChecksum && fixture.bytes("b", "a") == [9])
+    }
+
+    // MARK: Lists
+
+    @Test(arguments: [1, 2, 3])
+    func `A list continues after any name`(size: Int) async throws {
+        let names = [
+            "\u{1}x", "a\u{7F}b", "a\u{1F}b", "e\u{301}", "f&<>\"'", "\u{E9}", "\u{301}", "\u{FFFE}", "\u{FFFF}z",
+        ]
+        for name in names { try fixture.put([1], "b", name, by: .s3) }
+        var (found, token): ([Reference], String?) = ([], nil)
+        repeat {
+            let query = ListQuery(try Reference(bucket: "b", path: ""), maxResults: size, pageToken: token)
+            let page = try await place.backend.list(query, for: caller)
+            found += page.items
+            token = page.pageToken
+        } while token != nil
+        #expect(try Set(found) == Set(names.map { try ref($0) }) && found.count == names.count)
+    }
+
     // MARK: Preconditions
 
     @Test func `A replacement is bound to the tag of the object that it replaces`() async throws {
@@ -239,6 +304,15 @@ import Testing
         #expect(fixture.log.sessions.last?.state == .cancelled)
     }
 
+    @Test func `A copy in parts that begins anew leaves no upload`() async throws {
+        let (place, copy) = try await largeCopy()
+        fixture.faults = [.init(.first(.copyPart), .answer(400, body: StorageFixture.s3Error("InvalidArgument")))]
+        _ = try await place.backend.run(copy, retryTime: .seconds(600))
+        await place.backend.settle()
+        #expect(requests(.start).count == 2 && requests(.cancel).count == 1)
+        #expect(fixture.log.sessions.first?.state == .cancelled && fixture.bytes("b", "c") == noise(7 << 20))
+    }
+
     @Test func `A copy in parts whose Complete may have been sent is not cancelled`() async throws {
         let (place, copy) = try await largeCopy()
         fixture.faults = [.init(.first(.finalize), .answerAfterHandling(500))]
@@ -251,5 +325,14 @@ import Testing
         await place.backend.settle()
         #expect(requests(.cancel).isEmpty && fixture.bytes("b", "c") == noise(7 << 20))
         #expect(requests(.query).count == 1)
+    }
+}
+
+/// A source of keys, the first of which the server refuses.
+private struct RenewedKeys: TokenSource {
+    let first, then: String
+
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        kind == .accessKey ? Token(kind, refused == nil ? first : then) : nil
     }
 }

@@ -13,7 +13,7 @@ extension FixtureState {
             prefix: call.query["prefix"] ?? "", delimiter: call.query["delimiter"] ?? "",
             maxResults: try Self.count(call.query["max-keys"]), after: call.query["start-after"].map { Array($0.utf8) },
             skipsEmptySegments: false)
-        if let token = call.query["continuation-token"] { query.after = try Self.place(after: token) }
+        if let token = call.query["continuation-token"] { query.after = try place(after: token) }
         let page = ObjectPage(stored.all(in: call.bucket, prefix: query.prefix), query, in: call.bucket)
         var elements = [
             S3Element("Name", call.bucket), S3Element("Prefix", encoded(query.prefix)),
@@ -21,7 +21,7 @@ extension FixtureState {
             S3Element("KeyCount", String(page.items.count + page.prefixes.count)),
             S3Element("IsTruncated", String(page.last != nil)),
         ]
-        if let last = page.last { elements.append(S3Element("NextContinuationToken", Self.token(last))) }
+        if let last = page.last { elements.append(S3Element("NextContinuationToken", token(last))) }
         elements += page.items.map { object in
             let size = [S3Element("Size", String(object.bytes.count)), S3Element("StorageClass", "STANDARD")]
             return S3Element("Contents", [S3Element("Key", encoded(object.name))] + object.identity(s3.server) + size)
@@ -36,11 +36,16 @@ extension FixtureState {
         return min(count, 1000)
     }
 
-    /// A token with characters that XML and queries encode.
-    private static func token(_ last: [UInt8]) -> String { "1&<+" + last.base64 }
+    /// A token with characters that XML and queries encode. Ceph's has the last name, which is not encoded.
+    private func token(_ last: [UInt8]) -> String {
+        "1&<+" + (s3.server.isCeph ? String(decoding: last, as: UTF8.self) : last.base64)
+    }
 
-    private static func place(after token: String) throws(Answer) -> [UInt8] {
-        guard token.hasPrefix("1&<+"), let last = [UInt8](base64: String(token.dropFirst(4))) else {
+    private func place(after token: String) throws(Answer) -> [UInt8] {
+        let rest = Array(token.utf8.dropFirst(4))
+        guard token.utf8.starts(with: "1&<+".utf8),
+            let last = s3.server.isCeph ? rest : [UInt8](base64: String(decoding: rest, as: UTF8.self))
+        else {
             throw .s3(400, "InvalidArgument", "continuation-token")
         }
         return last

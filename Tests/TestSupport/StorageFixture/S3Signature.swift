@@ -95,7 +95,7 @@ struct S3Signature {
         guard session == settings.accessKey.sessionToken else { throw .s3(400, "InvalidToken") }
         if let region = settings.region, words[2] != region {
             throw Answer.s3(400, "AuthorizationHeaderMalformed", also: [S3Element("Region", region)])
-                .with("x-amz-bucket-region", region)
+                .with("x-amz-bucket-region", settings.server == .swift ? nil : region)
         }
     }
 

@@ -24,9 +24,20 @@ struct S3Element: Sendable {
 }
 
 extension String {
+    /// Ceph refers to control characters, which XML does not have, and leaves U+FFFE and U+FFFF as they are.
     fileprivate var xmlEscaped: String {
-        replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;").replacing("'", with: "&apos;")
+        unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar {
+            case "&": text += "&amp;"
+            case "<": text += "&lt;"
+            case ">": text += "&gt;"
+            case "\"": text += "&quot;"
+            case "'": text += "&apos;"
+            case "\t", "\n": text.unicodeScalars.append(scalar)
+            case "\u{0}"..<" ", "\u{7F}": text += "&#x\([UInt8(truncatingIfNeeded: scalar.value)].hexadecimal);"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
     }
 }
 

@@ -55,6 +55,13 @@ import TestSupport
         }
     }
 
+    @Test func `Characters that XML does not have are read where the caller takes them`() throws {
+        let text = "<a>&#x01;\u{1F}&#xFFFE;\u{FFFF}</a>"
+        #expect(throws: XMLReader.Malformed.self) { try read(text) }
+        let root = try XMLReader.root(of: Array(text.utf8), takesAllCharacters: true)
+        #expect(root.text == "\u{1}\u{1F}\u{FFFE}\u{FFFF}")
+    }
+
     @Test func `Names may have letters beyond ASCII`() throws {
         #expect(try read("<\u{E9}><a\u{E9}/></\u{E9}>").children.map(\.name) == ["a\u{E9}"])
         #expect(throws: XMLReader.Malformed.self) { try read("<a\u{20AC}/>") }

@@ -277,8 +277,8 @@ export interface StorageErrorData {
   /** True if the same call may succeed later without a change. */
   retryable: boolean;
   /**
-   * With -13040: true if the server of a remote engine has not answered the last request of a cancelled upload, so
-   * that the object may be stored, or may be stored later.
+   * True if the server of a remote engine has not answered the last request of a cancelled upload, or of one that
+   * has failed since, so that the object may be stored, or may be stored later.
    */
   mayBeStored?: boolean;
   /** With -13030: the newest 100 failed attempts since the last progress. */

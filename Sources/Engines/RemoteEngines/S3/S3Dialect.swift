@@ -127,7 +127,8 @@ struct S3Dialect: Dialect {
             message: error.message, isMissingBucket: error.code == "NoSuchBucket",
             isMissingObject: error.code == "NoSuchKey", isPassing: error.isPassing,
             isAboutCaller: error.isAboutKey || error.code == "SignatureDoesNotMatch",
-            isWrongChecksum: error.code == "BadDigest")
+            isAboutClock: error.code == "RequestTimeTooSkewed",
+            isWrongChecksum: ["BadDigest", "XAmzContentSHA256Mismatch"].contains(error.code))
     }
 
     var links: Links { .presigned(self) }
@@ -191,11 +192,12 @@ struct S3Error {
 }
 
 extension XMLElement {
-    /// The root of a small XML document; nil if the body is none.
+    /// The root of a small XML document; nil if the body is none. Ceph writes names with characters that XML does not have
+    /// where it does not escape them: in page tokens, and in answers about one upload.
     init?(answer response: HTTPResponse) {
         guard response.body.first(where: { $0 > 0x20 }) == UInt8(ascii: "<") else { return nil }
         let body = response.body.drop { $0 <= 0x20 }
-        guard let root = try? XMLReader.root(of: Array(body)) else { return nil }
+        guard let root = try? XMLReader.root(of: Array(body), takesAllCharacters: true) else { return nil }
         self = root
     }
 }

@@ -18,6 +18,12 @@ extension S3Dialect {
         var bytes = S3Mark.header.utf8.count - S3Dialect.custom.utf8.count + S3Mark.longest
         for (name, value) in metadata.custom {
             let name = (sent: name.s3Name, own: name)
+            guard Self.custom + name.sent != S3Mark.header else {
+                throw .invalidArgument(
+                    "metadata.customMetadata",
+                    "The name \"\(name.own)\" in customMetadata is that of the entry which the engine s3 stores with each "
+                        + "object.")
+            }
             guard name.sent.utf8.count <= Self.longestCustomName else {
                 throw .invalidArgument(
                     "metadata.customMetadata",

@@ -263,8 +263,8 @@ public enum StorageWire {
         public var serverResponse: String?
         /// True if the same call may succeed later without a change.
         public var retryable: Bool
-        /// With -13040: true if the server of a remote engine has not answered the last request of a cancelled upload,
-        /// so that the object may be stored, or may be stored later.
+        /// True if the server of a remote engine has not answered the last request of a cancelled upload, or of one
+        /// that has failed since, so that the object may be stored, or may be stored later.
         public var mayBeStored: Bool?
         /// With -13030: the newest 100 failed attempts since the last progress.
         public var attempts: [StorageWire.Attempt]?
