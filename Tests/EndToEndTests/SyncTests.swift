@@ -115,7 +115,10 @@ import Testing
         #expect(put.text == "storage-rpc: gs://b/a.txt is there already: skipped\n1\n", "\(put)")
         #expect(
             await sh("echo 5 > d/a.txt; $S put -r --no-clobber d gs://b").text.contains(
-                "2 files (4 bytes) of 3, 1 unchanged"))
+                "2 files (4 bytes) of 3, 1 skipped"))
+        let again = await sh("$S put -r --no-clobber d gs://b; $S put -r --no-clobber --json d gs://b")
+        #expect(again.text.contains("0 files of 3, 2 unchanged, 1 skipped"), "\(again)")
+        #expect(again.text.hasSuffix(#"{"skipped":"gs://b/a.txt"}"# + "\n"), "\(again)")
         let got = await sh("echo mine > c; $S get --no-clobber gs://b/c c; cat c")
         #expect(got.text == "storage-rpc: c is there already: skipped\nmine\n", "\(got)")
     }

@@ -386,10 +386,12 @@ extension ClientCommandRunner {
     ) throws {
         guard !options.isQuiet, !options.json else { return }
         let deleted = Self.count("deleted", snapshot)
+        let skipped = Int(clamping: snapshot["kept"]?.number?.int64 ?? 0)
         let result = TransferResult(
             files: earlier.files.addingSaturated(Self.count("completed", snapshot)),
             bytes: earlier.bytes.addingSaturated(Self.movedBytes(snapshot)), allFiles: Self.count("total", snapshot),
-            unchanged: max(0, Self.count("unchanged", snapshot) - earlier.files), deleted: deleted)
+            unchanged: max(0, Self.count("unchanged", snapshot) - skipped - earlier.files), skipped: skipped,
+            deleted: deleted)
         let text = snapshot["kind"] == "delete" ? "\(deleted) removed" : result.text
         try Console.print("\(title, .name)  \(text)\(place, .dim)" as StyledText)
     }

@@ -139,17 +139,21 @@ package struct TransferResult {
     /// The number of all files, with those that needed no transfer and those that failed.
     package var allFiles: Int
     package var unchanged = 0
+    /// The number of files whose targets exist and may differ, and were kept.
+    package var skipped = 0
     package var deleted = 0
 
-    package init(files: Int, bytes: Int64, allFiles: Int, unchanged: Int = 0, deleted: Int = 0) {
+    package init(
+        files: Int, bytes: Int64, allFiles: Int, unchanged: Int = 0, skipped: Int = 0, deleted: Int = 0
+    ) {
         (self.files, self.bytes, self.allFiles) = (files, bytes, allFiles)
-        (self.unchanged, self.deleted) = (unchanged, deleted)
+        (self.unchanged, self.skipped, self.deleted) = (unchanged, skipped, deleted)
     }
 
     package var text: String {
         let (count, size) = (files.counted("file"), ProgressReport.size(bytes))
         let moved = files == allFiles ? "\(count), \(size)" : "\(count)\(files > 0 ? " (\(size))" : "") of \(allFiles)"
-        let others = [(unchanged, "unchanged"), (deleted, "deleted")].filter { $0.0 > 0 }
+        let others = [(unchanged, "unchanged"), (skipped, "skipped"), (deleted, "deleted")].filter { $0.0 > 0 }
         return ([moved] + others.map { "\($0) \($1)" }).joined(separator: ", ")
     }
 }

@@ -48,7 +48,7 @@ extension ClientCommandRunner {
                 [.init(key: "task", value: task), .init(key: "maxResults", value: JSON(TreeItems.page))] + token
             let page = try client.call("folderTask/items", .object(params))
             let found = page["items"]?.array ?? []
-            let new = found.filter { $0["state"] == "done" && items.open[index].told.insert($0.identity).inserted }
+            let new = found.filter { isTold($0) && items.open[index].told.insert($0.identity).inserted }
             try tellDone(new, of: tree)
             let pending = found.count { $0["state"] == "pending" }
             if index == items.open.count - 1, let next = page["pageToken"], pending < found.count {
@@ -58,14 +58,21 @@ extension ClientCommandRunner {
         }
     }
 
+    /// Whether an item was transferred or deleted, or skipped since its target exists.
+    private func isTold(_ item: JSON) -> Bool {
+        item["state"] == "done" || options.noClobber && item["state"] == "unchanged" && item["error"] != nil
+    }
+
     private func tellDone(_ done: [JSON], of tree: TreeTransfer) throws {
-        let moved = done.filter { $0["action"] != "delete" }
+        let moved = done.filter { $0["action"] != "delete" && $0["state"] == "done" }
         let targets = moved.map { item -> JSON in ["reference": item["reference"]?.exactReference ?? .null] }
         var metadata = (options.json ? try client.callAll("reference/getMetadata", targets, atOnce: atOnce) : [])[...]
         for item in done {
             let path = LocalTree.path(tree.directory, item["path"]?.string ?? "")
             let target = tree.isDownload ? path : item["reference"]?.title ?? ""
-            if item["action"] == "delete" {
+            if item["state"] == "unchanged" {
+                try tellSkipped(target)
+            } else if item["action"] == "delete" {
                 let removed = tree.isDownload ? .string(path) : item["reference"] ?? .null
                 try options.json
                     ? Console.print(["removed": removed] as JSON)
