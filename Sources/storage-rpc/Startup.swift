@@ -49,7 +49,7 @@ extension Server {
             if options.harness {
                 engine = try HarnessEngine(options, SpaceOptions(), log)
             } else if options.mayBeAnother || options.rootTimeout == nil {
-                engine = try findEngine(options, log, orServe: options.mayBeAnother ? stdio : nil)
+                engine = try findEngine(options, log, signals, orServe: options.mayBeAnother ? stdio : nil)
             } else {
                 engine = try makeEngine(options, log, keepsTasks: true)
             }
@@ -79,7 +79,7 @@ extension Server {
 
     /// If another service listens at the root, serves `stdio` through it, or throws that the root is in use.
     private nonisolated static func findEngine(
-        _ options: ServiceOptions, _ log: Log, orServe stdio: StandardStreams?
+        _ options: ServiceOptions, _ log: Log, _ signals: Descriptor?, orServe stdio: StandardStreams?
     ) throws -> any Engine {
         var once = options
         once.rootTimeout = 0
@@ -93,6 +93,10 @@ extension Server {
                     do {
                         if let service = try ConnectCommand.connect(toRunning: path, options) {
                             log.write(.info, "serves through the service at \(path)")
+                            try startThread("signals") {
+                                if Client.interruption(signals) != nil { CurrentProcess.exit(0) }
+                            }
+                            _ = notice(options, isTyped: Descriptor.standardInput.isTerminal)
                             try StreamProxy.run(through: service, stdio)
                         }
                     } catch let reason as any UserFacingError

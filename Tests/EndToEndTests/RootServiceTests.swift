@@ -109,6 +109,19 @@ import Testing
         #expect(last.dropFirst(2) == ArraySlice((0..<10).flatMap { _ in ["is in use by process N", "75"] }), "\(said)")
     }
 
+    @Test func `A service that serves through another one ends at a signal, and the other one continues`() async {
+        let line = """
+            $S gateway 127.0.0.1:0 --root $R > said 2> log & P=$!; await '[ -s said ]'; mkfifo in
+            for SIG in TERM HUP; do
+                $S serve --root $R < in > out & Q=$!; exec 9> in
+                echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s out ]'
+                kill -$SIG $Q; wait $Q; echo $?; exec 9>&-; rm out
+            done
+            kill $P; wait $P; echo $?
+            """
+        #expect(await sh(line).text == "0\n0\n0\n")
+    }
+
     @Test func `A command whose transfer another client pauses says so, and that it goes on`() async throws {
         let line = """
             truncate -s 20G large; $S put -q large large 2> said & P=$!
