@@ -12,7 +12,7 @@ extension S3Dialect {
     /// The maximum size of all custom names and values together, with this engine's mark, in bytes.
     static let mostCustomBytes = 2048
     /// The maximum length of the name of a custom entry after `x-amz-meta-`, as it is sent.
-    static let longestCustomName = 81
+    static let longestCustomName = 80
 
     func check(_ metadata: SettableMetadata) throws(StorageError) {
         var bytes = S3Mark.header.utf8.count - S3Dialect.custom.utf8.count + S3Mark.longest
