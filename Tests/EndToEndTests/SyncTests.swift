@@ -209,7 +209,7 @@ import Testing
                 """
             let stopped = await sh(line)
             #expect(stopped.text.contains("paused"), "\(stopped)")
-            if !words.hasPrefix("put d") { #expect(stopped.text.contains("The same command resumes it"), "\(stopped)") }
+            if !words.hasPrefix("put d") { #expect(stopped.text.contains("The same command resumes"), "\(stopped)") }
             let again = await sh("$S \(words); $S tasks")
             #expect(again.text.contains("resuming ") && !again.text.contains("paused"), "\(words): \(again)")
         }
