@@ -20,13 +20,16 @@ package final class AbortableStep<Answer: Sendable>: Sendable {
         onCancel: @escaping @Sendable (AbortableStep) -> Void = { $0.abort() }
     ) async -> Answer {
         let step = AbortableStep(aborted: aborted)
-        return await withTaskCancellationHandler {
+        let answer = await withTaskCancellationHandler {
             await withUnsafeContinuation { waiter in
                 if step.wait(waiter) { begin(step) } else { waiter.resume(returning: aborted) }
             }
         } onCancel: {
             onCancel(step)
         }
+        // The lock shows the thread sanitizer the order that the continuation has made.
+        step.phase.withLock { _ in }
+        return answer
     }
 
     /// False if the step is aborted already.
