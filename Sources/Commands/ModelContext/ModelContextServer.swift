@@ -4,9 +4,9 @@ import Platform
 
 /// Serves one client of the Model Context Protocol on stdin and stdout.
 ///
-/// A message is a line. While the client does not read its answers, no further requests are served, and few are read, so
-/// that the end of the input is noticed. The process ends soon
-/// after its input, even if requests are unanswered: their tasks continue in the service.
+/// A message is a line. While the client does not read its answers, no further requests are served, and few are read,
+/// so that the end of the input is noticed. The process ends soon after its input, even if requests are unanswered:
+/// their tasks continue in the service.
 @Loop
 package final class ModelContextServer {
     private let streams: StandardStreams

@@ -26,9 +26,9 @@ package final class LatestCheckpoint: Sendable {
 /// The file that a download is written to, in the directory of its destination. A rename replaces the destination once
 /// all bytes are on the disk and match their checksum.
 ///
-/// A partial download is used by one thread at a time, which may block. A symbolic link at the destination is replaced itself, not its
-/// target; a destination that is not a file is refused. Other programs may change the partial file while it is parked,
-/// so its bytes are read and compared before the download continues.
+/// A partial download is used by one thread at a time, which may block. A symbolic link at the destination is replaced
+/// itself, not its target; a destination that is not a file is refused. Other programs may change the partial file while
+/// it is parked, so its bytes are read and compared before the download continues.
 package final class PartialDownload {
     private static let rereadSize = 1 << 20
 

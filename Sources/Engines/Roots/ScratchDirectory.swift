@@ -2,8 +2,8 @@ import Platform
 
 /// A new directory with an unpredictable name, which only its user may use.
 ///
-/// A scratch directory is locked while its process lives. Creating the next one in the same place removes those whose processes have
-/// ended without removing them.
+/// A scratch directory is locked while its process lives. Creating the next one in the same place removes those whose
+/// processes have ended without removing them.
 package final class ScratchDirectory: Sendable {
     package let path: String
     private let lock: OpenFile

@@ -5,8 +5,8 @@ import Synchronization
 /// The limit of open files, and how files share it with the libraries.
 ///
 /// A library opens descriptors that are not counted here: SQLite fails without one, and libdispatch ends the process.
-/// So files use only the numbers below a ceiling. A thread that needs a file where they are used up waits for another one to close its
-/// own; the limits of tasks see to it that this is soon.
+/// So files use only the numbers below a ceiling. A thread that needs a file where they are used up waits for another
+/// one to close its own; the limits of tasks see to it that this is soon.
 package enum DescriptorLimit {
     /// What is left to libraries.
     package static let spare = 8

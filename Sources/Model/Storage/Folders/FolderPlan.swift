@@ -3,8 +3,8 @@ import Platform
 /// The plan of one task over a folder: the request, the items and their progress. It outlives the process, and its
 /// memory does not grow with the number of items.
 ///
-/// The methods of a plan throw errors of the disk. A plan belongs to one task and takes one call at a time, except that pages of
-/// items may be read at any time.
+/// The methods of a plan throw errors of the disk. A plan belongs to one task and takes one call at a time, except that
+/// pages of items may be read at any time.
 public protocol FolderPlan: AnyObject, Sendable {
     var id: String { get }
 
