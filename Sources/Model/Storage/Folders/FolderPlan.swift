@@ -31,7 +31,7 @@ public protocol FolderPlan: AnyObject, Sendable {
     func conflict(in bucket: String, moves: Bool) async throws(StorageError) -> (FolderItem, FolderItem)?
     /// Whether a file below this path is transferred, so that the path must be a folder.
     func hasItems(below path: String) async throws(StorageError) -> Bool
-    /// Whether a file at this path prevents a transfer: to a path below it, or to a directory of the path.
+    /// Whether a file at this path may prevent a transfer: to a path below it, or to a directory of the path.
     func isInTheWay(_ path: String) async throws(StorageError) -> Bool
     /// Whether a transfer, or the reading of a local directory, has failed.
     func hasFailedTransfers() async throws(StorageError) -> Bool

@@ -940,30 +940,37 @@ import Storage
         try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in await deleted(item) }
     }
 
-    /// Deletes the files that prevent transfers: at the path of a new directory, or in a directory at the path of a new
-    /// file, unless that directory stays.
+    /// Deletes the files that prevent transfers.
     private func makeRoom() async throws(StorageError) {
         try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in
             do throws(StorageError) {
-                guard try await plan.isInTheWay(item.path), try await !isInKeptDirectory(item.path) else { return nil }
-                return await deleted(item)
+                return try await makesRoom(item.path) ? await deleted(item) : nil
             } catch {
                 return failed(item, error)
             }
         }
     }
 
-    /// Whether a file lies in a directory at the path of a new file, and the directory has something that is not deleted.
-    /// The transfer fails then.
-    private func isInKeptDirectory(_ path: String) async throws(StorageError) -> Bool {
-        let slashes = path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") }
-        let above = try await plan.items(at: slashes.map { String(path[..<$0]) })
-        let item = above.lazy.compactMap(\.self).first { $0.action == .transfer && $0.state != .refused }
-        guard let directory = item?.path else { return false }
-        if let isKept = keptDirectories[directory] { return isKept }
+    /// Whether the deletion of a file permits a transfer: the file is at the path of a new directory, or in a directory at
+    /// the path of a new file. The transfer of that file fails if the directory has something that is not deleted.
+    private func makesRoom(_ path: String) async throws(StorageError) -> Bool {
+        guard try await plan.isInTheWay(path) else { return false }
+        guard let directory = try await newFile(above: path) else { return try await plan.hasItems(below: path) }
+        if let isKept = keptDirectories[directory] { return !isKept }
         let isKept = try await keeps(directory)
         keptDirectories[directory] = isKept
-        return isKept
+        return !isKept
+    }
+
+    /// The path of a new file that needs the place of a directory of this path. An object is no such file if others are
+    /// below it: it is refused, since they need a directory there.
+    private func newFile(above path: String) async throws(StorageError) -> String? {
+        let slashes = path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") }
+        for item in try await plan.items(at: slashes.map { String(path[..<$0]) }).compactMap(\.self)
+        where item.action == .transfer && item.state != .refused {
+            if try await !plan.hasItems(below: item.path) { return item.path }
+        }
+        return nil
     }
 
     /// Whether the plan does not delete all that a local directory has.
