@@ -10,7 +10,11 @@ from service import until
 
 MOST = 20000  # tasks of each kind that are still known after their end
 GROWTH = 32 * 1024  # KiB that memory may differ by
-THREADS = 40 + os.cpu_count()  # all pools at their limits, and Swift's
+THREADS = {  # the limit of each pool of threads
+    "downloads": 24, "files": 16, "bytes": 16, "send file": 8, "md5": 4, "patterns": 4, "verify": 2, "folders": 2,
+    "spool": 2, "streams": 2, "spaces": 2, "store": 1, "reading": 1, "index": 1, "loop": 1, "messages": 1,
+    "large messages": 1, "answers": 1, "free memory": 1, "clean": 1, "room": 1, "sockets": 1}
+OTHERS = 4 + 3 * os.cpu_count()  # the main thread, and those of Swift and Dispatch
 
 
 def check(service, ledger, listed, measured):
@@ -34,7 +38,9 @@ def check(service, ledger, listed, measured):
         keep(promises.FILES, md5 in ledger.whole, f"{file.name}: {file.stat().st_size} bytes")
     (old, _, memory), (new, threads, grown) = measured
     keep(promises.DESCRIPTORS, new == old, f"{old} at first, then {new}")
-    keep(promises.THREADS, threads <= THREADS, f"{threads} threads")
+    others = sum(count for name, count in threads.items() if name not in THREADS)
+    is_limited = all(threads[name] <= limit for name, limit in THREADS.items()) and others <= OTHERS
+    keep(promises.THREADS, is_limited, f"{dict(threads)}")
     keep(promises.MEMORY, grown <= memory + GROWTH, f"{memory} KiB at first, then {grown}")
     root(service.root, keep)
     keep(promises.END, (end := service.end()) == (0, ""), end)

@@ -1,4 +1,6 @@
 """The program as a child that listens on a socket, and what the kernel tells of it."""
+import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -53,9 +55,14 @@ class Service:
         return self.call(f"{kind}Task/list")["tasks"]
 
     def measure(self):
-        """Descriptors, threads, KiB of memory."""
-        status = dict(line.split(":", 1) for line in open(f"/proc/{self.process.pid}/status"))
-        return len(os.listdir(f"/proc/{self.process.pid}/fd")), int(status["Threads"]), int(status["VmRSS"].split()[0])
+        """Descriptors, threads of each name, KiB of memory."""
+        process = pathlib.Path(f"/proc/{self.process.pid}")
+        status = dict(line.split(":", 1) for line in open(process / "status"))
+        threads = collections.Counter()
+        for thread in (process / "task").iterdir():
+            with contextlib.suppress(OSError):  # it has ended
+                threads[(thread / "comm").read_text().strip()] += 1
+        return len(os.listdir(process / "fd")), threads, int(status["VmRSS"].split()[0])
 
     def end(self):
         """Its status after SIGTERM, and what it said on stderr."""
