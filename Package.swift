@@ -37,13 +37,15 @@ let package = Package(
             ],
             exclude: ["static"],
             // Starts in half the time, and needs libc and libm alone: `static` has linker scripts that choose the static
-            // libstdc++ where there is one. Debug builds are linked into the tests.
+            // libstdc++ where there is one, and `unwinding.ld` leaves out the tables for unwinding, a seventh of
+            // the program: no code throws C++ exceptions. Debug builds are linked into the tests.
             linkerSettings: [
                 .unsafeFlags(
                     [
                         "-static-stdlib", "-use-ld=lld",
                         "-Xclang-linker", "-static-libgcc", "-Xlinker", "-s", "-Xlinker", "--no-export-dynamic",
-                        "-Xlinker", "--icf=all",
+                        "-Xlinker", "--icf=all", "-Xlinker", "--no-eh-frame-hdr",
+                        "-Xlinker", "-T\(Context.packageDirectory)/Sources/storage-rpc/static/unwinding.ld",
                         "-L", "\(Context.packageDirectory)/Sources/storage-rpc/static",
                         "-Xlinker", "-L\(Context.packageDirectory)/Sources/storage-rpc/static/otherwise",
                     ],
@@ -295,9 +297,14 @@ for target in package.targets where !cTargets.contains(target.name) {
         ["-enforce-exclusivity=unchecked", "-gnone"]
         + (specialized.contains(target.name) ? ["-cross-module-optimization"] : [])
         + (small.contains(target.name) ? ["-Osize"] : [])
-    // `TextSearch` says why.
+    // `TextSearch` says why. A use of the two libraries is an error of the linker.
     let always =
-        target.type == .test ? [] : ["-Xfrontend", "-disable-implicit-string-processing-module-import"]
+        target.type == .test
+        ? []
+        : [
+            "-disable-implicit-string-processing-module-import", "-disable-autolink-library", "swift_StringProcessing",
+            "-disable-autolink-library", "swift_RegexParser",
+        ].flatMap { ["-Xfrontend", $0] }
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("MemberImportVisibility"),

@@ -51,7 +51,7 @@ package struct AllowedDirectories: Sendable {
         (self.use, name, self.isOwn) = (use, use == .reading ? "allowRead" : "allowWrite", isOwn)
     }
 
-    /// What is both in the directories of the service and in those of a client; nil stands for everything.
+    /// The directories that both the service and a client permit; nil stands for everything.
     static func narrowed(
         _ service: AllowedDirectories?, to client: [LocalConfinement.Directory]?, _ use: Use
     ) -> AllowedDirectories? {

@@ -144,7 +144,7 @@ protocol ChunkDialect: Sendable {
         -> UploadStatus?
 }
 
-/// Sessions that receive numbered parts, and store the object when they are told to. All parts but the last have the
+/// Sessions that receive numbered parts, and store the object on request. All parts but the last have the
 /// same size, the granularity of the session.
 protocol PartDialect: Sendable {
     /// Sends a part. `number` begins with 1.

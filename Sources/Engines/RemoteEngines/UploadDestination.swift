@@ -19,7 +19,7 @@ import Storage
 //     W, O, B, N     B = N = O, as if W had never arrived, and O were older. The repetition would undo O,
 //                    which may have been made of what W stored. No precondition prevents it: it is bound to O.
 //
-// Without any look "B, W, N" with an older B cannot be told from "W, O, N". Times do not help: `Date` has whole
+// Without any look "B, W, N" with an older B looks the same as "W, O, N". Times do not help: `Date` has whole
 // seconds. So the look is left out only if the client states B itself with `ifGenerationMatch`, 0 for a new object: the
 // server refuses a W that would replace anything else. Such an upload is one request.
 

@@ -55,7 +55,7 @@ enum Predecessor: Equatable {
     case recorded(Int64?)
     /// The generation that this process has seen; nil if the caller may not read it.
     case seen(Int64?)
-    /// The generation after a request that may have stored the object: from then on no other may be replaced.
+    /// The generation after a request that may have stored the object: afterwards, no other generation may be replaced.
     case bound(Int64)
 
     var generation: Int64? {

@@ -1,6 +1,6 @@
 /// The bounds of the uploads whose clients send the bytes in several requests, as sessions or in parts.
 ///
-/// Their clients may have gone. So such uploads expire, and beyond the maximum number the longest idle one ends.
+/// Their clients may have disconnected: such uploads expire, and beyond the maximum number the longest idle one ends.
 public struct SessionBounds: Equatable, Sendable {
     /// The maximum number of sessions, and as many uploads in parts.
     public var most = 1000

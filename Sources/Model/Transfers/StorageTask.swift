@@ -26,7 +26,7 @@ import Storage
     var control: TaskControl { get set }
     /// The state for clients, who see an end once it is recorded.
     var state: TaskState { get }
-    /// Whether a client sends or fetches the bytes piece by piece. The client may be gone.
+    /// Whether a client sends or fetches the bytes piece by piece. The client may have disconnected.
     var isStream: Bool { get }
     /// Whether the task may pause at the end of the connections that have started or resumed it. False if the client
     /// that sends the bytes has none.
@@ -201,7 +201,7 @@ extension StorageTask {
 }
 
 extension Transfers {
-    /// Ends the wait of a task before a retry, for a client that knows that the reason of the failure is gone. A task
+    /// Ends the wait of a task before a retry, for a client that knows that the cause of the failure has ended. A task
     /// that has failed runs again with the same id, a new retry budget and these tokens, and without its earlier
     /// observers.
     ///

@@ -236,7 +236,7 @@ extension Transfers {
         let task = make(
             record, machine, sessionState, limiter(of: upload, strategy), recordWriter,
             in: tasks.uploads(of: record.folder))
-        // The client of an upload in one request may be gone, so that the upload must expire.
+        // The client of an upload in one request may have disconnected, so the upload must expire.
         if request.origin == .gateway, source.isIncoming, task.endpoint == nil { tasks.sessions.add(task) }
         addStream(to: task, of: upload)
         return task

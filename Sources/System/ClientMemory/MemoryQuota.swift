@@ -252,7 +252,7 @@ package final class QuotaShare {
         quota.free(bytes)
     }
 
-    /// Frees all memory of the share, which gets none from then on.
+    /// Frees all memory of the share, which gets no more afterwards.
     package func leave() {
         free(reserved)
         use(0)

@@ -13,7 +13,7 @@ package final class HTTPRequestBody {
         case disconnected
         /// The client has sent nothing for the stall time, or too little for too long.
         case stalled
-        /// All clients together have too much in memory, and the request or the answer has waited in vain.
+        /// All clients together have too much in memory, and the request or the answer waited too long.
         case noRoom
         /// The chunked coding is broken.
         case malformed

@@ -9,7 +9,7 @@ package struct ServedResource: Sendable {
     package var contentType: String?
     /// Cache-Control, Content-Disposition and other fields of the answer.
     package var headers: HTTPHeaders
-    /// Opens a range within the size. Returns nil where the resource is gone, which gives a 404.
+    /// Opens a range within the size. Returns nil if the resource no longer exists, which gives a 404.
     package var open: @Loop (Range<Int64>) async -> HTTPServerResponse.Body?
 
     package init(

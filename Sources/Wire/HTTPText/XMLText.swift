@@ -210,7 +210,7 @@ package struct XMLReader {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Parses the characters of a CDATA section behind its start, which stand for themselves.
+    /// Parses the characters of a CDATA section behind its start, which are literal.
     private mutating func characters() throws(Malformed) -> [UInt8] {
         var text: [UInt8] = []
         while let byte = current {

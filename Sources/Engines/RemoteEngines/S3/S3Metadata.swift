@@ -146,13 +146,13 @@ extension String {
                 ? strong.dropFirst().dropLast() : strong)
     }
 
-    /// A value of a header: printable ASCII as it is, any other text as an encoded word (RFC 2047).
+    /// A value of a header: printable ASCII unchanged, any other text as an encoded word (RFC 2047).
     fileprivate var encodedWord: String {
         let isPlain = !isEmpty && utf8.allSatisfy { (0x20...0x7E).contains($0) } && first != " " && last != " "
         return isPlain ? self : "=?UTF-8?B?\(Array(utf8).base64)?="
     }
 
-    /// The text of an encoded word in UTF-8; any other text as it is.
+    /// The text of an encoded word in UTF-8; any other text unchanged.
     fileprivate var decodedWord: String {
         guard hasPrefix("=?UTF-8?B?"), hasSuffix("?="), utf8.count >= 12,
             let bytes = [UInt8](base64: String(dropFirst(10).dropLast(2))),

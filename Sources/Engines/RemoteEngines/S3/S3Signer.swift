@@ -11,7 +11,7 @@ final class S3Signer: Sendable {
     /// The headers of a PUT with which a server stores only a new object, or replaces only one with this tag.
     private static let conditions = ["If-None-Match", "If-Match"]
 
-    /// What responses have told about a bucket.
+    /// What is known about a bucket from responses.
     private struct Bucket: Equatable {
         var region: String?
         /// Whether the server checks conditions of writes; false if it does not know them.
@@ -177,8 +177,9 @@ final class S3Signer: Sendable {
     /// The URL at the region of its bucket, if the endpoint is Amazon's own.
     func located(_ url: String) -> String {
         guard endpoint.isAmazons else { return url }
-        let host = endpoint.host
-        return url.replacing(host, with: "s3.\(region(of: url)).amazonaws.com", maxReplacements: 1)
+        let origin = Endpoint.origin(of: url)
+        let located = origin.replacing(endpoint.host, with: "s3.\(region(of: url)).amazonaws.com")
+        return located + url.dropFirst(origin.count)
     }
 
     private func scope(of url: String, at moment: String) -> String {

@@ -8,7 +8,7 @@ public struct FolderMachine: ControlledMachine {
     public enum State: Equatable, Sendable {
         case ready
         case working
-        /// The work was told to stop; the next transition happens when it has.
+        /// The work was asked to stop; the next transition happens after it has stopped.
         case stopping(then: Intent)
         case paused
         case ended(FolderOutcome)

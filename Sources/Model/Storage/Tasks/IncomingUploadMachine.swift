@@ -8,7 +8,7 @@
 /// failure. A request without an answer stays for the next step; the end of the task answers it.
 ///
 /// Bytes that the engine has already are compared before the others go to the engine. A difference is the client's alone:
-/// the request is refused as a whole, and the upload stays as it is.
+/// the request is refused as a whole, and the upload is unchanged.
 ///
 /// The client of a stream repeats no request: the task retries after failures of the engine, and the request stays.
 ///
@@ -65,7 +65,7 @@ public struct IncomingUploadMachine: Equatable, Sendable {
         /// Sent only while no other step is in flight, and before the task has ended.
         case stepBegan(Step)
         case engineAnswered(UploadStrategy.Answer)
-        /// The task ends its step; the engine has been told to stop, too.
+        /// The task ends its step; the engine was also asked to stop.
         case stopped
         /// Every later step fails with this error.
         case refused(StorageError)

@@ -83,7 +83,7 @@ import Storage
         }
     }
 
-    /// Deletes what is in the folder by now, too, and nothing that comes later.
+    /// Also deletes the objects that were added to the folder until now. Later additions stay.
     private func refreshDeletion() async throws(StorageError) {
         let moment = Beginning(
             transfers.context.time.now(), lastGeneration: try await transfers.backend.lastGeneration())

@@ -215,7 +215,7 @@ import Storage
         /// The path below the folder.
         let path: String
         let metadata: ObjectMetadata
-        /// Whether the plan does not stand for the object (`plannedMoment`).
+        /// Whether the object is newer than the plan (`plannedMoment`).
         let isNewer: Bool
     }
 
@@ -444,7 +444,7 @@ import Storage
         await task.didRefresh(!isStopping)
     }
 
-    /// Plans the deletion of what is in the folder by now. What has failed is tried again.
+    /// Plans the deletion of all objects that the folder now has. Failed items are retried.
     private func planOtherDeletions() async throws(StorageError) {
         var last: Int64 = 0
         while !isStopping {
@@ -662,7 +662,7 @@ import Storage
     /// Files count as completed only when their names are durable.
     private var namesAreSynced: Bool { request.kind == .write && !request.isDryRun && tree != nil }
 
-    /// Syncs the directories of files that are there, and what is above them. The files of a directory that cannot be synced
+    /// Syncs the directories of existing files, and those above them. The files of a directory that cannot be synced
     /// have failed. A file that is unchanged may come from an attempt that failed here.
     private func withDurableNames(_ items: [FolderItem]) async -> [FolderItem] {
         guard namesAreSynced, let tree else { return items }
@@ -1004,7 +1004,7 @@ import Storage
         }
     }
 
-    /// Whether the source of a mirror has by now the file or the object of a deletion. An object is not searched for if
+    /// Whether the source of a mirror now has the file or the object of a deletion. An object is not searched for if
     /// this work has made the plan, since the search is a request.
     private func isInSource(_ item: FolderItem) async throws(StorageError) -> Bool {
         switch request.kind {
