@@ -144,8 +144,9 @@ def write_plan(objects, folder, local, directories, options):
     good = {path for path in items if not NO_NAMES & set(path.split("/"))}
     plan, is_dry = Plan(refused=len(items) - len(good)), options.get("dryRun")
     gone = [path for path in local if filter.takes(path) and path not in items] if options.get("delete") else []
-    # What is in the way is deleted first, whatever fails then. An object that others are below becomes no file.
-    files = {path for path in good if not any(other.startswith(path + "/") for other in good)}
+    # What is in the way is deleted first, whatever fails then. No file takes the place of a directory that keeps something,
+    # and an object that others are below becomes no file.
+    files = {path for path in good if not any(other.startswith(path + "/") for other in [*good, *(local.keys() - gone)])}
     in_way = {path for path in gone if not is_dry and (
         any(other.startswith(path + "/") for other in good) or any(path.startswith(file + "/") for file in files))}
     left = local.keys() - in_way
