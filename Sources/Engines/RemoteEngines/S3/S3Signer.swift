@@ -178,7 +178,7 @@ final class S3Signer: Sendable {
     func located(_ url: String) -> String {
         guard endpoint.isAmazons else { return url }
         let origin = Endpoint.origin(of: url)
-        let located = origin.replacing(endpoint.host, with: "s3.\(region(of: url)).amazonaws.com")
+        let located = origin.replacing(String(endpoint.host), with: "s3.\(region(of: url)).amazonaws.com")
         return located + url.dropFirst(origin.count)
     }
 
