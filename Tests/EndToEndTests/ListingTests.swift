@@ -137,6 +137,8 @@ import Testing
         #expect(await sh("$S \(words) --dry-run") == (0, told))
         #expect(await sh("$S stat 'd/*'").text == before)
         #expect(await sh("$S ls -r").text == "d/a\nd/b\n")
+        let missing = await sh("$S rm none 'd/*' --dry-run")
+        #expect(missing.status == 1 && !missing.text.contains("would remove gs://default-bucket/none"), "\(missing)")
     }
 
     @Test(arguments: ["cp", "mv"])

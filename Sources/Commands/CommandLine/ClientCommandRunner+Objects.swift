@@ -127,9 +127,10 @@ extension ClientCommandRunner {
         let found = sources.compactMap(\.itself).filter { seen.insert($0).inserted }
         let isOnly = found.count == 1 && texts.count == 1 && trees.isEmpty
         if options.isDryRun {
+            let listed = Set(sources.filter { options.isRecursive || $0.isMatch }.compactMap(\.itself))
             for object in found {
                 try attempt(orFail: isOnly) {
-                    if !isTree { try self.checkThere(object) }
+                    if !listed.contains(object) { try self.checkThere(object) }
                     try self.checkPreconditions(of: object)
                     try self.tellPlan("remove", object.url)
                 }
