@@ -8,12 +8,16 @@ extension Database {
     /// then does not fail for lack of room.
     @discardableResult public func transaction<T>(mayUseReserve: Bool = false, _ body: () throws -> T) throws -> T {
         let result: T
+        if isLogDoubtful { try replaceLog() }
         do {
             result = try write(mayUseReserve, body)
         } catch let error as DatabaseError where error.isFull && hasLog {
             // After a checkpoint the log starts over in the room that it already has.
             try execute("PRAGMA wal_checkpoint(RESTART)")
             result = try write(mayUseReserve, body)
+        } catch let error as DatabaseError where error.isIO && hasLog {
+            isLogDoubtful = true
+            throw error
         }
         giveBack(freesRoom: mayUseReserve)
         return result
@@ -40,6 +44,16 @@ extension Database {
         }
         committedSize = size
         return result
+    }
+
+    /// Moves all that the log has to the file, so that the log starts over.
+    ///
+    /// After a failed sync, systems count bytes as written that they have not written. A later sync of the log would then
+    /// succeed, and a crash would lose earlier transactions of the log, and with them all later ones.
+    private func replaceLog() throws {
+        let isDone = try first("PRAGMA wal_checkpoint(RESTART)") { row in try row.integer("busy") == 0 }
+        guard isDone == true else { throw DatabaseError(CSQLITE_BUSY, "the log is read by another process", path: path) }
+        isLogDoubtful = false
     }
 
     /// Refills the reserve, and shrinks the file. A failure is retried after the next transaction.

@@ -12,6 +12,8 @@ public final class Database {
     private(set) var reserve: Reserve?
     private var pageSize: Int64 = 0
     private(set) var hasLog = false
+    /// The system has failed to write or sync the log, and the log may lack transactions after a crash.
+    var isLogDoubtful = false
     /// At least the size in bytes after the last transaction, possibly before its freed pages were returned; 0 without
     /// a reserve. The file may be smaller.
     var committedSize: Int64 = 0

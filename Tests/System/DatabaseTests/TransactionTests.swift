@@ -52,6 +52,16 @@ import Testing
         #expect(try database.snapshot { try count(database) } == 1)
     }
 
+    @Test func `After a failed sync the next transaction does not depend on the log`() throws {
+        try database.transaction { try database.run("INSERT INTO t VALUES (1)") }
+        database.isLogDoubtful = true
+        try database.transaction { try database.run("INSERT INTO t VALUES (2)") }
+        #expect(!database.isLogDoubtful)
+        // The file without its log.
+        try scratch.write(try scratch.read(), to: "b")
+        #expect(try count(scratch.open("b")) == 1)
+    }
+
     @Test func `A transaction with an error is rolled back`() throws {
         #expect(throws: Refusal.self) {
             try database.transaction {
